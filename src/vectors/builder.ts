@@ -1,0 +1,419 @@
+/**
+ * Builders: rows in, one vector out. Readers append values as they meet them; rows of unlike types end in a dynamic vector.
+ *
+ * Invariants:
+ * - Storage is typed arrays that double; nothing is kept per row as an object.
+ * - Records of one shape (field names with optional flags) share a RecordBuilder; a field that changes type becomes dynamic by itself.
+ * - A builder can be finished once.
+ */
+import {
+  type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, types, primitiveIds,
+} from './type.ts';
+import { type Data, type Value, zeroData } from './value.ts';
+import {
+  type Vector, type FlatVector, type Field, type NumberArray, emptyVector, noRows,
+} from './vector.ts';
+
+/** A list of unsigned numbers that doubles as it grows. */
+export class Uint32List {
+  array = new Uint32Array(16);
+  length = 0;
+  push(x: number): void {
+    if (this.length === this.array.length) this.array = grow(this.array, this.length + 1, (n) => new Uint32Array(n));
+    this.array[this.length++] = x;
+  }
+  done(): Uint32Array { return this.array.subarray(0, this.length); }
+}
+/** A list of bytes that doubles as it grows. */
+export class Uint8List {
+  array = new Uint8Array(64);
+  length = 0;
+  reserve(extra: number): void {
+    if (this.length + extra > this.array.length) this.array = grow(this.array, this.length + extra, (n) => new Uint8Array(n));
+  }
+  push(x: number): void {
+    this.reserve(1);
+    this.array[this.length++] = x;
+  }
+  append(source: Uint8Array, start: number, end: number): void {
+    const size = end - start;
+    this.reserve(size);
+    if (size > 32) this.array.set(source.subarray(start, end), this.length);
+    else for (let i = start, to = this.length; i < end; i++) this.array[to++] = source[i]!;
+    this.length += size;
+  }
+  done(): Uint8Array { return this.array.subarray(0, this.length); }
+}
+const grow = <A extends { readonly length: number; set(from: A): void }>(array: A, least: number, make: (n: number) => A): A => {
+  const grown = make(Math.max(array.length * 2, least));
+  grown.set(array);
+  return grown;
+};
+
+const utf8 = new TextEncoder();
+
+/** What every part of a dynamic builder can do. */
+interface Part {
+  readonly length: number;
+  append(data: Data): void;
+  finish(): FlatVector;
+}
+
+/** Numbers of one type: a Float64Array until a value is no safe integer, then 64-bit integers. */
+export class NumberBuilder implements Part {
+  readonly type: PrimitiveType;
+  values: NumberArray = new Float64Array(16);
+  length = 0;
+  constructor(type: PrimitiveType) { this.type = type; }
+  append(data: Data): void { this.push(data as number | bigint); }
+  push(x: number | bigint): void {
+    if (this.length === this.values.length) this.double();
+    if (this.values instanceof Float64Array) {
+      if (typeof x === 'number') {
+        this.values[this.length++] = x;
+        return;
+      }
+      this.widen();
+    }
+    (this.values as BigInt64Array)[this.length++] = BigInt(x);
+  }
+  private double(): void {
+    const { values, length } = this;
+    const grown = values instanceof Float64Array ? new Float64Array(length * 2)
+      : values instanceof BigInt64Array ? new BigInt64Array(length * 2) : new BigUint64Array(length * 2);
+    for (let i = 0; i < length; i++) grown[i] = values[i]!;
+    this.values = grown;
+  }
+  private widen(): void {
+    const old = this.values, unsigned = this.type.id <= primitiveIds.uint64;
+    const wide = unsigned ? new BigUint64Array(old.length) : new BigInt64Array(old.length);
+    for (let i = 0; i < this.length; i++) wide[i] = BigInt(old[i]!);
+    this.values = wide;
+  }
+  finish(): FlatVector {
+    return { form: 'number', type: this.type, length: this.length, values: this.values.subarray(0, this.length) as NumberArray };
+  }
+}
+
+class BoolBuilder implements Part {
+  readonly values = new Uint8List();
+  get length(): number { return this.values.length; }
+  append(data: Data): void { this.values.push(data ? 1 : 0); }
+  finish(): FlatVector { return { form: 'bool', length: this.length, values: this.values.done() }; }
+}
+
+/** string, bytes, ip or net. */
+export class BytesBuilder implements Part {
+  readonly type: PrimitiveType;
+  readonly offsets = new Uint32List();
+  readonly bytes = new Uint8List();
+  constructor(type: PrimitiveType) {
+    this.type = type;
+    this.offsets.push(0);
+  }
+  get length(): number { return this.offsets.length - 1; }
+  append(data: Data): void {
+    if (typeof data === 'string') this.text(data);
+    else this.run(data as Uint8Array, 0, (data as Uint8Array).length);
+  }
+  text(s: string): void {
+    this.bytes.reserve(s.length * 3);
+    const { written } = utf8.encodeInto(s, this.bytes.array.subarray(this.bytes.length));
+    this.bytes.length += written;
+    this.offsets.push(this.bytes.length);
+  }
+  /** Appends source[start, end) as one row. */
+  run(source: Uint8Array, start: number, end: number): void {
+    this.bytes.append(source, start, end);
+    this.offsets.push(this.bytes.length);
+  }
+  finish(): FlatVector {
+    return { form: 'bytes', type: this.type, length: this.length, offsets: this.offsets.done(), bytes: this.bytes.done() };
+  }
+}
+
+class NullBuilder implements Part {
+  length = 0;
+  append(): void { this.length++; }
+  finish(): FlatVector { return { form: 'null', length: this.length }; }
+}
+
+class TypeBuilder implements Part {
+  readonly codes = new Uint32List();
+  readonly table = new Map<Type, number>();
+  get length(): number { return this.codes.length; }
+  append(data: Data): void {
+    const type = data as Type;
+    let code = this.table.get(type);
+    if (code === undefined) this.table.set(type, (code = this.table.size));
+    this.codes.push(code);
+  }
+  finish(): FlatVector { return { form: 'type', length: this.length, codes: this.codes.done(), table: [...this.table.keys()] }; }
+}
+
+class EnumBuilder implements Part {
+  readonly type: EnumType;
+  readonly codes = new Uint32List();
+  constructor(type: EnumType) { this.type = type; }
+  get length(): number { return this.codes.length; }
+  append(data: Data): void { this.codes.push(data as number); }
+  finish(): FlatVector { return { form: 'enum', type: this.type, length: this.length, codes: this.codes.done() }; }
+}
+
+class ListBuilder implements Part {
+  readonly type: ArrayType | SetType;
+  readonly offsets = new Uint32List();
+  readonly items: Builder;
+  constructor(type: ArrayType | SetType) {
+    this.type = type;
+    this.items = new Builder(type.element);
+    this.offsets.push(0);
+  }
+  get length(): number { return this.offsets.length - 1; }
+  append(data: Data): void {
+    for (const d of data as readonly Data[]) this.items.appendData(this.type.element, d);
+    this.offsets.push(this.items.length);
+  }
+  finish(): FlatVector { return { form: 'list', type: this.type, length: this.length, offsets: this.offsets.done(), items: this.items.finish() }; }
+}
+
+class MapBuilder implements Part {
+  readonly type: MapType;
+  readonly offsets = new Uint32List();
+  readonly keys: Builder;
+  readonly values: Builder;
+  constructor(type: MapType) {
+    this.type = type;
+    this.keys = new Builder(type.key);
+    this.values = new Builder(type.value);
+    this.offsets.push(0);
+  }
+  get length(): number { return this.offsets.length - 1; }
+  append(data: Data): void {
+    for (const [k, v] of data as readonly (readonly [Data, Data])[]) {
+      this.keys.appendData(this.type.key, k);
+      this.values.appendData(this.type.value, v);
+    }
+    this.offsets.push(this.keys.length);
+  }
+  finish(): FlatVector {
+    return { form: 'map', type: this.type, length: this.length, offsets: this.offsets.done(), keys: this.keys.finish(), values: this.values.finish() };
+  }
+}
+
+class UnionBuilder implements Part {
+  readonly type: UnionType;
+  readonly tags = new Uint32List();
+  readonly slots = new Uint32List();
+  readonly members: Builder[];
+  constructor(type: UnionType) {
+    this.type = type;
+    this.members = type.members.map((m) => new Builder(m));
+  }
+  get length(): number { return this.tags.length; }
+  append(data: Data): void {
+    const value = data as Value, tag = this.type.members.indexOf(value.type), member = this.members[tag]!;
+    this.tags.push(tag);
+    this.slots.push(member.length);
+    member.appendData(value.type, value.data);
+  }
+  finish(): FlatVector {
+    return { form: 'union', type: this.type, length: this.length, tags: this.tags.done(), slots: this.slots.done(), members: this.members.map((m) => m.finish()) };
+  }
+}
+
+/** The names and optional flags of a record's fields; records of one shape share a builder. */
+export interface Shape { readonly key: string; readonly names: readonly string[]; readonly optional: readonly boolean[] }
+
+const shapeKey = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): string =>
+  fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('');
+/** The shape of these fields. */
+export const shapeOf = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): Shape =>
+  ({ key: shapeKey(fields), names: fields.map((f) => f.name), optional: fields.map((f) => f.optional ?? false) });
+
+/** Records of one shape. A reader appends one row to each of `fields` (or calls `absent`), then `end()`. */
+export class RecordBuilder implements Part {
+  readonly shape: Shape;
+  readonly fields: readonly Builder[];
+  readonly present: readonly (Uint8List | undefined)[];
+  length = 0;
+  constructor(shape: Shape) {
+    this.shape = shape;
+    this.fields = shape.names.map(() => new Builder());
+    this.present = shape.optional.map((o) => (o ? new Uint8List() : undefined));
+  }
+  /** Ends the row: optional fields that were not marked absent are present. */
+  end(): void {
+    this.length++;
+    for (const p of this.present) if (p && p.length < this.length) p.push(1);
+  }
+  /** Marks the optional field `k` of the row in work as absent; `type` is its declared type. */
+  absent(k: number, type: Type): void {
+    this.present[k]!.push(0);
+    this.fields[k]!.appendData(type, zeroData(type));
+  }
+  appendRecord(fields: readonly { readonly type: Type }[], data: readonly (Data | undefined)[]): void {
+    for (let k = 0; k < this.fields.length; k++) {
+      const d = data[k];
+      if (d === undefined) this.absent(k, fields[k]!.type);
+      else this.fields[k]!.appendData(fields[k]!.type, d);
+    }
+    this.end();
+  }
+  append(): void { throw new Error('records are appended with their type'); }
+  finish(): FlatVector {
+    const fields = this.fields.map((f, k): Field => {
+      const present = this.present[k]?.done();
+      return { name: this.shape.names[k]!, optional: this.shape.optional[k]!, values: f.finish(), ...(present && { present }) };
+    });
+    return { form: 'record', length: this.length, fields };
+  }
+}
+
+/** error(...) or named values: the inner values are in a builder of their own. */
+class WrapBuilder implements Part {
+  readonly name: string | undefined;
+  readonly inner = new Builder();
+  constructor(name: string | undefined) { this.name = name; }
+  get length(): number { return this.inner.length; }
+  append(): void { throw new Error('wrapped values are appended with their type'); }
+  finish(): FlatVector {
+    const inner = this.inner.finish();
+    return this.name === undefined ? { form: 'error', length: inner.length, inner } : { form: 'named', name: this.name, length: inner.length, inner };
+  }
+}
+
+/** Builds a vector of values of any types. */
+export class Builder {
+  private readonly parts: Part[] = [];
+  private readonly byType = new Map<Type, number>();
+  private readonly byShape = new Map<string, number>();
+  private tags: Uint32List | undefined;
+  private slots: Uint32List | undefined;
+  /** The part of the last row; most rows are like the one before. */
+  private lastType: Type | undefined;
+  private lastTag = 0;
+  private readonly emptyType: Type | undefined;
+  length = 0;
+
+  /** `emptyType`: what the vector's type is if nothing is appended (elements of an empty list). */
+  constructor(emptyType?: Type) { this.emptyType = emptyType; }
+
+  append(value: Value): void { this.appendData(value.type, value.data); }
+
+  /** Appends data of the given type. */
+  appendData(type: Type, data: Data): void {
+    const tag = this.tagOf(type);
+    const part = this.parts[tag]!;
+    this.mark(tag, part.length);
+    switch (type.kind) {
+      case 'record': (part as RecordBuilder).appendRecord(type.fields, data as readonly (Data | undefined)[]); return;
+      case 'error': case 'named': (part as WrapBuilder).inner.appendData(type.inner, data); return;
+      default: part.append(data);
+    }
+  }
+  null(): void { this.appendData(types.null, null); }
+  bool(x: boolean): void { this.appendData(types.bool, x); }
+  number(type: PrimitiveType, x: number | bigint): void {
+    const tag = this.tagOf(type), part = this.parts[tag] as NumberBuilder;
+    this.mark(tag, part.length);
+    part.push(x);
+  }
+  text(s: string): void {
+    const tag = this.tagOf(types.string), part = this.parts[tag] as BytesBuilder;
+    this.mark(tag, part.length);
+    part.text(s);
+  }
+  /** Appends source[start, end) as a string (valid UTF-8), bytes, ip or net. */
+  run(type: PrimitiveType, source: Uint8Array, start: number, end: number): void {
+    const tag = this.tagOf(type), part = this.parts[tag] as BytesBuilder;
+    this.mark(tag, part.length);
+    part.run(source, start, end);
+  }
+  /** Begins a row that is a record: fill the builder's fields, then call its `end()`. */
+  record(shape: Shape): RecordBuilder {
+    const tag = this.tagOfShape(shape), part = this.parts[tag] as RecordBuilder;
+    this.mark(tag, part.length);
+    return part;
+  }
+  /** Begins a row that is an error: append one value to the builder that comes back. */
+  error(): Builder {
+    const tag = this.tagOfWrap(undefined), part = this.parts[tag] as WrapBuilder;
+    this.mark(tag, part.length);
+    return part.inner;
+  }
+
+  finish(): FlatVector {
+    if (this.parts.length === 0) return this.emptyType ? emptyVector(this.emptyType) : noRows;
+    if (this.parts.length === 1) return this.parts[0]!.finish();
+    return { form: 'dynamic', length: this.length, tags: this.tags!.done(), slots: this.slots!.done(), parts: this.parts.map((p) => p.finish()) };
+  }
+
+  private mark(tag: number, slot: number): void {
+    if (this.tags) {
+      this.tags.push(tag);
+      this.slots!.push(slot);
+    } else if (tag !== 0) this.startTags(tag, slot);
+    this.length++;
+  }
+  /** Until a second part appears there are no tags; all rows so far are of part 0, in order. */
+  private startTags(tag: number, slot: number): void {
+    this.tags = new Uint32List();
+    this.slots = new Uint32List();
+    for (let i = 0; i < this.length; i++) {
+      this.tags.push(0);
+      this.slots.push(i);
+    }
+    this.tags.push(tag);
+    this.slots.push(slot);
+  }
+  private tagOf(type: Type): number {
+    if (type === this.lastType) return this.lastTag;
+    let tag = this.byType.get(type);
+    if (tag === undefined) {
+      tag = type.kind === 'record' ? this.tagOfShape(shapeOf(type.fields))
+        : type.kind === 'error' ? this.tagOfWrap(undefined)
+        : type.kind === 'named' ? this.tagOfWrap(type.name)
+        : this.parts.push(newPart(type)) - 1;
+      this.byType.set(type, tag);
+    }
+    this.lastType = type;
+    this.lastTag = tag;
+    return tag;
+  }
+  private tagOfShape(shape: Shape): number { return this.keyed(`r${shape.key}`, () => new RecordBuilder(shape)); }
+  private tagOfWrap(name: string | undefined): number { return this.keyed(name === undefined ? 'e' : `n${name}`, () => new WrapBuilder(name)); }
+  private keyed(key: string, make: () => Part): number {
+    let tag = this.byShape.get(key);
+    if (tag === undefined) this.byShape.set(key, (tag = this.parts.push(make()) - 1));
+    return tag;
+  }
+}
+
+const newPart = (type: Exclude<Type, { kind: 'record' | 'error' | 'named' }>): Part => {
+  switch (type.kind) {
+    case 'array': case 'set': return new ListBuilder(type);
+    case 'map': return new MapBuilder(type);
+    case 'union': return new UnionBuilder(type);
+    case 'enum': return new EnumBuilder(type);
+    case 'primitive': return newPrimitivePart(type);
+  }
+};
+const newPrimitivePart = (type: PrimitiveType): Part => {
+  switch (type.name) {
+    case 'bool': return new BoolBuilder();
+    case 'string': case 'bytes': case 'ip': case 'net': return new BytesBuilder(type);
+    case 'null': return new NullBuilder();
+    case 'type': return new TypeBuilder();
+    default: return new NumberBuilder(type);
+  }
+};
+
+/** A vector of these values. */
+export const vectorOf = (values: Iterable<Value>): Vector => {
+  const builder = new Builder();
+  for (const v of values) builder.append(v);
+  return builder.finish();
+};
+/** One value `length` times. */
+export const constantOf = (value: Value, length: number): Vector => ({ form: 'constant', length, inner: vectorOf([value]) });

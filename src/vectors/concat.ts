@@ -1,0 +1,174 @@
+/** Vectors one behind the other as one vector, and rows of several vectors interleaved; arrays are copied whole, never row by row through values. */
+import { type Type, types } from './type.ts';
+import {
+  type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
+  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, dynamic, flatten, noRows, slice,
+} from './vector.ts';
+
+/** All rows of the vectors, in order. */
+export const concat = (vectors: readonly Vector[]): Vector => {
+  const filled = vectors.filter((v) => v.length > 0);
+  if (filled.length === 0) return vectors[0] ?? noRows;
+  if (filled.length === 1) return filled[0]!;
+  return concatFlat(filled.map(flatten));
+};
+
+/** What can share one flat vector has one class. */
+const classOf = (v: FlatVector): string | Type => {
+  switch (v.form) {
+    case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return v.type;
+    case 'bool': return types.bool;
+    case 'null': return types.null;
+    case 'type': return types.type;
+    case 'record': return `r${v.fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('')}`;
+    case 'error': return 'e';
+    case 'named': return `n${v.name}`;
+    case 'dynamic': return 'dynamic';
+  }
+};
+
+const concatFlat = (vectors: readonly FlatVector[]): Vector => {
+  const first = classOf(vectors[0]!);
+  if (first !== 'dynamic' && vectors.every((v) => classOf(v) === first)) return concatAlike(vectors);
+  const groups = new Map<string | Type, { readonly tag: number; readonly vectors: FlatVector[]; length: number }>();
+  const total = vectors.reduce((n, v) => n + v.length, 0);
+  const tags = new Uint32Array(total), slots = new Uint32Array(total);
+  let at = 0;
+  const join = (v: FlatVector): { readonly tag: number; readonly base: number } => {
+    const key = classOf(v);
+    let group = groups.get(key);
+    if (!group) groups.set(key, (group = { tag: groups.size, vectors: [], length: 0 }));
+    const base = group.length;
+    group.vectors.push(v);
+    group.length += v.length;
+    return { tag: group.tag, base };
+  };
+  for (const v of vectors) {
+    if (v.form === 'dynamic') {
+      const parts = v.parts.map((p) => join(flatten(p)));
+      for (let i = 0; i < v.length; i++, at++) {
+        const part = parts[v.tags[i]!]!;
+        tags[at] = part.tag;
+        slots[at] = part.base + v.slots[i]!;
+      }
+    } else {
+      const { tag, base } = join(v);
+      for (let i = 0; i < v.length; i++, at++) {
+        tags[at] = tag;
+        slots[at] = base + i;
+      }
+    }
+  }
+  return dynamic(tags, slots, [...groups.values()].map((g) => (g.vectors.length === 1 ? g.vectors[0]! : concatAlike(g.vectors))));
+};
+
+/** Vectors of one class. */
+const concatAlike = (vectors: readonly FlatVector[]): FlatVector => {
+  const length = vectors.reduce((n, v) => n + v.length, 0);
+  const first = vectors[0]!;
+  switch (first.form) {
+    case 'number': return { form: 'number', type: first.type, length, values: concatNumbers(vectors as readonly NumberVector[], length) };
+    case 'bool': return { form: 'bool', length, values: concatBytes((vectors as readonly BoolVector[]).map((v) => v.values.subarray(0, v.length)), length) };
+    case 'bytes': return concatRuns(first, vectors as readonly BytesVector[], length);
+    case 'null': return { form: 'null', length };
+    case 'type': return concatTypes(vectors as readonly TypeVector[], length);
+    case 'enum': return { ...first, length, codes: concatCodes((vectors as readonly EnumVector[]).map((v) => v.codes.subarray(0, v.length)), length) };
+    case 'record': return concatRecords(first, vectors as readonly RecordVector[], length);
+    case 'list': {
+      const lists = vectors as readonly ListVector[];
+      return { ...first, length, offsets: concatOffsets(lists, length), items: concat(lists.map((v) => itemsOf(v, v.items))) };
+    }
+    case 'map': {
+      const maps = vectors as readonly MapVector[];
+      return { ...first, length, offsets: concatOffsets(maps, length), keys: concat(maps.map((v) => itemsOf(v, v.keys))), values: concat(maps.map((v) => itemsOf(v, v.values))) };
+    }
+    case 'union': return concatUnions(first, vectors as readonly UnionVector[], length);
+    case 'error': return { form: 'error', length, inner: concat((vectors as readonly ErrorVector[]).map((v) => v.inner)) };
+    case 'named': return { ...first, length, inner: concat((vectors as readonly NamedVector[]).map((v) => v.inner)) };
+    case 'dynamic': return concatFlat(vectors) as DynamicVector;
+  }
+};
+
+const concatNumbers = (vectors: readonly NumberVector[], length: number): NumberArray => {
+  const wide = vectors.find((v) => !(v.values instanceof Float64Array));
+  if (!wide) {
+    const out = new Float64Array(length);
+    let at = 0;
+    for (const v of vectors) {
+      out.set((v.values as Float64Array).subarray(0, v.length), at);
+      at += v.length;
+    }
+    return out;
+  }
+  const out = wide.values instanceof BigInt64Array ? new BigInt64Array(length) : new BigUint64Array(length);
+  let at = 0;
+  for (const v of vectors) for (let i = 0; i < v.length; i++) out[at++] = BigInt(v.values[i]!);
+  return out;
+};
+const concatBytes = (parts: readonly Uint8Array[], length: number): Uint8Array => {
+  const out = new Uint8Array(length);
+  let at = 0;
+  for (const p of parts) {
+    out.set(p, at);
+    at += p.length;
+  }
+  return out;
+};
+const concatCodes = (parts: readonly Uint32Array[], length: number): Uint32Array => {
+  const out = new Uint32Array(length);
+  let at = 0;
+  for (const p of parts) {
+    out.set(p, at);
+    at += p.length;
+  }
+  return out;
+};
+const concatRuns = (first: BytesVector, vectors: readonly BytesVector[], length: number): BytesVector => {
+  const bytes = concatBytes(vectors.map((v) => v.bytes.subarray(v.offsets[0], v.offsets[v.length])), vectors.reduce((n, v) => n + v.offsets[v.length]! - v.offsets[0]!, 0));
+  return { ...first, length, offsets: concatOffsets(vectors, length), bytes };
+};
+/** Offsets of runs put one behind the other, counted from 0. */
+const concatOffsets = (vectors: readonly { readonly offsets: Uint32Array; readonly length: number }[], length: number): Uint32Array => {
+  const out = new Uint32Array(length + 1);
+  let at = 0, base = 0;
+  for (const v of vectors) {
+    const start = v.offsets[0]!;
+    for (let i = 0; i < v.length; i++) out[++at] = base + v.offsets[i + 1]! - start;
+    base += v.offsets[v.length]! - start;
+  }
+  return out;
+};
+const itemsOf = (v: { readonly offsets: Uint32Array; readonly length: number }, items: Vector): Vector => slice(items, v.offsets[0]!, v.offsets[v.length]!);
+const concatTypes = (vectors: readonly TypeVector[], length: number): TypeVector => {
+  const table = new Map<Type, number>();
+  const codes = new Uint32Array(length);
+  let at = 0;
+  for (const v of vectors) {
+    const map = v.table.map((t) => {
+      if (!table.has(t)) table.set(t, table.size);
+      return table.get(t)!;
+    });
+    for (let i = 0; i < v.length; i++) codes[at++] = map[v.codes[i]!]!;
+  }
+  return { form: 'type', length, codes, table: [...table.keys()] };
+};
+const concatRecords = (first: RecordVector, vectors: readonly RecordVector[], length: number): RecordVector => ({
+  form: 'record', length,
+  fields: first.fields.map((f, k): Field => {
+    const values = concat(vectors.map((v) => v.fields[k]!.values));
+    if (!f.optional) return { name: f.name, optional: false, values };
+    const present = concatBytes(vectors.map((v) => v.fields[k]!.present?.subarray(0, v.length) ?? new Uint8Array(v.length).fill(1)), length);
+    return { name: f.name, optional: true, values, present };
+  }),
+});
+const concatUnions = (first: UnionVector, vectors: readonly UnionVector[], length: number): UnionVector => {
+  const tags = concatCodes(vectors.map((v) => v.tags.subarray(0, v.length)), length);
+  const slots = new Uint32Array(length);
+  const bases = new Uint32Array(first.members.length);
+  let at = 0;
+  for (const v of vectors) {
+    for (let i = 0; i < v.length; i++, at++) slots[at] = bases[v.tags[i]!]! + v.slots[i]!;
+    v.members.forEach((m, k) => { bases[k]! += m.length; });
+  }
+  return { ...first, length, tags, slots, members: first.members.map((_, k) => concat(vectors.map((v) => v.members[k]!))) };
+};

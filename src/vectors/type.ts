@@ -1,0 +1,226 @@
+/**
+ * Types of the data model: 20 primitives and the eight complex kinds.
+ *
+ * Invariants:
+ * - Two structurally equal types are the same object: compare them with `===`.
+ * - The table that makes them so holds them weakly; a type that nobody refers to is collected, its `id` is never used again.
+ * - Members of a union are in type order; duplicates that the caller gives stay.
+ *
+ * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
+ */
+
+export type PrimitiveName =
+  | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'int8' | 'int16' | 'int32' | 'int64' | 'duration' | 'time'
+  | 'float16' | 'float32' | 'float64' | 'bool' | 'bytes' | 'string' | 'ip' | 'net' | 'type' | 'null';
+
+interface Base {
+  /** Unique in this process among all types ever made; primitives have their wire ids (0 to 29). */
+  readonly id: number;
+}
+export interface PrimitiveType extends Base { readonly kind: 'primitive'; readonly name: PrimitiveName }
+export interface RecordField { readonly name: string; readonly type: Type; readonly optional: boolean }
+export interface RecordType extends Base { readonly kind: 'record'; readonly fields: readonly RecordField[] }
+export interface ArrayType extends Base { readonly kind: 'array'; readonly element: Type }
+export interface SetType extends Base { readonly kind: 'set'; readonly element: Type }
+export interface MapType extends Base { readonly kind: 'map'; readonly key: Type; readonly value: Type }
+export interface UnionType extends Base { readonly kind: 'union'; readonly members: readonly Type[] }
+export interface EnumType extends Base { readonly kind: 'enum'; readonly symbols: readonly string[] }
+export interface ErrorType extends Base { readonly kind: 'error'; readonly inner: Type }
+export interface NamedType extends Base { readonly kind: 'named'; readonly name: string; readonly inner: Type }
+export type Type = PrimitiveType | RecordType | ArrayType | SetType | MapType | UnionType | EnumType | ErrorType | NamedType;
+export type TypeKind = Type['kind'];
+
+/** Wire ids of the primitives; the gaps are reserved by the format and not implemented. */
+export const primitiveIds = {
+  uint8: 0, uint16: 1, uint32: 2, uint64: 3, int8: 6, int16: 7, int32: 8, int64: 9, duration: 12, time: 13,
+  float16: 14, float32: 15, float64: 16, bool: 23, bytes: 24, string: 25, ip: 26, net: 27, type: 28, null: 29,
+} as const satisfies Record<PrimitiveName, number>;
+
+const primitive = (name: PrimitiveName): PrimitiveType => Object.freeze({ kind: 'primitive', name, id: primitiveIds[name] });
+
+/** The primitive types by name. */
+export const types = {
+  uint8: primitive('uint8'), uint16: primitive('uint16'), uint32: primitive('uint32'), uint64: primitive('uint64'),
+  int8: primitive('int8'), int16: primitive('int16'), int32: primitive('int32'), int64: primitive('int64'),
+  duration: primitive('duration'), time: primitive('time'),
+  float16: primitive('float16'), float32: primitive('float32'), float64: primitive('float64'),
+  bool: primitive('bool'), bytes: primitive('bytes'), string: primitive('string'),
+  ip: primitive('ip'), net: primitive('net'), type: primitive('type'), null: primitive('null'),
+} as const satisfies Record<PrimitiveName, PrimitiveType>;
+
+const byName: ReadonlyMap<string, PrimitiveType> = new Map(Object.entries(types));
+const byId: ReadonlyMap<number, PrimitiveType> = new Map(Object.values(types).map((t) => [t.id, t]));
+
+/** The primitive type of that name, or undefined. */
+export const primitiveNamed = (name: string): PrimitiveType | undefined => byName.get(name);
+/** The primitive type of that wire id, or undefined for reserved and complex ids. */
+export const primitiveOfId = (id: number): PrimitiveType | undefined => byId.get(id);
+
+/** Most fields of a record, symbols of an enum, members of a union (reference/formats/model.md section 1). */
+export const componentsMax = 100_000;
+
+let nextId = 30;
+const interned = new Map<string, WeakRef<Type>>();
+const forgotten = new FinalizationRegistry<string>((key) => {
+  if (interned.get(key)?.deref() === undefined) interned.delete(key);
+});
+
+const intern = <T extends Type>(key: string, make: (id: number) => T): T => {
+  const found = interned.get(key)?.deref();
+  if (found) return found as T;
+  const type = make(nextId++);
+  interned.set(key, new WeakRef<Type>(type));
+  forgotten.register(type, key);
+  return type;
+};
+
+/** A record type; `optional` defaults to false. Field names must be unique: the caller checks, since its error text differs. */
+export const recordType = (fields: readonly { readonly name: string; readonly type: Type; readonly optional?: boolean }[]): RecordType => {
+  let key = 'r';
+  for (const f of fields) key += `${f.optional ? '?' : ','}${f.type.id}:${f.name.length}:${f.name}`;
+  return intern(key, (id) => ({
+    kind: 'record', id, fields: fields.map((f) => ({ name: f.name, type: f.type, optional: f.optional ?? false })),
+  }));
+};
+export const arrayType = (element: Type): ArrayType => intern(`a${element.id}`, (id) => ({ kind: 'array', id, element }));
+export const setType = (element: Type): SetType => intern(`s${element.id}`, (id) => ({ kind: 'set', id, element }));
+export const mapType = (key: Type, value: Type): MapType => intern(`m${key.id}:${value.id}`, (id) => ({ kind: 'map', id, key, value }));
+export const errorType = (inner: Type): ErrorType => intern(`e${inner.id}`, (id) => ({ kind: 'error', id, inner }));
+export const namedType = (name: string, inner: Type): NamedType => intern(`n${inner.id}:${name}`, (id) => ({ kind: 'named', id, name, inner }));
+export const enumType = (symbols: readonly string[]): EnumType =>
+  intern(`y${symbols.map((s) => `${s.length}:${s}`).join(',')}`, (id) => ({ kind: 'enum', id, symbols: [...symbols] }));
+
+/** The union of these members, stably sorted by type order; duplicates stay (model.md section 3). */
+export const unionType = (members: readonly Type[]): UnionType => {
+  const sorted = [...members].sort(compareTypes);
+  return intern(`u${sorted.map((m) => m.id).join(',')}`, (id) => ({ kind: 'union', id, members: sorted }));
+};
+
+/** One type for values of all of these: null for none, the type itself for one, else the union of the distinct ones. */
+export const unionOfDistinct = (members: Iterable<Type>): Type => {
+  const distinct = [...new Set(members)];
+  return distinct.length === 0 ? types.null : distinct.length === 1 ? distinct[0]! : unionType(distinct);
+};
+
+/** `T|null`: adds null to a union, makes a union of anything else, leaves null and what already admits it. */
+export const nullable = (type: Type): Type => {
+  if (type === types.null) return type;
+  if (type.kind !== 'union') return unionType([type, types.null]);
+  return type.members.includes(types.null) ? type : unionType([...type.members, types.null]);
+};
+
+/** The type without its names (outermost only, repeated names too). */
+export const underType = (type: Type): Exclude<Type, NamedType> => {
+  let t = type;
+  while (t.kind === 'named') t = t.inner;
+  return t;
+};
+
+const kindOrder = { primitive: 0, record: 1, array: 2, set: 3, map: 4, union: 5, enum: 6, error: 7 } as const;
+
+/** Type order: below 0, 0 or above 0. 0 only for the same type, save for optional flags, which do not count (model.md section 6). */
+export const compareTypes = (a: Type, b: Type): number => {
+  if (a === b) return 0;
+  const x = underType(a), y = underType(b);
+  if (x === y) {
+    if (a.kind !== 'named') return -1;
+    if (b.kind !== 'named') return 1;
+    return compareText(a.name, b.name) || compareTypes(a.inner, b.inner);
+  }
+  if (x.kind !== y.kind) return kindOrder[x.kind] - kindOrder[y.kind];
+  return compareSameKind(x, y);
+};
+
+const compareSameKind = (x: Exclude<Type, NamedType>, y: Exclude<Type, NamedType>): number => {
+  if (x.kind === 'primitive' && y.kind === 'primitive') return x.id - y.id;
+  if (x.kind === 'record' && y.kind === 'record') return compareRecordTypes(x, y);
+  if (x.kind === 'array' && y.kind === 'array') return compareTypes(x.element, y.element);
+  if (x.kind === 'set' && y.kind === 'set') return compareTypes(x.element, y.element);
+  if (x.kind === 'map' && y.kind === 'map') return compareTypes(x.key, y.key) || compareTypes(x.value, y.value);
+  if (x.kind === 'error' && y.kind === 'error') return compareTypes(x.inner, y.inner);
+  if (x.kind === 'union' && y.kind === 'union') {
+    return x.members.length - y.members.length || firstDifference(x.members, y.members, compareTypes);
+  }
+  if (x.kind === 'enum' && y.kind === 'enum') return x.symbols.length - y.symbols.length || firstDifference(x.symbols, y.symbols, compareText);
+  return 0;
+};
+
+const compareRecordTypes = (x: RecordType, y: RecordType): number =>
+  x.fields.length - y.fields.length
+  || firstDifference(x.fields, y.fields, (f, g) => compareText(f.name, g.name))
+  || firstDifference(x.fields, y.fields, (f, g) => compareTypes(f.type, g.type));
+
+const firstDifference = <T>(x: readonly T[], y: readonly T[], compare: (a: T, b: T) => number): number => {
+  for (let i = 0; i < x.length; i++) {
+    const c = compare(x[i]!, y[i]!);
+    if (c !== 0) return c;
+  }
+  return 0;
+};
+
+/** Compares two texts by their UTF-8 bytes, which is code point order (UTF-16 order differs above U+FFFF). */
+export const compareText = (a: string, b: string): number => {
+  const n = Math.min(a.length, b.length);
+  for (let i = 0; i < n; i++) {
+    const x = a.charCodeAt(i), y = b.charCodeAt(i);
+    if (x === y) continue;
+    const xHigh = x >= 0xd800 && x <= 0xdfff, yHigh = y >= 0xd800 && y <= 0xdfff;
+    return xHigh === yHigh ? x - y : xHigh ? (y >= 0xe000 ? 1 : x - y) : x >= 0xe000 ? -1 : x - y;
+  }
+  return a.length - b.length;
+};
+
+const plainName = /^[\p{L}_$][\p{L}\p{Nd}_$]*$/u;
+/** A field name, enum symbol or type name, quoted unless it is a plain identifier. */
+export const quoteName = (name: string): string => (plainName.test(name) ? name : quoteText(name));
+
+/** A string in SUP spelling: double quotes, the escapes of sup.md section 1. */
+export const quoteText = (text: string): string => {
+  // Most strings need no escape; the class test is cheaper than building.
+  // eslint-disable-next-line no-control-regex
+  if (!/["\\\u0000-\u001f\u007f]/.test(text) && text.isWellFormed()) return `"${text}"`;
+  let out = '"';
+  for (const c of text.toWellFormed()) out += escapes[c] ?? (c < ' ' || c === '\u007f' ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}` : c);
+  return `${out}"`;
+};
+const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** SUP text of a type without the angle brackets: `{a:int64,b?:string|null}`; the first mention of a named type defines it. */
+export const typeText = (type: Type, defined: Set<Type> = new Set()): string => {
+  switch (type.kind) {
+    case 'primitive': return type.name;
+    case 'record':
+      return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${typeText(f.type, defined)}`).join(',')}}`;
+    case 'array': return `[${typeText(type.element, defined)}]`;
+    case 'set': return `|[${typeText(type.element, defined)}]|`;
+    case 'map': return `|{${typeText(type.key, defined)}:${typeText(type.value, defined)}}|`;
+    case 'union': return type.members.map((m) => (m.kind === 'union' ? `(${typeText(m, defined)})` : typeText(m, defined))).join('|');
+    case 'enum': return `enum(${type.symbols.map(quoteName).join(',')})`;
+    case 'error': return `error(${typeText(type.inner, defined)})`;
+    case 'named': {
+      const name = quoteName(type.name);
+      if (defined.has(type)) return name;
+      const inner = typeText(type.inner, defined);
+      defined.add(type);
+      return `${name}=${type.inner.kind === 'union' ? `(${inner})` : inner}`;
+    }
+  }
+};
+
+const signed: ReadonlySet<Type> = new Set([types.int8, types.int16, types.int32, types.int64]);
+const unsigned: ReadonlySet<Type> = new Set([types.uint8, types.uint16, types.uint32, types.uint64]);
+const floats: ReadonlySet<Type> = new Set([types.float16, types.float32, types.float64]);
+export const isSigned = (t: Type): boolean => signed.has(t);
+export const isUnsigned = (t: Type): boolean => unsigned.has(t);
+/** int8 to uint64, without duration and time. */
+export const isInteger = (t: Type): boolean => signed.has(t) || unsigned.has(t);
+export const isFloat = (t: Type): boolean => floats.has(t);
+/** Integers, floats, duration and time: what is kept in a number vector. */
+export const isNumeric = (t: Type): boolean => isInteger(t) || isFloat(t) || t === types.duration || t === types.time;
+
+/** Bits of an integer or float type. */
+export const bitsOf = (t: Type): number => {
+  const name = t.kind === 'primitive' ? t.name : '';
+  const digits = /\d+$/.exec(name);
+  return digits ? Number(digits[0]) : 64;
+};

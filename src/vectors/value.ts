@@ -1,0 +1,321 @@
+/**
+ * One value by itself: a type and its data. Vectors hold values by the thousand; this form is for constants, literals and the
+ * paths where speed does not matter.
+ *
+ * Data by kind of type:
+ * - integers, duration, time: a number when |x| <= 2^53 - 1, else a bigint (so `===` on equal integers of one type holds);
+ * - floats: a number; bool: a boolean; string: a string; null: null; type: a Type;
+ * - bytes: the bytes; ip: 4 or 16 bytes in network order; net: address then mask, 8 or 32 bytes, masked;
+ * - enum: the symbol's index; error and named: the inner data;
+ * - record: one entry a field, `undefined` for an optional field that is absent;
+ * - array, set: the elements (sets in canonical order); map: [key, value] pairs (in canonical order);
+ * - union: the member value with its type.
+ */
+import { type Type, types, unionOfDistinct, arrayType, setType, mapType, recordType, errorType, primitiveIds } from './type.ts';
+
+export type Data = number | bigint | boolean | string | null | Uint8Array | Type | Value | readonly (Data | undefined)[] | readonly (readonly [Data, Data])[];
+export interface Value { readonly type: Type; readonly data: Data }
+
+/** The canonical data of an integer: number if it is safe, bigint beyond. */
+export const integer = (x: bigint | number): number | bigint => {
+  if (typeof x === 'number') return Number.isSafeInteger(x) ? (x === 0 ? 0 : x) : BigInt(x);
+  return x >= -9007199254740991n && x <= 9007199254740991n ? Number(x) : x;
+};
+
+export const nullValue: Value = { type: types.null, data: null };
+export const stringValue = (text: string): Value => ({ type: types.string, data: text });
+export const intValue = (x: bigint | number): Value => ({ type: types.int64, data: integer(x) });
+export const floatValue = (x: number): Value => ({ type: types.float64, data: x });
+export const boolValue = (x: boolean): Value => ({ type: types.bool, data: x });
+export const typeValue = (t: Type): Value => ({ type: types.type, data: t });
+export const errorValue = (inner: Value): Value => ({ type: errorType(inner.type), data: inner.data });
+/** `error("text")`. */
+export const textError = (text: string): Value => ({ type: errorType(types.string), data: text });
+/** `error({message, on})`. */
+export const wrappedError = (message: string, on: Value): Value =>
+  ({ type: errorType(recordType([{ name: 'message', type: types.string }, { name: 'on', type: on.type }])), data: [message, on.data] });
+export const missing: Value = textError('missing');
+export const quiet: Value = textError('quiet');
+
+export const recordValue = (fields: readonly { readonly name: string; readonly value: Value }[]): Value =>
+  ({ type: recordType(fields.map((f) => ({ name: f.name, type: f.value.type }))), data: fields.map((f) => f.value.data) });
+
+/** Puts element values under one element type: bare data if all have one type, union data otherwise. */
+const elements = (items: readonly Value[]): { readonly type: Type; readonly data: Data[] } => {
+  const type = unionOfDistinct(items.map((v) => v.type));
+  const mixed = type.kind === 'union' && items.some((v) => v.type !== type);
+  return { type, data: items.map((v) => (mixed ? unionData(v) : v.data)) };
+};
+const unionData = (v: Value): Data => v;
+
+/** An array value; the element type is inferred as in model.md section 5. */
+export const arrayValue = (items: readonly Value[]): Value => {
+  const { type, data } = elements(items);
+  return { type: arrayType(type), data };
+};
+/** A set value in canonical form: sorted by encoded bytes, duplicates removed. */
+export const setValue = (items: readonly Value[]): Value => {
+  const { type, data } = elements(items);
+  return { type: setType(type), data: canonicalSet(type, data) };
+};
+/** A map value in canonical form; of equal keys the first stays. */
+export const mapValue = (entries: readonly (readonly [Value, Value])[]): Value => {
+  const keys = elements(entries.map((e) => e[0])), values = elements(entries.map((e) => e[1]));
+  return { type: mapType(keys.type, values.type), data: canonicalMap(keys.type, keys.data.map((k, i) => [k, values.data[i]!] as const)) };
+};
+
+/** Sorts elements by their encoding and drops duplicates (model.md section 5). */
+export const canonicalSet = (element: Type, data: readonly Data[]): Data[] => {
+  const coded = data.map((d) => ({ d, bytes: encodeBody(element, d) })).sort((a, b) => compareBytes(a.bytes, b.bytes));
+  return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.d);
+};
+/** Sorts entries by their encoded keys; of equal keys the first stays. */
+export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data])[]): (readonly [Data, Data])[] => {
+  const coded = entries.map((entry) => ({ entry, bytes: encodeBody(key, entry[0]) })).sort((a, b) => compareBytes(a.bytes, b.bytes));
+  return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.entry);
+};
+
+/** Removes names and unions: the value that operators and most functions act on. */
+export const underValue = (v: Value): Value => {
+  let { type, data } = v;
+  for (;;) {
+    if (type.kind === 'named') type = type.inner;
+    else if (type.kind === 'union') ({ type, data } = data as Value);
+    else return { type, data };
+  }
+};
+
+export const isMissing = (v: Value): boolean => v.type === missing.type && v.data === 'missing';
+export const isQuiet = (v: Value): boolean => v.type === missing.type && v.data === 'quiet';
+
+/** A placeholder of that type: zero, empty text, empty containers. Used where a vector needs a row that nobody reads. */
+export const zeroData = (type: Type): Data => {
+  switch (type.kind) {
+    case 'primitive': return zeroPrimitive(type.name);
+    case 'record': return type.fields.map((f) => (f.optional ? undefined : zeroData(f.type)));
+    case 'array': case 'set': case 'map': return [];
+    case 'union': return { type: type.members[0]!, data: zeroData(type.members[0]!) };
+    case 'enum': return 0;
+    case 'error': case 'named': return zeroData(type.inner);
+  }
+};
+const zeroPrimitive = (name: keyof typeof primitiveIds): Data => {
+  switch (name) {
+    case 'bool': return false;
+    case 'bytes': return new Uint8Array(0);
+    case 'string': return '';
+    case 'ip': return new Uint8Array(4);
+    case 'net': return new Uint8Array(8);
+    case 'type': return types.null;
+    case 'null': return null;
+    default: return 0;
+  }
+};
+
+/** Byte order, shorter first where one is a prefix of the other. */
+export const compareBytes = (a: Uint8Array, b: Uint8Array): number => {
+  const n = Math.min(a.length, b.length);
+  for (let i = 0; i < n; i++) if (a[i] !== b[i]) return a[i]! - b[i]!;
+  return a.length - b.length;
+};
+
+/** Grows as it is written to; the encoders' output buffer. */
+export class ByteWriter {
+  bytes = new Uint8Array(64);
+  length = 0;
+  reserve(extra: number): void {
+    if (this.length + extra <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + extra));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+  byte(b: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = b;
+  }
+  raw(b: Uint8Array): void {
+    this.reserve(b.length);
+    this.bytes.set(b, this.length);
+    this.length += b.length;
+  }
+  /** LEB128: seven bits a byte, low group first. */
+  uvarint(n: number): void {
+    let rest = n;
+    while (rest >= 0x80) {
+      this.byte((rest % 0x80) | 0x80);
+      rest = Math.floor(rest / 0x80);
+    }
+    this.byte(rest);
+  }
+  text(s: string): void {
+    const b = utf8.encode(s);
+    this.uvarint(b.length);
+    this.raw(b);
+  }
+  done(): Uint8Array { return this.bytes.slice(0, this.length); }
+}
+const utf8 = new TextEncoder();
+
+/**
+ * The tagged body of a value as BSUP writes it (reference/formats/bsup.md section 4). Equal values of one type have equal bytes, so these
+ * bytes serve as the canonical order of sets and maps, the sort order of records and nets, and as hash keys.
+ */
+export const encodeBody = (type: Type, data: Data): Uint8Array => {
+  const out = new ByteWriter();
+  writeTagged(out, type, data);
+  return out.done();
+};
+
+const writeTagged = (out: ByteWriter, type: Type, data: Data): void => {
+  if (type === types.null) return out.byte(0);
+  const body = new ByteWriter();
+  writeBody(body, type, data);
+  out.uvarint(body.length + 1);
+  out.raw(body.bytes.subarray(0, body.length));
+};
+
+/** The untagged body of a value, appended to `out`. */
+export const writeBody = (out: ByteWriter, type: Type, data: Data): void => {
+  switch (type.kind) {
+    case 'primitive': return writePrimitive(out, type.name, data);
+    case 'enum': return writeUnsigned(out, BigInt(data as number));
+    case 'error': case 'named': return writeBody(out, type.inner, data);
+    case 'array': case 'set':
+      for (const d of data as readonly Data[]) writeTagged(out, type.element, d);
+      return;
+    case 'map':
+      for (const [k, v] of data as readonly (readonly [Data, Data])[]) {
+        writeTagged(out, type.key, k);
+        writeTagged(out, type.value, v);
+      }
+      return;
+    case 'union': {
+      const member = data as Value;
+      const index = type.members.indexOf(member.type);
+      writeTagged(out, types.uint64, index);
+      return writeTagged(out, member.type, member.data);
+    }
+    case 'record': return writeRecord(out, type.fields, data as readonly (Data | undefined)[]);
+  }
+};
+
+const writeRecord = (out: ByteWriter, fields: readonly { readonly type: Type; readonly optional: boolean }[], data: readonly (Data | undefined)[]): void => {
+  const optionals = fields.reduce((n, f) => n + (f.optional ? 1 : 0), 0);
+  if (optionals > 0) {
+    const bits = new Uint8Array((optionals + 7) >> 3);
+    let at = 0;
+    fields.forEach((f, i) => {
+      if (!f.optional) return;
+      if (data[i] === undefined) bits[at >> 3]! |= 1 << (at & 7);
+      at++;
+    });
+    out.uvarint(bits.length + 1);
+    out.raw(bits);
+  }
+  fields.forEach((f, i) => {
+    const d = data[i];
+    if (d !== undefined) writeTagged(out, f.type, d);
+  });
+};
+
+const scratch = new DataView(new ArrayBuffer(8));
+const scratchBytes = new Uint8Array(scratch.buffer);
+
+const writePrimitive = (out: ByteWriter, name: keyof typeof primitiveIds, data: Data): void => {
+  switch (name) {
+    case 'uint8': case 'uint16': case 'uint32': case 'uint64': return writeUnsigned(out, BigInt.asUintN(64, BigInt(data as number | bigint)));
+    case 'int8': case 'int16': case 'int32': case 'int64': case 'duration': case 'time': return writeSigned(out, BigInt(data as number | bigint));
+    case 'float16':
+      scratch.setUint16(0, float16Bits(data as number), true);
+      return out.raw(scratchBytes.subarray(0, 2));
+    case 'float32':
+      scratch.setFloat32(0, data as number, true);
+      return out.raw(scratchBytes.subarray(0, 4));
+    case 'float64':
+      scratch.setFloat64(0, data as number, true);
+      return out.raw(scratchBytes.subarray(0, 8));
+    case 'bool': return out.byte(data ? 1 : 0);
+    case 'string': return out.raw(utf8.encode(data as string));
+    case 'bytes': case 'ip': case 'net': return out.raw(data as Uint8Array);
+    case 'type': return writeTypeValue(out, data as Type, new Set());
+    case 'null': return;
+  }
+};
+
+const writeUnsigned = (out: ByteWriter, x: bigint): void => {
+  for (let rest = x; rest > 0n; rest >>= 8n) out.byte(Number(rest & 0xffn));
+};
+/** `abs << 1 | sign`, least bytes; the least int64 is the single byte 1 (bsup.md section 4). */
+const writeSigned = (out: ByteWriter, x: bigint): void => {
+  if (x === -(1n << 63n)) return out.byte(1);
+  writeUnsigned(out, x < 0n ? (-x << 1n) | 1n : x << 1n);
+};
+
+/** The bytes of a value of type `type` (bsup.md section 6). */
+export const writeTypeValue = (out: ByteWriter, type: Type, defined: Set<Type>): void => {
+  switch (type.kind) {
+    case 'primitive': return out.byte(type.id);
+    case 'record': {
+      out.byte(30);
+      out.uvarint(type.fields.length);
+      const bits = new Uint8Array((type.fields.length + 7) >> 3);
+      type.fields.forEach((f, i) => { if (f.optional) bits[i >> 3]! |= 1 << (i & 7); });
+      out.raw(bits);
+      for (const f of type.fields) {
+        out.text(f.name);
+        writeTypeValue(out, f.type, defined);
+      }
+      return;
+    }
+    case 'array': out.byte(31); return writeTypeValue(out, type.element, defined);
+    case 'set': out.byte(32); return writeTypeValue(out, type.element, defined);
+    case 'map':
+      out.byte(33);
+      writeTypeValue(out, type.key, defined);
+      return writeTypeValue(out, type.value, defined);
+    case 'union':
+      out.byte(34);
+      out.uvarint(type.members.length);
+      for (const m of type.members) writeTypeValue(out, m, defined);
+      return;
+    case 'enum':
+      out.byte(35);
+      out.uvarint(type.symbols.length);
+      for (const s of type.symbols) out.text(s);
+      return;
+    case 'error': out.byte(36); return writeTypeValue(out, type.inner, defined);
+    case 'named':
+      out.byte(defined.has(type) ? 38 : 37);
+      out.text(type.name);
+      if (!defined.has(type)) {
+        writeTypeValue(out, type.inner, defined);
+        defined.add(type);
+      }
+      return;
+  }
+};
+
+/** IEEE 754 half precision bits of `x`, rounded to nearest even. */
+export const float16Bits = (x: number): number => {
+  scratch.setFloat64(0, x, true);
+  const sign = (scratch.getUint8(7) & 0x80) << 8;
+  if (Number.isNaN(x)) return 0x7e00;
+  const a = Math.abs(x);
+  if (a >= 65520) return sign | 0x7c00;
+  if (a < 2 ** -14) return sign | roundEven(a * 2 ** 24);
+  const exponent = Math.floor(Math.log2(a)) + (a < 2 ** Math.floor(Math.log2(a)) ? -1 : a >= 2 ** (Math.floor(Math.log2(a)) + 1) ? 1 : 0);
+  const mantissa = roundEven((a / 2 ** exponent - 1) * 1024);
+  return sign | (((exponent + 15) << 10) + mantissa);
+};
+/** The number of half precision bits. */
+export const float16Number = (bits: number): number => {
+  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 0x1f, mantissa = bits & 0x3ff;
+  if (exponent === 0x1f) return mantissa ? NaN : sign * Infinity;
+  return exponent === 0 ? sign * mantissa * 2 ** -24 : sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
+};
+const roundEven = (x: number): number => {
+  const down = Math.floor(x), rest = x - down;
+  return rest > 0.5 || (rest === 0.5 && down % 2 === 1) ? down + 1 : down;
+};
+/** Rounds to half precision. */
+export const toFloat16 = (x: number): number => float16Number(float16Bits(x));
