@@ -2,7 +2,7 @@
 import { type Type, types } from './type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
-  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, dynamic, flatten, noRows, slice,
+  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, dynamic, flatten, noRows, slice, take,
 } from './vector.ts';
 
 /** All rows of the vectors, in order. */
@@ -171,4 +171,19 @@ const concatUnions = (first: UnionVector, vectors: readonly UnionVector[], lengt
     v.members.forEach((m, k) => { bases[k]! += m.length; });
   }
   return { ...first, length, tags, slots, members: first.members.map((_, k) => concat(vectors.map((v) => v.members[k]!))) };
+};
+
+/** Puts results of row subsets together again: each group's `values` belong to the rows `rows` of a batch of `length` rows; together they cover it. */
+export const scatter = (length: number, groups: readonly { readonly rows: Uint32Array; readonly values: Vector }[]): Vector => {
+  const filled = groups.filter((g) => g.rows.length > 0);
+  if (filled.length === 1 && filled[0]!.rows.length === length && isRange(filled[0]!.rows)) return filled[0]!.values;
+  const all = concat(filled.map((g) => g.values));
+  const index = new Uint32Array(length);
+  let at = 0;
+  for (const g of filled) for (let i = 0; i < g.rows.length; i++) index[g.rows[i]!] = at++;
+  return take(all, index);
+};
+const isRange = (rows: Uint32Array): boolean => {
+  for (let i = 0; i < rows.length; i++) if (rows[i] !== i) return false;
+  return true;
 };

@@ -1,0 +1,42 @@
+/** What the engine reads from and writes to besides its plan: given by the worker (service) or by the command line (`lake query`). */
+import type { Vector } from '../vectors/vector.ts';
+import type { Type } from '../vectors/type.ts';
+import type { FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
+
+export interface ScanRequest {
+  readonly columns?: readonly FieldPath[];
+  readonly pruner?: Pruner;
+  readonly ordered: boolean;
+  readonly limit?: number;
+  readonly signal: AbortSignal;
+}
+
+/** Counts that a query's statistics report; the scan adds to them. */
+export interface Progress { bytesRead: number; bytesMatched: number; recordsRead: number; recordsMatched: number }
+
+export interface ExecutionHost {
+  /** Batches of a resolved source. */
+  readonly scan: (source: ResolvedSource, request: ScanRequest) => AsyncIterable<Vector>;
+  /** Opens what a row-dependent `from` names. */
+  readonly open: (name: string, format: string | undefined, signal: AbortSignal) => AsyncIterable<Vector>;
+  /** Commits the batches to a pool branch; resolves to the 20 bytes of the commit's id. */
+  readonly load: (target: ResolvedSource, batches: AsyncIterable<Vector>, commit: { readonly author: string; readonly message: string; readonly meta: string }) => Promise<Uint8Array>;
+  /** Values of the `debug` operator. */
+  readonly debug: (batch: Vector) => void;
+  readonly progress: Progress;
+}
+
+/** What a running query carries along. */
+export interface ExecutionContext {
+  readonly host: ExecutionHost;
+  readonly signal: AbortSignal;
+  /** Rows of a batch, at most. */
+  readonly batchRows: number;
+  /** Bytes that sort, group and join may hold before they spill. */
+  readonly memoryBytesMax: number;
+  /** Names bound to types by the values read so far (`typename`). */
+  readonly names: Map<string, Type>;
+}
+
+/** A batch and the channel that it goes to (`output`; default `main`). */
+export interface ChannelBatch { readonly channel: string; readonly batch: Vector }

@@ -1,0 +1,197 @@
+/**
+ * What the lake gives to the rest of the process: shapes of records, requests and answers.
+ *
+ * Ids (pools, commits, objects) are texts of 40 lower-case hexadecimal digits, without `0x`; `ksuid.ts` turns them into other spellings.
+ * Everything here can be cloned between threads, save for what has functions: `Lake`, `Pool`, `Snapshot`, `ObjectFiles`.
+ */
+
+/** 40 lower-case hexadecimal digits. */
+export type Id = string;
+export type SortOrder = 'asc' | 'desc';
+
+/** One end of an object's range of primary key values: SUP text for people, `sort` compares by bytes (vectors/sort-key.ts). A missing key is `null`. */
+export interface KeyBound { readonly text: string; readonly sort: Uint8Array }
+
+/** A data object. `size` is the encoded length in bytes. `inline` is the body, if it lives inside the lake's tables and not in a file. */
+export interface ObjectMeta {
+  readonly id: Id;
+  readonly count: number;
+  readonly size: number;
+  readonly min: KeyBound;
+  readonly max: KeyBound;
+  readonly inline?: Uint8Array;
+}
+
+export interface PoolConfig {
+  readonly tsNs: bigint;
+  readonly name: string;
+  readonly id: Id;
+  readonly layout: { readonly order: SortOrder; readonly keys: readonly (readonly string[])[] };
+  /** Bytes. */
+  readonly seekStride: number;
+  /** Bytes: about where a load cuts its objects. */
+  readonly threshold: number;
+}
+export interface BranchRecord { readonly tsNs: bigint; readonly name: string; readonly commit: Id }
+
+export interface CommitRecord {
+  readonly id: Id;
+  /** 40 zeros for the first commit of a branch that began empty. */
+  readonly parent: Id;
+  /** The tip of the child at that time; merges only. */
+  readonly secondParent?: Id;
+  readonly author: string;
+  readonly dateNs: bigint;
+  readonly message: string;
+  /** SUP text of one value; `null` when none was given. */
+  readonly meta: string;
+  readonly adds: readonly Id[];
+  readonly deletes: readonly Id[];
+  /** Objects that got or lost the marker that `:vectors` lists. */
+  readonly addVectors?: readonly Id[];
+  readonly deleteVectors?: readonly Id[];
+}
+
+/** What a client may say about its commit (header `SuperDB-Commit`). `body` replaces the message that the lake makes up; `meta` is SUP text, already checked. */
+export interface CommitNote { readonly author?: string; readonly body?: string; readonly meta?: string }
+export interface CommitResult { readonly commit: Id }
+
+/** Objects to be replaced in one commit: those of `removes` go, those of `adds` (written and synced already) come. */
+export interface Rewrite { readonly removes: readonly Id[]; readonly adds: readonly ObjectMeta[] }
+/** Prepares a rewrite against one snapshot. Called again with a newer snapshot when the branch lost a removed object in the meantime. */
+export type PrepareRewrite = (snapshot: Snapshot) => Promise<Rewrite>;
+
+export interface CreatePoolRequest {
+  readonly name: string;
+  readonly order?: SortOrder;
+  /** Default `[['ts']]`; an empty list means the default too. */
+  readonly keys?: readonly (readonly string[])[];
+  /** Default 65536; 0 means the default. */
+  readonly seekStride?: number;
+  /** Default 524288000; 0 means the default. */
+  readonly threshold?: number;
+}
+
+/** A data key range, both ends included; compared with `KeyBound.sort`. */
+export interface KeyRange { readonly min?: Uint8Array; readonly max?: Uint8Array }
+export interface PageRequest {
+  /** Where the last page ended (`next`); absent: from the start. */
+  readonly cursor?: number;
+  readonly limit: number;
+  readonly range?: KeyRange;
+  /** Bodies of objects inside the tables come along; default true. */
+  readonly inline?: boolean;
+}
+/** `next` is absent on the last page. Objects in pool order: smallest `min` first (`asc`) or largest `max` first (`desc`), ties oldest first. */
+export interface ObjectPage { readonly objects: readonly ObjectMeta[]; readonly next?: number }
+
+/** The state of a branch at one commit. Its objects stay readable until `release`. */
+export interface Snapshot {
+  readonly pool: PoolConfig;
+  readonly commit: Id;
+  readonly objectCount: number;
+  page(request: PageRequest): ObjectPage;
+  /** May be called more than once. */
+  release(): void;
+}
+
+export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
+/** `id` grows by one an event, across restarts too. `branch` is the one that moved; on a merge `parent` is its name too and `branch` that of the target. */
+export interface LakeEvent {
+  readonly id: number;
+  readonly kind: EventKind;
+  readonly poolId: Id;
+  readonly commitId?: Id;
+  readonly branch?: string;
+  readonly parent?: string;
+}
+
+export interface PoolStats { readonly size: number; readonly span?: { readonly min: KeyBound; readonly max: KeyBound } }
+
+/** Rows of a meta source, as plain data. */
+export type MetaRow =
+  | { readonly kind: 'pool'; readonly pool: PoolConfig }
+  | { readonly kind: 'branch'; readonly pool: PoolConfig; readonly branch: BranchRecord }
+  | { readonly kind: 'object'; readonly object: ObjectMeta }
+  | { readonly kind: 'partition'; readonly min: KeyBound; readonly max: KeyBound; readonly objects: readonly ObjectMeta[] }
+  | { readonly kind: 'tip'; readonly name: string; readonly commit: Id }
+  | { readonly kind: 'commit'; readonly commit: CommitRecord }
+  | { readonly kind: 'action-commit'; readonly commit: CommitRecord }
+  | { readonly kind: 'action-add'; readonly commit: Id; readonly object: ObjectMeta }
+  | { readonly kind: 'action-delete' | 'action-add-vector' | 'action-delete-vector'; readonly commit: Id; readonly id: Id };
+export type LakeMeta = 'pools' | 'branches';
+export type PoolMeta = 'branches';
+export type CommitMeta = 'objects' | 'partitions' | 'vectors' | 'log' | 'rawlog';
+/** `pool` absent: a source of the lake (`pools`, `branches`). `commit`: branch name or commit id; default `main`. */
+export interface MetaSource { readonly pool?: string; readonly commit?: string; readonly meta: string }
+/** `next` goes into the next call; absent on the last page. */
+export interface MetaPage { readonly rows: readonly MetaRow[]; readonly next?: string }
+
+/** Promise face of one pool. Writes wait for their turn in the pool's actor and settle once they are durable. All throw LakeError. */
+export interface Pool {
+  readonly config: PoolConfig;
+  branches(): readonly BranchRecord[];
+  /** @throws branch-not-found */
+  branch(name: string): BranchRecord;
+  /** `commit`: id in either spelling; must exist in this pool or be the zero commit. */
+  createBranch(name: string, commit: Id): Promise<BranchRecord>;
+  deleteBranch(name: string): Promise<void>;
+  /** One commit that adds these objects; their files are written and synced already. @throws load-empty for no objects */
+  load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<CommitResult>;
+  deleteObjects(branch: string, ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
+  /** Runs `prepare` outside of the queue, commits its result, again with a fresh snapshot if it was overtaken. @throws empty-transaction when it removes nothing */
+  deleteWhere(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
+  /** Replaces at least two objects by what `prepare` makes of them. */
+  compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
+  merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
+  revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
+  vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
+  /** Object ids that were removed, or would be with `dryRun`. `revision`: branch name or commit id. */
+  vacuum(revision: string, options: { readonly dryRun: boolean }): Promise<readonly Id[]>;
+  stats(): Promise<PoolStats>;
+}
+
+/** What the service needs of a lake directory. */
+export interface Lake {
+  readonly directory: string;
+  /** `failed` tells why writes are refused; reads go on. */
+  status(): { readonly state: 'ready' | 'closing' | 'closed' | 'failed'; readonly reason?: string };
+  pools(): readonly PoolConfig[];
+  /** By `0x` and 40 hexadecimal digits, 27 characters of base 62, then by name. @throws pool-not-found */
+  pool(reference: string): Pool;
+  createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }>;
+  renamePool(reference: string, name: string): Promise<void>;
+  deletePool(reference: string): Promise<void>;
+  /** `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-not-found, gone */
+  openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
+  metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
+  /** Called in commit order, after the change is durable. Returns the call that ends it. A listener must not throw. */
+  onEvent(listener: (event: LakeEvent) => void): () => void;
+  /** Events after that id, oldest first; undefined if the first of them is no longer kept (or the id was never given). */
+  eventsSince(id: number): readonly LakeEvent[] | undefined;
+  lastEventId(): number;
+  /** Refuses new work, lets running jobs settle, marks the clean stop. */
+  close(): Promise<void>;
+}
+
+/** The part of the object files that the lake itself uses; src/lake/objects.ts implements it. */
+export interface ObjectFiles {
+  delete(id: Id): Promise<void>;
+  list(): AsyncIterable<Id>;
+}
+
+export interface LakeOptions {
+  readonly directory: string;
+  readonly objects: ObjectFiles;
+  /** Jobs that may wait in one pool's queue; default 10,000. */
+  readonly queueJobsMax?: number;
+  /** Events that stay readable by id; default 10,000. */
+  readonly eventsKeptMax?: number;
+  /** Objects of snapshots that are kept in memory, all pools together; default 1,000,000. */
+  readonly snapshotObjectsMax?: number;
+  /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
+  readonly inspect?: (event: unknown) => void;
+  /** Text that a second server tells of this one, e.g. its address. */
+  readonly owner?: string;
+}
+// The implementation: `export const openLake = (options: LakeOptions): Promise<Lake>` in src/lake/lake.ts.

@@ -1,0 +1,330 @@
+/**
+ * The syntax tree of SuperSQL: what the parser makes and the analyzer reads.
+ *
+ * Invariants:
+ * - Plain frozen-shape JSON: every node has `kind`, and `start`/`end`, UTF-8 byte offsets into the query text (end exclusive).
+ * - Kinds are unique over the whole tree: operators end in `-op`, declarations in `-decl`, types begin with `type-`, search terms
+ *   with `search-`, sources with `source-`, SQL nodes with `sql-`; expressions have bare names.
+ * - Nothing is resolved: names, aggregate or function, what an implied operator means, and the ranges of literals are the analyzer's.
+ * - Parentheses leave no node (spans exclude them). Absent optional parts are absent or `undefined`.
+ * - No path through the tree is deeper than the parser's `depthMax`, so that recursion over it is safe.
+ */
+
+/** A place in the query text: UTF-8 byte offsets, end exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A name as it stands in the text, with quotes and escapes resolved in `text`. */
+export interface NameNode extends Span {
+  readonly kind: 'name';
+  readonly text: string;
+}
+
+// ---- Program ------------------------------------------------------------------------------------------------------------------
+
+/** A scope: declarations, then a pipeline of at least one operator. The whole program, and every body or subquery, is one. */
+export interface QueryNode extends Span {
+  readonly kind: 'query';
+  readonly decls: readonly Decl[];
+  readonly ops: readonly Op[];
+}
+
+export type Decl = ConstDecl | FnDecl | LetDecl | OpDecl | PragmaDecl | TypeDecl;
+
+export interface ConstDecl extends Span { readonly kind: 'const-decl'; readonly name: NameNode; readonly expr: Expr }
+export interface FnDecl extends Span { readonly kind: 'fn-decl'; readonly name: NameNode; readonly params: readonly NameNode[]; readonly body: Expr }
+export interface LetDecl extends Span { readonly kind: 'let-decl'; readonly name: NameNode; readonly query: QueryNode }
+export interface OpDecl extends Span { readonly kind: 'op-decl'; readonly name: NameNode; readonly params: readonly NameNode[]; readonly body: QueryNode }
+/** `pragma name [= expr]`; without `expr` it stands for true. */
+export interface PragmaDecl extends Span { readonly kind: 'pragma-decl'; readonly name: NameNode; readonly expr?: Expr }
+export interface TypeDecl extends Span { readonly kind: 'type-decl'; readonly name: NameNode; readonly type: TypeNode }
+
+// ---- Pipe operators -----------------------------------------------------------------------------------------------------------
+
+export type Op =
+  | SqlOp | ForkOp | SwitchOp | SearchOp | AssertOp | SortOp | TopOp | CallOp | CountOp | CutOp | PutOp | RenameOp | DistinctOp | DropOp
+  | HeadOp | TailOp | SkipOp | WhereOp | UniqOp | FuseOp | PassOp | JoinOp | ShapesOp | FromOp | MergeOp | UnnestOp | ValuesOp | LoadOp
+  | OutputOp | DebugOp | ScopeOp | AssignmentsOp | AggregateOp | ExprOp;
+
+export interface SqlOp extends Span { readonly kind: 'sql-op'; readonly query: SqlQuery }
+export interface ForkOp extends Span { readonly kind: 'fork-op'; readonly branches: readonly QueryNode[] }
+/** `switch [expr] case .. (..) default (..)`: without `expr` the cases are predicates. */
+export interface SwitchOp extends Span { readonly kind: 'switch-op'; readonly expr?: Expr; readonly cases: readonly SwitchCase[] }
+/** One branch; `expr` is absent for `default`. */
+export interface SwitchCase extends Span { readonly kind: 'switch-case'; readonly expr?: Expr; readonly body: QueryNode }
+export interface SearchOp extends Span { readonly kind: 'search-op'; readonly search: SearchNode }
+/** `text` is the predicate as written, trimmed; it goes into the error value. */
+export interface AssertOp extends Span { readonly kind: 'assert-op'; readonly expr: Expr; readonly text: string }
+/** `sort [-r] [keys]` and `order by [keys]`; no keys: the key is guessed from the first value. */
+export interface SortOp extends Span { readonly kind: 'sort-op'; readonly reverse: boolean; readonly keys: readonly OrderKey[] }
+export interface TopOp extends Span { readonly kind: 'top-op'; readonly reverse: boolean; readonly limit?: Expr; readonly keys: readonly OrderKey[] }
+/** Call of a user operator: `call name args` (implied: false), `name args` or a bare `name` (implied: true). */
+export interface CallOp extends Span { readonly kind: 'call-op'; readonly name: NameNode; readonly args: readonly Arg[]; readonly implied: boolean }
+export interface CountOp extends Span { readonly kind: 'count-op'; readonly record?: RecordExpr }
+export interface CutOp extends Span { readonly kind: 'cut-op'; readonly assignments: readonly Assignment[] }
+export interface PutOp extends Span { readonly kind: 'put-op'; readonly assignments: readonly Assignment[] }
+export interface RenameOp extends Span { readonly kind: 'rename-op'; readonly assignments: readonly Assignment[] }
+export interface DistinctOp extends Span { readonly kind: 'distinct-op'; readonly expr: Expr }
+export interface DropOp extends Span { readonly kind: 'drop-op'; readonly fields: readonly Expr[] }
+/** `head [n]`, and `limit n`. */
+export interface HeadOp extends Span { readonly kind: 'head-op'; readonly count?: Expr }
+export interface TailOp extends Span { readonly kind: 'tail-op'; readonly count?: Expr }
+export interface SkipOp extends Span { readonly kind: 'skip-op'; readonly count: Expr }
+export interface WhereOp extends Span { readonly kind: 'where-op'; readonly expr: Expr }
+/** `counted` for `uniq -c`. */
+export interface UniqOp extends Span { readonly kind: 'uniq-op'; readonly counted: boolean }
+export interface FuseOp extends Span { readonly kind: 'fuse-op' }
+export interface PassOp extends Span { readonly kind: 'pass-op' }
+/** Pipe join. `right` absent: the two parents are the sides. `condition` is absent exactly for `cross`. */
+export interface JoinOp extends Span {
+  readonly kind: 'join-op';
+  readonly style: 'inner' | 'left' | 'right' | 'anti' | 'cross';
+  readonly right?: QueryNode;
+  readonly alias?: JoinAlias;
+  readonly condition?: JoinCondition;
+}
+export interface JoinAlias extends Span { readonly kind: 'join-alias'; readonly left: NameNode; readonly right: NameNode }
+export type JoinCondition = JoinOn | JoinUsing;
+export interface JoinOn extends Span { readonly kind: 'join-on'; readonly expr: Expr }
+/** `using (a, b)`: the fields are identifiers or dotted paths. */
+export interface JoinUsing extends Span { readonly kind: 'join-using'; readonly fields: readonly Expr[] }
+export interface ShapesOp extends Span { readonly kind: 'shapes-op'; readonly expr?: Expr }
+export interface FromOp extends Span { readonly kind: 'from-op'; readonly source: SourceNode }
+export interface MergeOp extends Span { readonly kind: 'merge-op'; readonly keys: readonly OrderKey[] }
+export interface UnnestOp extends Span { readonly kind: 'unnest-op'; readonly expr: Expr; readonly body?: QueryNode }
+export interface ValuesOp extends Span { readonly kind: 'values-op'; readonly exprs: readonly Expr[] }
+/** `load pool[@branch] [(key text ..)]`: `source.origin` is always a `source-text`. */
+export interface LoadOp extends Span { readonly kind: 'load-op'; readonly source: SourceNode }
+export interface OutputOp extends Span { readonly kind: 'output-op'; readonly name: NameNode }
+export interface DebugOp extends Span { readonly kind: 'debug-op'; readonly expr?: Expr }
+/** Parenthesised declarations with their own pipeline, as one operator. */
+export interface ScopeOp extends Span { readonly kind: 'scope-op'; readonly body: QueryNode }
+/** Implied `a:=e, b:=f`: a put, or an aggregate when the right sides call aggregate functions. Every assignment has a target. */
+export interface AssignmentsOp extends Span { readonly kind: 'assignments-op'; readonly assignments: readonly Assignment[] }
+/** `[aggregate] a:=f(x), g(y) by k, ..`. `aggs` is empty for keys alone; every agg's `expr` is a `call` or an `agg`. */
+export interface AggregateOp extends Span {
+  readonly kind: 'aggregate-op';
+  /** True without the keyword `aggregate` or `summarize`. */
+  readonly implied: boolean;
+  readonly aggs: readonly Assignment[];
+  readonly keys: readonly Assignment[];
+  /** Digits of `with -limit N`. */
+  readonly limit?: string;
+}
+/** A bare expression: where, values, or an aggregate when it is the call of an aggregate function. Never a lone name or literal. */
+export interface ExprOp extends Span { readonly kind: 'expr-op'; readonly expr: Expr }
+
+/** `[target :=] expr`. Without a target the name is implied (see `print.ts`). */
+export interface Assignment extends Span { readonly kind: 'assignment'; readonly target?: Expr; readonly expr: Expr }
+export interface OrderKey extends Span {
+  readonly kind: 'order-key';
+  readonly expr: Expr;
+  readonly order?: 'asc' | 'desc';
+  readonly nulls?: 'first' | 'last';
+}
+
+// ---- Sources ------------------------------------------------------------------------------------------------------------------
+
+/** `origin [@commit] [:meta] [(key value ..)]`. */
+export interface SourceNode extends Span {
+  readonly kind: 'source';
+  readonly origin: SourceOrigin;
+  readonly commit?: NameNode;
+  readonly meta?: NameNode;
+  readonly args: readonly SourceArg[];
+}
+export type SourceOrigin = SourceText | SourceGlob | SourceRegexp | SourceFString | SourceMeta;
+/** Name, path or URL. Unquoted, it may also be the name of a CTE, a `let` query, a constant or an operator parameter. */
+export interface SourceText extends Span { readonly kind: 'source-text'; readonly text: string; readonly quoted: boolean }
+/** Name with `*` (also `*` alone). */
+export interface SourceGlob extends Span { readonly kind: 'source-glob'; readonly pattern: string }
+export interface SourceRegexp extends Span { readonly kind: 'source-regexp'; readonly pattern: string }
+export interface SourceFString extends Span { readonly kind: 'source-fstring'; readonly expr: FStringExpr }
+/** `from :pools`: a meta query of the whole lake. */
+export interface SourceMeta extends Span { readonly kind: 'source-meta'; readonly name: NameNode }
+/** One `key value`; `key` is lower case as written. The value is an expression for `headers`, text for all others. */
+export interface SourceArg extends Span { readonly kind: 'source-arg'; readonly key: NameNode; readonly value: SourceText | Expr }
+
+// ---- Search -------------------------------------------------------------------------------------------------------------------
+
+export type SearchNode = SearchBinary | SearchNot | SearchWord | SearchGlob | SearchRegexp | SearchLiteral | SearchExpr;
+/** `a and b`, `a b` (both `and`), `a or b`. */
+export interface SearchBinary extends Span { readonly kind: 'search-binary'; readonly op: 'and' | 'or'; readonly left: SearchNode; readonly right: SearchNode }
+export interface SearchNot extends Span { readonly kind: 'search-not'; readonly search: SearchNode }
+/** A word or a string: case-insensitive substring of any string or field name. */
+export interface SearchWord extends Span { readonly kind: 'search-word'; readonly text: string }
+/** A word with `*`, as written (escapes like `\*` kept); anchored at both ends. */
+export interface SearchGlob extends Span { readonly kind: 'search-glob'; readonly pattern: string }
+export interface SearchRegexp extends Span { readonly kind: 'search-regexp'; readonly pattern: string }
+/** A literal that is no string; `text` is its source text, for the substring match. */
+export interface SearchLiteral extends Span { readonly kind: 'search-literal'; readonly literal: LiteralExpr | TypeValueExpr; readonly text: string }
+/** An ordinary predicate: a comparison or a function call. */
+export interface SearchExpr extends Span { readonly kind: 'search-expr'; readonly expr: Expr }
+
+// ---- Expressions --------------------------------------------------------------------------------------------------------------
+
+export type Expr =
+  | LiteralExpr | DateExpr | TypeValueExpr | FStringExpr | IdExpr | UnaryExpr | BinaryExpr | BetweenExpr | IsNullExpr | ConditionalExpr
+  | CaseExpr | CastExpr | IndexExpr | SliceExpr | DotExpr | CallExpr | AggExpr | RecordExpr | ArrayExpr | SetExpr | MapExpr | TupleExpr
+  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | ExtractExpr | SubstringExpr;
+
+export type LiteralType = 'int64' | 'float64' | 'duration' | 'time' | 'ip' | 'net' | 'bytes' | 'string' | 'bool' | 'null';
+/**
+ * A constant. `text` is the decoded text of a string (any quote, raw too), lower case for bool and null, else the source text with its sign.
+ * Ranges and digits are not checked (`invalid integer: ..`, `time overflow: ..`, `invalid bytes: ..` are the analyzer's).
+ */
+export interface LiteralExpr extends Span { readonly kind: 'literal'; readonly type: LiteralType; readonly text: string }
+/** `date '..'`, `timestamp '..'`: a constant of type time. */
+export interface DateExpr extends Span { readonly kind: 'date'; readonly type: 'date' | 'timestamp'; readonly text: string }
+/** `<type>`. */
+export interface TypeValueExpr extends Span { readonly kind: 'type-value'; readonly type: TypeNode }
+/** Parts in order: text (`literal` of type string) or an expression. */
+export interface FStringExpr extends Span { readonly kind: 'fstring'; readonly parts: readonly FStringPart[] }
+export type FStringPart = FStringText | FStringValue;
+export interface FStringText extends Span { readonly kind: 'fstring-text'; readonly text: string }
+export interface FStringValue extends Span { readonly kind: 'fstring-value'; readonly expr: Expr }
+/** A name: field of `this`, constant, parameter, column, table; `this` itself too. `quoted` for `"x"` inside SQL, and for backticks. */
+export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean }
+export interface UnaryExpr extends Span { readonly kind: 'unary'; readonly op: '!' | '-' | '+'; readonly operand: Expr }
+/** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). */
+export interface BinaryExpr extends Span { readonly kind: 'binary'; readonly op: BinaryOperator; readonly left: Expr; readonly right: Expr }
+export type BinaryOperator =
+  | 'and' | 'or' | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'like' | 'not like' | '~' | '+' | '-' | '*' | '/' | '%' | '||';
+export interface BetweenExpr extends Span { readonly kind: 'between'; readonly negated: boolean; readonly expr: Expr; readonly lower: Expr; readonly upper: Expr }
+export interface IsNullExpr extends Span { readonly kind: 'is-null'; readonly negated: boolean; readonly expr: Expr }
+/** `condition ? then : otherwise`. */
+export interface ConditionalExpr extends Span { readonly kind: 'conditional'; readonly condition: Expr; readonly then: Expr; readonly otherwise: Expr }
+export interface CaseExpr extends Span { readonly kind: 'case'; readonly operand?: Expr; readonly whens: readonly CaseWhen[]; readonly otherwise?: Expr }
+export interface CaseWhen extends Span { readonly kind: 'case-when'; readonly when: Expr; readonly then: Expr }
+/** `e::T` and `CAST(e AS T)`. */
+export interface CastExpr extends Span { readonly kind: 'cast'; readonly expr: Expr; readonly target: CastTarget }
+/** A type; a name as an expression (declared type, or a parameter that holds a type); `=name`; or SQL's DATE. */
+export type CastTarget = TypeNode | IdExpr | CastName | CastDate;
+/** `::=name`: wraps in a new named type. */
+export interface CastName extends Span { readonly kind: 'cast-name'; readonly name: string }
+/** `CAST(e AS DATE)`: to time, truncated to the day. */
+export interface CastDate extends Span { readonly kind: 'cast-date' }
+export interface IndexExpr extends Span { readonly kind: 'index'; readonly expr: Expr; readonly index: Expr }
+/** `e[from:to]`. */
+export interface SliceExpr extends Span { readonly kind: 'slice'; readonly expr: Expr; readonly from?: Expr; readonly to?: Expr }
+export interface DotExpr extends Span { readonly kind: 'dot'; readonly expr: Expr; readonly name: NameNode }
+/** `f(a, b)` of a built-in, a user function, an aggregate without marks, or a lambda. */
+export interface CallExpr extends Span { readonly kind: 'call'; readonly callee: NameNode | LambdaNode; readonly args: readonly Arg[] }
+/** A call that can only be an aggregate: `f(distinct x)`, `f(all x)`, `count(*)`, `f(x) filter (..)`. No `arg`: `f()` or `count(*)`. */
+export interface AggExpr extends Span {
+  readonly kind: 'agg';
+  readonly name: NameNode;
+  readonly arg?: Expr;
+  readonly distinct: boolean;
+  readonly filter?: Expr;
+}
+export type Arg = Expr | FunctionRef | LambdaNode;
+/** `&name`: a function as an argument. */
+export interface FunctionRef extends Span { readonly kind: 'function-ref'; readonly name: NameNode }
+export interface LambdaNode extends Span { readonly kind: 'lambda'; readonly params: readonly NameNode[]; readonly body: Expr }
+export interface RecordExpr extends Span { readonly kind: 'record'; readonly elems: readonly RecordElem[] }
+export type RecordElem = Spread | RecordField | RecordValue;
+/** `...e` in a record, array or set. */
+export interface Spread extends Span { readonly kind: 'spread'; readonly expr: Expr }
+/** `name: e`. */
+export interface RecordField extends Span { readonly kind: 'record-field'; readonly name: NameNode; readonly expr: Expr }
+/** An expression with an implied name. */
+export interface RecordValue extends Span { readonly kind: 'record-value'; readonly expr: Expr }
+export interface ArrayExpr extends Span { readonly kind: 'array'; readonly elems: readonly (Expr | Spread)[] }
+export interface SetExpr extends Span { readonly kind: 'set'; readonly elems: readonly (Expr | Spread)[] }
+export interface MapExpr extends Span { readonly kind: 'map'; readonly entries: readonly MapEntry[] }
+export interface MapEntry extends Span { readonly kind: 'map-entry'; readonly key: Expr; readonly value: Expr }
+/** `(a, b)`: the record `{c0:a,c1:b}`. */
+export interface TupleExpr extends Span { readonly kind: 'tuple'; readonly elems: readonly Expr[] }
+/** `(query)`. The span includes the parentheses. */
+export interface SubqueryExpr extends Span { readonly kind: 'subquery'; readonly query: QueryNode }
+/** `[query]`: all results as an array. */
+export interface ArraySubqueryExpr extends Span { readonly kind: 'array-subquery'; readonly query: QueryNode }
+export interface ExistsExpr extends Span { readonly kind: 'exists'; readonly query: QueryNode }
+/** `EXTRACT(part FROM e)`. */
+export interface ExtractExpr extends Span { readonly kind: 'extract'; readonly part: Expr; readonly expr: Expr }
+/** `SUBSTRING(e FROM f FOR n)`; neither is `FROM or FOR must be set`, the analyzer's error. */
+export interface SubstringExpr extends Span { readonly kind: 'substring'; readonly expr: Expr; readonly from?: Expr; readonly length?: Expr }
+
+// ---- Types --------------------------------------------------------------------------------------------------------------------
+
+export type TypeNode =
+  | TypePrimitive | TypeName | TypeNamed | TypeRecord | TypeArray | TypeSet | TypeMap | TypeUnion | TypeEnum | TypeError;
+
+/** A primitive by its canonical name (`int64` for the alias `bigint`). `alias` is the SQL alias as written, for printing. */
+export interface TypePrimitive extends Span { readonly kind: 'type-primitive'; readonly name: PrimitiveName; readonly alias?: string }
+export type PrimitiveName =
+  | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'int8' | 'int16' | 'int32' | 'int64' | 'float16' | 'float32' | 'float64'
+  | 'bool' | 'string' | 'duration' | 'time' | 'bytes' | 'ip' | 'net' | 'type' | 'null';
+/** Reference to a named type. */
+export interface TypeName extends Span { readonly kind: 'type-name'; readonly name: string }
+/** `name=type`: definition in place. */
+export interface TypeNamed extends Span { readonly kind: 'type-named'; readonly name: string; readonly type: TypeNode }
+export interface TypeRecord extends Span { readonly kind: 'type-record'; readonly fields: readonly TypeField[] }
+export interface TypeField extends Span { readonly kind: 'type-field'; readonly name: NameNode; readonly optional: boolean; readonly type: TypeNode }
+export interface TypeArray extends Span { readonly kind: 'type-array'; readonly elem: TypeNode }
+export interface TypeSet extends Span { readonly kind: 'type-set'; readonly elem: TypeNode }
+export interface TypeMap extends Span { readonly kind: 'type-map'; readonly key: TypeNode; readonly value: TypeNode }
+export interface TypeUnion extends Span { readonly kind: 'type-union'; readonly types: readonly TypeNode[] }
+export interface TypeEnum extends Span { readonly kind: 'type-enum'; readonly symbols: readonly NameNode[] }
+export interface TypeError extends Span { readonly kind: 'type-error'; readonly type: TypeNode }
+
+// ---- SQL ----------------------------------------------------------------------------------------------------------------------
+
+/** A whole SQL query. Each part also stands alone in parentheses as a `SqlBody`. */
+export interface SqlQuery extends Span {
+  readonly kind: 'sql-query';
+  readonly with?: SqlWith;
+  readonly body: SqlBody;
+  readonly orderBy?: readonly OrderKey[];
+  /** Absent for `limit all`. */
+  readonly limit?: Expr;
+  readonly offset?: Expr;
+}
+export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlQuery;
+/** `distinct` is false for UNION ALL. */
+export interface SqlUnion extends Span { readonly kind: 'sql-union'; readonly distinct: boolean; readonly left: SqlBody; readonly right: SqlBody }
+export interface SqlSelect extends Span {
+  readonly kind: 'sql-select';
+  readonly distinct: boolean;
+  readonly columns: readonly SqlColumn[];
+  readonly from?: SqlTableExpr;
+  readonly where?: Expr;
+  readonly groupBy?: readonly Expr[];
+  readonly having?: Expr;
+}
+/** `values (a, b), (c, d)`; rows have at least one expression. */
+export interface SqlValues extends Span { readonly kind: 'sql-values'; readonly rows: readonly TupleExpr[] }
+export interface SqlWith extends Span { readonly kind: 'sql-with'; readonly recursive: boolean; readonly ctes: readonly SqlCte[] }
+export interface SqlCte extends Span {
+  readonly kind: 'sql-cte';
+  readonly alias: SqlAlias;
+  readonly materialized?: boolean;
+  readonly query: SqlQuery;
+}
+export type SqlColumn = SqlStar | SqlExprColumn;
+/** `*` or `t.*`, maybe with an alias. */
+export interface SqlStar extends Span { readonly kind: 'sql-star'; readonly table?: NameNode; readonly as?: NameNode }
+export interface SqlExprColumn extends Span { readonly kind: 'sql-column'; readonly expr: Expr; readonly as?: NameNode }
+export type SqlTableExpr = SqlTable | SqlSubqueryTable | SqlJoin;
+/** A source as a table: pool, file, CTE or `let` query. */
+export interface SqlTable extends Span { readonly kind: 'sql-table'; readonly source: SourceNode; readonly ordinality: boolean; readonly alias?: SqlAlias }
+/** `(pipeline or SQL query) alias`. */
+export interface SqlSubqueryTable extends Span {
+  readonly kind: 'sql-subquery-table';
+  readonly query: QueryNode;
+  readonly ordinality: boolean;
+  readonly alias?: SqlAlias;
+}
+/** `condition` is absent exactly for `cross` (also written as a comma). */
+export interface SqlJoin extends Span {
+  readonly kind: 'sql-join';
+  readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'cross';
+  readonly left: SqlTableExpr;
+  readonly right: SqlTableExpr;
+  readonly condition?: JoinCondition;
+}
+/** `name [(column, ..)]`. */
+export interface SqlAlias extends Span { readonly kind: 'sql-alias'; readonly name: NameNode; readonly columns?: readonly NameNode[] }

@@ -1,0 +1,199 @@
+/**
+ * The plan: what `exec` runs. Plain data made by `analyze` and rewritten by the rules; SQL is gone here, names are resolved, constants folded.
+ *
+ * Invariants:
+ * - A pipeline is a list of ops; each takes the streams that the op before it gives. Most give one; `fork` and `switch` give one a branch; the op behind them
+ *   (`merge`, `join` without `right`, anything else) takes them all: `merge` in order, `join` as left and right, others as one stream in any order.
+ * - A pipeline of the top level begins with a source op (`scan`, `null`, `empty`) unless it takes values of its surroundings (bodies of fork, switch, unnest, correlated subqueries).
+ * - In a `PlanExpr`, `this` is the value of the row in work; a user function's body sees a record of its parameters as `this`.
+ */
+import type { Type } from '../vectors/type.ts';
+import type { Value } from '../vectors/value.ts';
+
+export type FieldPath = readonly string[];
+
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
+export type CompareOperator = '==' | '!=' | '<' | '<=' | '>' | '>=';
+
+export type PlanExpr =
+  | { readonly kind: 'literal'; readonly value: Value }
+  | { readonly kind: 'this' }
+  /** `of.name`; error("missing") where there is none. A path a.b.c is nested fields over `this`. */
+  | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string }
+  /** `of[at]`; `base` is the index of the first element (0 or 1). */
+  | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1 }
+  | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1 }
+  | { readonly kind: 'negate'; readonly operand: PlanExpr }
+  | { readonly kind: 'not'; readonly operand: PlanExpr }
+  | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
+  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr }
+  | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr }
+  | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr }
+  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr }
+  /** LIKE with a constant pattern (`%`, `_`). */
+  | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string }
+  /** `operand ~ "re"`: RE2 search. */
+  | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
+  | { readonly kind: 'isNull'; readonly operand: PlanExpr }
+  | { readonly kind: 'conditional'; readonly test: PlanExpr; readonly then: PlanExpr; readonly otherwise: PlanExpr }
+  | { readonly kind: 'case'; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
+  /** A built-in function of the catalog, by its lower-case name. */
+  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[] }
+  /** A user function: `plan.functions[id]`. */
+  | { readonly kind: 'userCall'; readonly id: number; readonly arguments: readonly PlanExpr[] }
+  /** `map(of, fn)`: `body` is evaluated for each element with `this` = {[parameter]: element}. */
+  | { readonly kind: 'mapElements'; readonly of: PlanExpr; readonly parameter: string; readonly body: PlanExpr }
+  | { readonly kind: 'cast'; readonly operand: PlanExpr; readonly type: Type }
+  /** `e::=name`. */
+  | { readonly kind: 'castNamed'; readonly operand: PlanExpr; readonly name: string }
+  | { readonly kind: 'record'; readonly elements: readonly RecordElement[] }
+  | { readonly kind: 'array' | 'set'; readonly elements: readonly { readonly spread: boolean; readonly value: PlanExpr }[] }
+  | { readonly kind: 'map'; readonly entries: readonly { readonly key: PlanExpr; readonly value: PlanExpr }[] }
+  | { readonly kind: 'fstring'; readonly parts: readonly (string | PlanExpr)[] }
+  /** Search terms over `operand` and everything inside it (grammar.md section 8). */
+  | { readonly kind: 'searchText'; readonly operand: PlanExpr; readonly text: string }
+  | { readonly kind: 'searchRegexp'; readonly operand: PlanExpr; readonly pattern: string; readonly anchored: boolean }
+  | { readonly kind: 'searchValue'; readonly operand: PlanExpr; readonly value: Value; readonly text: string }
+  /** `(query)`, `[query]`, `exists(query)` and SQL subqueries. `correlated`: runs once a row with the row as its single input; else once for all rows.
+   *  `scalar`: one value, null for none, the error for several. `sqlScalar`: rows of one column, as sql.md section 5 says. `array`: all values. */
+  | { readonly kind: 'subquery'; readonly body: Pipeline; readonly form: 'scalar' | 'sqlScalar' | 'array' | 'exists'; readonly correlated: boolean };
+
+export type RecordElement =
+  | { readonly kind: 'field'; readonly name: string; readonly value: PlanExpr }
+  | { readonly kind: 'spread'; readonly value: PlanExpr };
+
+export interface PlanFunction { readonly name: string; readonly parameters: readonly string[]; readonly body: PlanExpr }
+
+export interface Assignment { readonly target: FieldPath; readonly value: PlanExpr }
+/** An ascending sort has nulls last by default, and so has a descending one. */
+export interface SortKey { readonly expr: PlanExpr; readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
+/** `argument` is absent for count(). `where`: only rows for which it is true. `name` is the lower-case name of the catalog. */
+export interface Aggregate { readonly name: string; readonly argument?: PlanExpr; readonly distinct: boolean; readonly where?: PlanExpr }
+
+/** A test on one column that a scan may use to skip objects and blocks (never instead of the filter itself). */
+export interface Predicate { readonly path: FieldPath; readonly operator: CompareOperator; readonly value: Value }
+/** Trees of such tests: skip where the whole is certainly not true. */
+export type Pruner =
+  | { readonly kind: 'test'; readonly test: Predicate }
+  | { readonly kind: 'all' | 'any'; readonly of: readonly Pruner[] };
+
+export interface Scan {
+  readonly kind: 'scan';
+  /** What `CompileEnvironment.resolve` gave: one for each pool or file; several are read as one stream in any order. */
+  readonly sources: readonly ResolvedSource[];
+  /** Only these fields are needed (paths from the row); absent: all of the row. Set by a rule. */
+  readonly columns?: readonly FieldPath[];
+  /** Set by a rule; a filter op behind the scan still does the exact work unless the scan itself is told `filter`. */
+  readonly pruner?: Pruner;
+  /** Rows for which this is not true are left out (pushed down from the first filter op). */
+  readonly filter?: PlanExpr;
+  /** false: nobody behind needs the pool's order. */
+  readonly ordered: boolean;
+  /** No more than so many rows are asked for (a hint). */
+  readonly limit?: number;
+}
+
+export type PlanOp =
+  | Scan
+  /** One null; what a query without a source runs on. */
+  | { readonly kind: 'null' }
+  /** No values. */
+  | { readonly kind: 'empty' }
+  /** Literal rows. */
+  | { readonly kind: 'rows'; readonly rows: readonly PlanExpr[] }
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'values'; readonly exprs: readonly PlanExpr[] }
+  | { readonly kind: 'filter'; readonly expr: PlanExpr }
+  | { readonly kind: 'cut'; readonly assignments: readonly Assignment[] }
+  | { readonly kind: 'put'; readonly assignments: readonly Assignment[] }
+  | { readonly kind: 'rename'; readonly assignments: readonly { readonly from: FieldPath; readonly to: FieldPath }[] }
+  | { readonly kind: 'drop'; readonly paths: readonly FieldPath[] }
+  | { readonly kind: 'head' | 'tail' | 'skip'; readonly count: number }
+  /** No keys: guessed from the first value (operators.tsv, sort); `reverse` then turns the order. */
+  | { readonly kind: 'sort'; readonly keys: readonly SortKey[]; readonly reverse: boolean }
+  | { readonly kind: 'top'; readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean }
+  | { readonly kind: 'uniq'; readonly withCount: boolean }
+  | { readonly kind: 'distinct'; readonly expr: PlanExpr }
+  | { readonly kind: 'fuse' }
+  | { readonly kind: 'shapes'; readonly expr: PlanExpr }
+  /** The running counter: {that, count}, or the record of `expr` with the counter as last field `field`. */
+  | { readonly kind: 'count'; readonly expr?: PlanExpr; readonly field: string }
+  | { readonly kind: 'assert'; readonly expr: PlanExpr; readonly text: string }
+  | { readonly kind: 'debug'; readonly expr: PlanExpr }
+  | { readonly kind: 'output'; readonly channel: string }
+  | { readonly kind: 'load'; readonly target: ResolvedSource; readonly author: string; readonly message: string; readonly meta: string }
+  /** `into`: run once for each input value on its elements. */
+  | { readonly kind: 'unnest'; readonly expr: PlanExpr; readonly into?: Pipeline }
+  /** Gives records of keys, then aggregates, always (a bare result is a `values` op behind it). Without keys: one row, also for no input. */
+  | {
+      readonly kind: 'aggregate'; readonly keys: readonly { readonly target: FieldPath; readonly expr: PlanExpr }[];
+      readonly aggregates: readonly { readonly target: FieldPath; readonly aggregate: Aggregate }[]; readonly groupsMax?: number;
+      /** The input comes in order of the first key (set by a rule): groups can be given as soon as the key moves on. */
+      readonly sortedBy?: 'asc' | 'desc';
+    }
+  /** Matches give {[leftName]: V, [rightName]: V}. Keys see one side's value as `this`; `residual` sees the pair. Without `right` the op before gives two streams.
+   *  `nullsMatch`: null keys match each other (the pipe join's rule). */
+  | {
+      readonly kind: 'join'; readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'cross'; readonly right?: Pipeline; readonly leftName: string; readonly rightName: string;
+      readonly equal: readonly { readonly left: PlanExpr; readonly right: PlanExpr }[]; readonly residual?: PlanExpr; readonly nullsMatch: boolean;
+    }
+  | { readonly kind: 'fork'; readonly branches: readonly Pipeline[] }
+  /** Each row goes to the first case whose test is true or an error; `test` absent: default. */
+  | { readonly kind: 'switch'; readonly cases: readonly { readonly test?: PlanExpr; readonly branch: Pipeline }[]; readonly dropMissing?: PlanExpr }
+  | { readonly kind: 'merge'; readonly keys: readonly SortKey[] }
+  /** Several pipelines side by side as one stream (UNION ALL and the like); they have sources of their own. */
+  | { readonly kind: 'combine'; readonly branches: readonly Pipeline[] }
+  /** A `from f"..."` that depends on the row: opens what the text names, once a row. */
+  | { readonly kind: 'fromEach'; readonly expr: PlanExpr; readonly format?: string };
+export type PlanOpKind = PlanOp['kind'];
+
+export interface Pipeline { readonly ops: readonly PlanOp[] }
+
+export interface Plan {
+  readonly pipeline: Pipeline;
+  readonly functions: readonly PlanFunction[];
+}
+
+/** A source as the query names it. */
+export type SourceRequest =
+  | { readonly kind: 'name'; readonly name: string; readonly commit?: string; readonly meta?: string; readonly format?: string }
+  | { readonly kind: 'glob' | 'regexp'; readonly pattern: string; readonly format?: string }
+  | { readonly kind: 'lakeMeta'; readonly meta: string }
+  | { readonly kind: 'url'; readonly url: string; readonly format?: string; readonly method?: string; readonly body?: string; readonly headers?: Readonly<Record<string, readonly string[]>> };
+
+/** What a source turned out to be. `handle` means something to the environment alone (a snapshot, a file); plain data, so that plans can cross threads. */
+export interface ResolvedSource {
+  readonly kind: 'pool' | 'poolMeta' | 'lakeMeta' | 'file' | 'url';
+  readonly name: string;
+  readonly handle: string;
+  /** The type of every row if it is known before running (files: their first 1,000 values, fused). */
+  readonly type?: Type;
+  /** The order of a pool scan. */
+  readonly sortKeys?: readonly FieldPath[];
+  readonly order?: 'asc' | 'desc';
+}
+
+export interface FunctionSignature {
+  /** Lower case. */
+  readonly name: string;
+  readonly argumentsMin: number;
+  /** Infinity for any number. */
+  readonly argumentsMax: number;
+  /** Result type if it is known from the arguments' types (undefined entries: unknown). */
+  readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
+  /** Evaluated anew for each row (now, ksuid without argument): never folded. */
+  readonly impure?: boolean;
+}
+export interface FunctionCatalog { readonly find: (name: string) => FunctionSignature | undefined }
+
+/** What analysis needs from outside; `query` imports neither exec nor lake. */
+export interface CompileEnvironment {
+  /** `lake`: names are pools. `files`: names are files. */
+  readonly mode: 'files' | 'lake';
+  readonly functions: FunctionCatalog;
+  readonly aggregates: FunctionCatalog;
+  /** Rejects with an Error whose message is the text of a compile error at the source's place (or a LakeError that is no compile error). */
+  readonly resolve: (request: SourceRequest) => Promise<readonly ResolvedSource[]>;
+  /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
+  readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
+}
