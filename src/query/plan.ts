@@ -194,6 +194,8 @@ export interface CompileEnvironment {
   readonly aggregates: FunctionCatalog;
   /** Rejects with an Error whose message is the text of a compile error at the source's place (or a LakeError that is no compile error). */
   readonly resolve: (request: SourceRequest) => Promise<readonly ResolvedSource[]>;
+  /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
+  readonly defaultSource?: SourceRequest;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }

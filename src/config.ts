@@ -1,0 +1,356 @@
+/**
+ * Flags and environment: read once, checked, frozen. One table of options a command; `optionsText` prints it for `-h`, `optionsTable` for the README.
+ *
+ * - A flag may begin with one dash or two, its value may follow `=` or be the next argument; a flag given twice takes the last, lists collect.
+ * - Options of `serve` can come from the environment: `-query.status.ttl` is LAKE_QUERY_STATUS_TTL. A flag wins over the environment.
+ * - What is unknown or has a bad value is a ConfigError: one line for people; main prints it and ends with status 2.
+ *
+ * Nothing here reads files or the network.
+ */
+import { availableParallelism } from 'node:os';
+
+/** A mistake on the command line or in the environment; `message` is one line for people. Exit status 2. */
+export class ConfigError extends Error {
+  readonly exitStatus = 2;
+  constructor(message: string) {
+    super(message);
+    this.name = 'ConfigError';
+  }
+}
+
+export type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
+/** One option. `fallback` is written as on the command line; `choices` and `least` bound the value; `value` names it in the help text. */
+export interface OptionRow {
+  readonly name: string;
+  readonly type: OptionType;
+  readonly fallback: string;
+  readonly text: string;
+  readonly value?: string;
+  readonly choices?: readonly string[];
+  readonly least?: number;
+  readonly most?: number;
+  /** Read from LAKE_* too. */
+  readonly environment?: boolean;
+}
+export interface Address { readonly host: string; readonly port: number }
+type OptionValue = string | readonly string[] | boolean | number | Address;
+
+const responseFormats = ['arrows', 'bsup', 'csup', 'csv', 'json', 'jsup', 'line', 'ndjson', 'parquet', 'sup', 'tsv', 'zeek'] as const;
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const shared = { environment: true } as const;
+const lakeRow: OptionRow = { name: 'lake', type: 'text', fallback: './lake-data', value: 'DIR', text: 'folder of the lake; made when it is not there', ...shared };
+
+/** Options of `lake serve`. */
+export const serveOptions = [
+  lakeRow,
+  { name: 'l', type: 'address', fallback: '127.0.0.1:9867', value: 'HOST:PORT', text: 'address to listen on; port 0 takes a free one', ...shared },
+  { name: 'defaultfmt', type: 'text', fallback: 'sup', value: 'FORMAT', choices: responseFormats, text: 'format of responses to requests without Accept', ...shared },
+  { name: 'log.level', type: 'text', fallback: 'info', value: 'LEVEL', choices: logLevels, text: 'least level that is logged', ...shared },
+  { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) that may use the service from elsewhere; may be repeated, * stands for anything', ...shared },
+  { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core', ...shared },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of sorts, groups, joins and the column cache, all workers together', ...shared },
+  { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...shared },
+  { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries that run at once; more wait', ...shared },
+  { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; more are closed at once', ...shared },
+  { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'jobs that wait in one pool\'s queue; more are refused with 503', ...shared },
+  { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...shared },
+  { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...shared },
+  { name: 'events.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'subscribers of /events', ...shared },
+  { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...shared },
+  { name: 'events.heartbeat', type: 'duration', fallback: '15s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...shared },
+  { name: 'shutdown.grace', type: 'duration', fallback: '5s', value: 'TIME', text: 'how long requests may go on after the signal to end', ...shared },
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake fsck`. */
+export const fsckOptions = [
+  lakeRow,
+  { name: 'repair', type: 'switch', fallback: 'false', text: 'mend what can be mended' },
+] as const satisfies readonly OptionRow[];
+
+const inputOptions = [
+  { name: 'i', type: 'text', fallback: 'auto', value: 'FORMAT', text: 'format of the input' },
+  { name: 'csv.delim', type: 'text', fallback: ',', value: 'CHAR', text: 'field delimiter of CSV input' },
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake load`. */
+export const loadOptions = [
+  { name: 'lake', type: 'text', fallback: 'http://127.0.0.1:9867', value: 'URL', text: 'address of the service', ...shared },
+  { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'where to load' },
+  { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
+  { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
+  { name: 'meta', type: 'text', fallback: '', value: 'VALUE', text: 'SUP value kept with the commit' },
+  ...inputOptions,
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake query`: those of the `super` command. The order of `-c` and `-I` is in `order` of the parsed options. */
+export const queryOptions = [
+  { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'query text; may be repeated' },
+  { name: 'I', type: 'list', fallback: '', value: 'FILE', text: 'file with query text; may be repeated' },
+  { name: 'f', type: 'text', fallback: '', value: 'FORMAT', text: 'format of the output' },
+  { name: 'o', type: 'text', fallback: '', value: 'FILE', text: 'where the output goes; default standard output' },
+  { name: 's', type: 'switch', fallback: 'false', text: 'SUP, one value a line' },
+  { name: 'S', type: 'switch', fallback: 'false', text: 'SUP over several lines' },
+  { name: 'j', type: 'switch', fallback: 'false', text: 'JSON, one value a line' },
+  { name: 'J', type: 'switch', fallback: 'false', text: 'JSON over several lines' },
+  { name: 'pretty', type: 'integer', fallback: '2', value: 'WIDTH', least: 0, most: 1000, text: 'indent of SUP and JSON; 0: one value a line' },
+  { name: 'e', type: 'switch', fallback: 'true', text: 'stop at input errors' },
+  { name: 'q', type: 'switch', fallback: 'false', text: 'no warnings' },
+  { name: 'noheader', type: 'switch', fallback: 'false', text: 'no header line in CSV and TSV' },
+  { name: 'dynamic', type: 'switch', fallback: 'false', text: 'do not sample the input\'s types before compiling' },
+  { name: 'samplesize', type: 'integer', fallback: '1000', value: 'COUNT', text: 'values sampled per input before compiling; -1: all, 0: none' },
+  { name: 'persist', type: 'text', fallback: '', value: 'REGEXP', text: 'named types that stay defined over the whole output' },
+  { name: 'color', type: 'switch', fallback: 'true', text: 'colours on a terminal' },
+  { name: 'B', type: 'switch', fallback: 'false', text: 'binary output to a terminal is allowed' },
+  { name: 'unbuffered', type: 'switch', fallback: 'false', text: 'write each batch at once' },
+  { name: 'stats', type: 'switch', fallback: 'false', text: 'statistics on standard error' },
+  { name: 'split', type: 'text', fallback: '', value: 'DIR', text: 'one output file for each type, in this folder' },
+  { name: 'splitsize', type: 'bytes', fallback: '0', value: 'BYTES', text: 'with -split: files of at least this size instead' },
+  { name: 'aggmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory for aggregates' },
+  { name: 'sortmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory for sort' },
+  { name: 'fusemem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory for fuse' },
+  { name: 'bsup.compress', type: 'switch', fallback: 'true', text: 'compress BSUP frames' },
+  { name: 'bsup.framethresh', type: 'integer', fallback: '524288', value: 'BYTES', text: 'least size of a BSUP frame' },
+  { name: 'bsup.readmax', type: 'bytes', fallback: '1GiB', value: 'BYTES', text: 'longest BSUP frame that is read' },
+  { name: 'bsup.readsize', type: 'bytes', fallback: '512KiB', value: 'BYTES', text: 'BSUP read size' },
+  { name: 'bsup.threads', type: 'integer', fallback: '0', value: 'COUNT', text: 'BSUP read threads' },
+  { name: 'bsup.validate', type: 'switch', fallback: 'true', text: 'check BSUP values' },
+  ...inputOptions,
+] as const satisfies readonly OptionRow[];
+
+/** Options as given: value by name, which names were given, list items in the order in which they came, and what is no option. */
+export interface ParsedOptions {
+  readonly values: Readonly<Record<string, OptionValue>>;
+  readonly given: ReadonlySet<string>;
+  readonly order: readonly { readonly name: string; readonly value: string }[];
+  readonly rest: readonly string[];
+  /** -h or -help was there: nothing else counts. */
+  readonly help: boolean;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads `argv` against a table; options end at the first argument that is none, or at `--`. @throws ConfigError */
+export const parseOptions = (rows: readonly OptionRow[], argv: readonly string[], environment: Environment = {}): ParsedOptions => {
+  const byName = new Map(rows.map((row) => [row.name, row]));
+  const values: Record<string, OptionValue> = {};
+  const given = new Set<string>();
+  const lists = new Map<string, string[]>();
+  const order: { name: string; value: string }[] = [];
+  for (const row of rows) {
+    const variable = environmentName(row.name);
+    const text = row.environment ? environment[variable] : undefined;
+    if (text !== undefined && text !== '') {
+      given.add(row.name);
+      values[row.name] = row.type === 'list' ? text.split(',').map((item) => item.trim()).filter((item) => item !== '') : parseValue(row, text, variable);
+    } else values[row.name] = row.type === 'list' ? [] : parseValue(row, row.fallback, `-${row.name}`);
+  }
+  let at = 0, help = false;
+  for (; at < argv.length; at++) {
+    const argument = argv[at]!;
+    if (argument === '--') {
+      at++;
+      break;
+    }
+    if (!argument.startsWith('-') || argument === '-') break;
+    const { name, inline } = splitFlag(argument);
+    if (name === 'h' || name === 'help') {
+      help = true;
+      continue;
+    }
+    const row = byName.get(name);
+    if (!row) throw new ConfigError(`unknown option: ${argument}${suggestion(name, rows)}`);
+    let text = inline;
+    if (text === undefined && row.type === 'switch') text = 'true';
+    if (text === undefined) {
+      if (++at >= argv.length) throw new ConfigError(`option -${name} needs a value`);
+      text = argv[at]!;
+    }
+    given.add(name);
+    if (row.type === 'list') {
+      const items = lists.get(name) ?? [];
+      items.push(text);
+      lists.set(name, items);
+      values[name] = items;
+      order.push({ name, value: text });
+    } else values[name] = parseValue(row, text, `-${name}`);
+  }
+  return { values, given, order, rest: argv.slice(at), help };
+};
+
+const splitFlag = (argument: string): { readonly name: string; readonly inline: string | undefined } => {
+  const bare = argument.replace(/^--?/, '');
+  const equals = bare.indexOf('=');
+  return equals < 0 ? { name: bare, inline: undefined } : { name: bare.slice(0, equals), inline: bare.slice(equals + 1) };
+};
+
+/** `-query.status.ttl` -> LAKE_QUERY_STATUS_TTL. */
+export const environmentName = (option: string): string => `LAKE_${option.toUpperCase().replaceAll('.', '_')}`;
+
+const suggestion = (name: string, rows: readonly OptionRow[]): string => {
+  const close = rows.find((row) => row.name.length > 2 && (row.name.replaceAll(/[.-]/g, '') === name.replaceAll(/[.-]/g, '').toLowerCase() || row.name.startsWith(`${name}.`)));
+  return close ? ` (did you mean -${close.name}?)` : ' (lake help lists them)';
+};
+
+const parseValue = (row: OptionRow, text: string, label: string): OptionValue => {
+  const bad = (wanted: string): ConfigError => new ConfigError(`bad value for ${label}: ${JSON.stringify(text)} (${wanted})`);
+  switch (row.type) {
+    case 'text':
+      if (row.choices && !row.choices.includes(text)) throw bad(`one of ${row.choices.join(', ')}`);
+      return text;
+    case 'list': return [text];
+    case 'switch':
+      if (/^(1|t|true)$/i.test(text)) return true;
+      if (/^(0|f|false)$/i.test(text)) return false;
+      throw bad('true or false');
+    case 'integer': {
+      const n = Number(text);
+      if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(n)) throw bad('a whole number');
+      return bounded(row, n, bad);
+    }
+    case 'bytes': {
+      const n = parseBytes(text);
+      if (n === undefined) throw bad('a number of bytes such as 65536, 64KiB or 256MB');
+      return bounded(row, n, bad);
+    }
+    case 'duration': {
+      const n = parseDurationMs(text);
+      if (n === undefined) throw bad('a time such as 500ms, 10s or 2m');
+      return bounded(row, n, bad);
+    }
+    case 'address': {
+      const address = parseAddress(text);
+      if (!address) throw bad('HOST:PORT with a port of 0 to 65535');
+      return address;
+    }
+  }
+};
+
+const bounded = (row: OptionRow, n: number, bad: (wanted: string) => ConfigError): number => {
+  if (row.least !== undefined && n < row.least) throw bad(`at least ${row.least}`);
+  if (row.most !== undefined && n > row.most) throw bad(`at most ${row.most}`);
+  return n;
+};
+
+const byteUnits: Readonly<Record<string, number>> = {
+  '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30,
+};
+/** Bytes of `64KiB`, `256MB`, `1.5GiB`, `100`; undefined if the text is none. */
+export const parseBytes = (text: string): number | undefined => {
+  const parts = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
+  const unit = parts ? byteUnits[parts[2]!.toLowerCase()] : undefined;
+  if (!parts || unit === undefined) return undefined;
+  const n = Math.round(Number(parts[1]) * unit);
+  return Number.isSafeInteger(n) ? n : undefined;
+};
+
+const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5 };
+/** Milliseconds of `500ms`, `10s`, `1m30s`, `0`; undefined if the text is none. */
+export const parseDurationMs = (text: string): number | undefined => {
+  if (text === '0') return 0;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) total += Number(count) * durationUnits[unit!]!;
+  return total <= 2 ** 31 - 1 ? total : undefined;
+};
+
+/** `HOST:PORT`, `[v6]:PORT` or `:PORT` (all addresses); undefined if the text is none. */
+export const parseAddress = (text: string): Address | undefined => {
+  const parts = /^(?:\[([0-9a-f:.%a-z]+)\]|([^:[\]\s]*)):(\d{1,5})$/i.exec(text);
+  const port = parts ? Number(parts[3]) : NaN;
+  if (!parts || !(port <= 65535)) return undefined;
+  return { host: parts[1] ?? (parts[2] === '' ? '0.0.0.0' : parts[2]!), port };
+};
+
+/** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
+export interface ServeConfig {
+  readonly lakeDirectory: string;
+  readonly listen: Address;
+  readonly defaultFormat: (typeof responseFormats)[number];
+  readonly logLevel: LogLevel;
+  readonly corsOrigins: readonly string[];
+  readonly workerCount: number;
+  readonly memoryBytesMax: number;
+  readonly queryStatusMs: number;
+  readonly tasksMax: number;
+  readonly connectionsMax: number;
+  readonly queueJobsMax: number;
+  readonly headerBytesMax: number;
+  readonly bodyBytesMax: number;
+  readonly subscribersMax: number;
+  readonly subscriberEventsMax: number;
+  readonly heartbeatMs: number;
+  readonly shutdownMs: number;
+}
+/** The command line asks for help instead of work. */
+export interface HelpRequest { readonly help: string }
+
+/** Options of `lake serve` from flags and environment. @throws ConfigError */
+export const parseServe = (argv: readonly string[], environment: Environment = {}): ServeConfig | HelpRequest => {
+  const { values, rest, help } = parseOptions(serveOptions, argv, environment);
+  if (help) return { help: optionsText('serve', serveOptions) };
+  noMore('serve', rest);
+  const number = (name: string): number => values[name] as number;
+  return Object.freeze({
+    lakeDirectory: values['lake'] as string,
+    listen: Object.freeze(values['l'] as Address),
+    defaultFormat: values['defaultfmt'] as ServeConfig['defaultFormat'],
+    logLevel: values['log.level'] as LogLevel,
+    corsOrigins: Object.freeze([...(values['cors.origin'] as readonly string[])]),
+    workerCount: number('workers') || availableParallelism(),
+    memoryBytesMax: number('memory'),
+    queryStatusMs: number('query.status.ttl'),
+    tasksMax: number('tasks.max'),
+    connectionsMax: number('connections.max'),
+    queueJobsMax: number('queue.max'),
+    headerBytesMax: number('header.max'),
+    bodyBytesMax: number('body.max'),
+    subscribersMax: number('events.max'),
+    subscriberEventsMax: number('events.queue.max'),
+    heartbeatMs: number('events.heartbeat'),
+    shutdownMs: number('shutdown.grace'),
+  });
+};
+
+export interface FsckConfig { readonly lakeDirectory: string; readonly repair: boolean }
+/** Options of `lake fsck`. @throws ConfigError */
+export const parseFsck = (argv: readonly string[], environment: Environment = {}): FsckConfig | HelpRequest => {
+  const { values, rest, help } = parseOptions(fsckOptions, argv, environment);
+  if (help) return { help: optionsText('fsck', fsckOptions) };
+  noMore('fsck', rest);
+  return Object.freeze({ lakeDirectory: values['lake'] as string, repair: values['repair'] as boolean });
+};
+
+const noMore = (command: string, rest: readonly string[]): void => {
+  if (rest.length > 0) throw new ConfigError(`lake ${command} takes options only: ${JSON.stringify(rest[0])} is none`);
+};
+
+/** Commands of the program, with the line that `lake help` prints. */
+export const commands = [
+  { name: 'serve', text: 'runs the service', options: serveOptions, usage: '' },
+  { name: 'query', text: 'runs a query over files or standard input, without a service', options: queryOptions, usage: ' [FILE ...]' },
+  { name: 'load', text: 'loads files into a branch of a running service', options: loadOptions, usage: ' FILE ...' },
+  { name: 'fsck', text: 'checks a lake that no service has open', options: fsckOptions, usage: '' },
+] as const;
+export type CommandName = (typeof commands)[number]['name'];
+
+/** The text of `lake help`. */
+export const helpText = (): string =>
+  ['usage: lake COMMAND [OPTION ...]', '', ...commands.map((c) => `  ${c.name.padEnd(7)}${c.text}`), '', 'lake COMMAND -h lists the options of a command.', ''].join('\n');
+
+/** The text of `lake COMMAND -h`. */
+export const optionsText = (command: string, rows: readonly OptionRow[]): string => {
+  const usage = commands.find((c) => c.name === command)?.usage ?? '';
+  const left = (row: OptionRow): string => `-${row.name}${row.value ? ` ${row.value}` : ''}`;
+  const width = Math.max(...rows.map((row) => left(row).length)) + 2;
+  const lines = rows.map((row) => `  ${left(row).padEnd(width)}${row.text}${row.type === 'switch' && row.fallback === 'false' ? '' : row.fallback ? ` (default ${row.fallback})` : ''}`);
+  const note = rows.some((row) => row.environment) ? ['', `Options can come from the environment too: -${rows[0]!.name} is ${environmentName(rows[0]!.name)}.`] : [];
+  return [`usage: lake ${command} [OPTION ...]${usage}`, '', ...lines, ...note, ''].join('\n');
+};
+
+/** The options of a table as rows of a Markdown table, for the README. */
+export const optionsTable = (rows: readonly OptionRow[]): string =>
+  ['| Option | Environment | Default | Meaning |', '|---|---|---|---|',
+    ...rows.map((row) => `| \`-${row.name}${row.value ? ` ${row.value}` : ''}\` | ${row.environment ? `\`${environmentName(row.name)}\`` : ''} | ${row.fallback ? `\`${row.fallback}\`` : ''} | ${row.text.replaceAll('|', '\\|')} |`),
+  ].join('\n');

@@ -1,0 +1,35 @@
+/**
+ * What an expression is compiled to, and what it may ask of its surroundings.
+ *
+ * How subqueries fit in: evaluators are synchronous, always. When one meets a subquery whose result is not there yet, the evaluation stops, the result is
+ * awaited outside, and the evaluation of the batch starts again with the result remembered (evaluation has no side effects). So
+ * - `compileExpression` gives an `Evaluator`; it must not meet a subquery that answers with a promise;
+ * - `compileAsync` gives an `AsyncEvaluator` that handles both: it answers with a plain vector when nothing had to be awaited. Operators use this one:
+ *   `const r = evaluate(batch); const v = r instanceof Promise ? await r : r;`
+ * The operators engineer provides `subquery`; an uncorrelated one is asked for once per compiled expression, a correlated one once per batch (of the rows in work).
+ */
+import type { Type } from '../../vectors/type.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import type { Pipeline, PlanExpr, PlanFunction } from '../../query/plan.ts';
+
+/** Values of an expression for the rows of a batch: as many rows as the batch has. */
+export type Evaluator = (batch: Vector) => Vector;
+/** The same where subqueries may have to be awaited. */
+export type AsyncEvaluator = (batch: Vector) => Vector | Promise<Vector>;
+
+export type SubqueryForm = Extract<PlanExpr, { kind: 'subquery' }>['form'];
+
+/**
+ * Runs a subquery. `rows` is there exactly for correlated ones: the body runs once for each row with that row as its single input, and the answer has
+ * `rows.length` rows. Else the body runs once and the answer has one row. The forms (scalar, sqlScalar, array, exists) are made here, errors included.
+ */
+export type SubqueryRunner = (body: Pipeline, form: SubqueryForm, rows: Vector | undefined) => Vector | Promise<Vector>;
+
+export interface ExpressionContext {
+  /** User functions of the plan. */
+  readonly functions: readonly PlanFunction[];
+  /** Names bound to types by the values read so far (`typename`, casts to new names add to it). */
+  readonly names: Map<string, Type>;
+  /** Absent where no subquery can occur (constants). */
+  readonly subquery?: SubqueryRunner;
+}

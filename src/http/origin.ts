@@ -1,0 +1,90 @@
+/**
+ * Which web pages may use the service.
+ *
+ * Without `-cors.origin` every page may read (the CORS headers say `*`), but a page of another origin may change nothing, and a request whose Host
+ * is not a name of this machine is refused: it comes from a page whose DNS name was bent to point here. With `-cors.origin` the origins listed
+ * (with `*` for any part), and their hosts, may do everything.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { LakeError } from '../errors.ts';
+import type { Address } from '../config.ts';
+
+export interface OriginRules { readonly origins: readonly string[]; readonly listen: Address }
+
+/** Response headers by name. */
+export type Headers = Readonly<Record<string, string>>;
+
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+const requestHeaders: ReadonlyMap<string, string> = new Map(
+  ['Accept', 'Authorization', 'Content-Type', 'Last-Event-ID', 'Origin', 'SuperDB-Commit', 'X-Request-Id', 'Zed-Commit'].map((name) => [name.toLowerCase(), name]));
+
+const matches = (pattern: string, text: string): boolean => {
+  const parts = pattern.toLowerCase().split('*');
+  const lower = text.toLowerCase();
+  if (parts.length === 1) return lower === parts[0];
+  let at = parts[0]!.length;
+  if (!lower.startsWith(parts[0]!)) return false;
+  for (const part of parts.slice(1, -1)) {
+    const found = lower.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  const last = parts.at(-1)!;
+  return lower.length - last.length >= at && lower.endsWith(last);
+};
+
+const listed = (rules: OriginRules, origin: string): boolean => rules.origins.some((pattern) => matches(pattern, origin));
+
+/** CORS headers of an answer to a request from `origin`; none if it is not allowed. */
+export const corsHeaders = (rules: OriginRules, origin: string | undefined): Headers => {
+  if (!origin) return {};
+  if (rules.origins.length > 0 && !listed(rules, origin)) return {};
+  return {
+    'access-control-allow-origin': rules.origins.length > 0 ? origin : '*',
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'X-Request-Id',
+  };
+};
+
+/** Headers of the answer to a preflight; only `vary` if it asks for what is not allowed. */
+export const preflightHeaders = (rules: OriginRules, request: IncomingHttpHeaders): Headers => {
+  const vary = { vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' };
+  const cors = corsHeaders(rules, request.origin);
+  const method = (request['access-control-request-method'] ?? '').toUpperCase();
+  const asked = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '');
+  if (!cors['access-control-allow-origin'] || !methods.has(method) || asked.some((name) => !requestHeaders.has(name))) return vary;
+  return {
+    ...vary,
+    'access-control-allow-origin': cors['access-control-allow-origin']!,
+    'access-control-allow-credentials': 'true',
+    'access-control-allow-methods': method,
+    ...(asked.length > 0 && { 'access-control-allow-headers': asked.map((name) => requestHeaders.get(name)!).join(', ') }),
+  };
+};
+
+const hostName = (host: string): string => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '').toLowerCase();
+const loopback = (name: string): boolean =>
+  name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name) || name === '0:0:0:0:0:0:0:1';
+
+/** Refuses a Host that is no name of this machine. @throws host-foreign */
+export const checkHost = (rules: OriginRules, host: string | undefined): void => {
+  if (!host) return;
+  const name = hostName(host);
+  const wildcard = rules.listen.host === '0.0.0.0' || rules.listen.host === '::';
+  if (loopback(name) || (!wildcard && name === rules.listen.host.toLowerCase())) return;
+  if (listed(rules, `http://${host}`) || listed(rules, `https://${host}`)) return;
+  if (rules.origins.some((pattern) => /^https?:\/\//i.test(pattern) && hostName(pattern.replace(/^https?:\/\//i, '')) === name)) return;
+  throw new LakeError('host-foreign', { host });
+};
+
+/** Whether the request comes from a web page of an origin that is neither ours nor allowed. */
+export const isForeign = (rules: OriginRules, headers: IncomingHttpHeaders): boolean => {
+  const origin = headers.origin;
+  if (!origin || listed(rules, origin)) return false;
+  return origin.toLowerCase() !== `http://${headers.host ?? ''}`.toLowerCase() && origin.toLowerCase() !== `https://${headers.host ?? ''}`.toLowerCase();
+};
+
+/** Refuses a foreign origin on what changes state. @throws origin-foreign */
+export const checkOrigin = (rules: OriginRules, headers: IncomingHttpHeaders): void => {
+  if (isForeign(rules, headers)) throw new LakeError('origin-foreign', { origin: headers.origin! });
+};

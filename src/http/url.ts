@@ -1,0 +1,80 @@
+/**
+ * Request targets as clients of the reference write them: segments are percent-decoded and a plus sign is a space, `%2F` stays inside a name,
+ * `//` and dot segments are answered with the clean path, and a bad escape is a malformed request.
+ *
+ * The router below us knows none of that, so it is given a target that it cannot misread: every segment decoded here and escaped anew.
+ */
+
+/** What to do with a request target: route `url`, send the client to `location`, or refuse it. */
+export type Target =
+  | { readonly kind: 'route'; readonly url: string }
+  | { readonly kind: 'moved'; readonly location: string }
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'unknown' };
+
+/** Judges the target of a request line. */
+export const targetOf = (raw: string): Target => {
+  const [path, query] = splitTarget(raw);
+  if (path === '*' || !path.startsWith('/')) return { kind: 'unknown' };
+  if (/%(?![0-9a-fA-F]{2})/.test(path)) return { kind: 'malformed' };
+  const clean = cleanPath(path);
+  if (clean !== path) return { kind: 'moved', location: clean + query };
+  if (path.length > 1 && path.endsWith('/')) return { kind: 'unknown' };
+  return { kind: 'route', url: path.split('/').map((segment) => encodeURIComponent(decodeSegment(segment))).join('/') + query };
+};
+
+const splitTarget = (raw: string): readonly [path: string, query: string] => {
+  const start = /^https?:\/\/[^/?#]*/i.exec(raw)?.[0].length ?? 0;
+  const fragment = raw.indexOf('#');
+  const target = fragment < 0 ? raw.slice(start) : raw.slice(start, fragment);
+  const mark = target.indexOf('?');
+  return mark < 0 ? [target || '/', ''] : [target.slice(0, mark) || '/', target.slice(mark)];
+};
+
+/** Without empty, `.` and `..` segments; a slash at the end stays. */
+const cleanPath = (path: string): string => {
+  const out: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '' || segment === '.') continue;
+    if (segment === '..') out.pop();
+    else out.push(segment);
+  }
+  const clean = `/${out.join('/')}`;
+  return path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
+};
+
+const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Percent-decodes; a plus sign becomes a space, bytes that are not UTF-8 become U+FFFD. */
+export const decodeSegment = (text: string): string => {
+  if (!/[%+]/.test(text)) return text;
+  const source = Buffer.from(text, 'utf8');
+  const bytes = new Uint8Array(source.length);
+  let length = 0;
+  for (let i = 0; i < source.length; i++) {
+    const b = source[i]!;
+    if (b === 0x2b) bytes[length++] = 0x20;
+    else if (b === 0x25) {
+      bytes[length++] = Number.parseInt(source.toString('latin1', i + 1, i + 3), 16);
+      i += 2;
+    } else bytes[length++] = b;
+  }
+  return lossy.decode(bytes.subarray(0, length));
+};
+
+/** Query parameters; the first value of a name counts. Pairs with a bad escape or a raw semicolon are dropped, save for the value `;` alone. */
+export const queryParameters = (url: string): ReadonlyMap<string, string> => {
+  const out = new Map<string, string>();
+  const mark = url.indexOf('?');
+  if (mark < 0) return out;
+  for (const pair of url.slice(mark + 1).split('&')) {
+    if (pair === '' || /%(?![0-9a-fA-F]{2})/.test(pair)) continue;
+    const equals = pair.indexOf('=');
+    const rawName = equals < 0 ? pair : pair.slice(0, equals), rawValue = equals < 0 ? '' : pair.slice(equals + 1);
+    // `csv.delim=;` can only mean one thing; elsewhere a semicolon once separated pairs, and guessing would be wrong half of the time.
+    if (pair.includes(';') && !(rawValue === ';' && !rawName.includes(';'))) continue;
+    const name = decodeSegment(rawName);
+    if (!out.has(name)) out.set(name, decodeSegment(rawValue));
+  }
+  return out;
+};

@@ -1,0 +1,166 @@
+/**
+ * Files of data objects: the one place of the service with `node:fs` for data, so that an object store can take the folder's place.
+ *
+ * Invariants:
+ * - An object's file is written once, under its own name, and never changed. When `put` or `close` has resolved, file and directory entry survive power loss.
+ * - A crash in between leaves a file that no commit names: an orphan, swept at start.
+ * - Reads may answer at once or with a promise: callers `await` either.
+ */
+import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
+import { open, opendir, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LakeError } from '../errors.ts';
+import type { Id, ObjectFiles } from './lake.types.ts';
+
+/** An object in the making. After `close` it is durable; `abort` removes what there is. One of both must be called. */
+export interface ObjectSink {
+  write(chunk: Uint8Array): void;
+  close(): Promise<void>;
+  abort(): Promise<void>;
+}
+
+/** The file interface: put, read range, delete, list. Ids are 40 hexadecimal digits. */
+export interface ObjectStore extends ObjectFiles {
+  /** Begins an object that is written piece by piece. */
+  create(id: Id): ObjectSink;
+  /** Writes a whole object; durable once resolved. */
+  put(id: Id, bytes: Uint8Array): Promise<void>;
+  /** Exactly `length` bytes in an 8-byte aligned buffer of their own. @throws object-missing, object-corrupt when the file is shorter */
+  readRange(id: Id, offset: number, length: number): Uint8Array | Promise<Uint8Array>;
+  /** Removes the object; no error if there is none. */
+  delete(id: Id): Promise<void>;
+  /** All ids, in no order. */
+  list(): AsyncIterable<Id>;
+  /** Closes what it keeps open. */
+  close(): void;
+}
+
+/** Files that a thread keeps open for reading. */
+const openFilesMax = 128;
+const idPattern = /^[0-9a-f]{40}$/;
+
+/** The objects in `<lake>/objects/xx/<id>`, `xx` being the last two digits of the id (the first ones are a time). */
+export const openObjects = (lakeDirectory: string): ObjectStore => new ObjectFolder(join(lakeDirectory, 'objects'));
+
+class ObjectFolder implements ObjectStore {
+  private readonly root: string;
+  /** Least recently used first. */
+  private readonly descriptors = new Map<Id, number>();
+
+  constructor(root: string) {
+    this.root = root;
+    mkdirSync(root, { recursive: true });
+  }
+
+  create(id: Id): ObjectSink {
+    const folder = this.folder(id), path = join(folder, id);
+    const madeFolder = mkdirSync(folder, { recursive: true }) !== undefined;
+    const fd = openSync(path, 'wx');
+    return new FileSink(fd, path, madeFolder ? [folder, this.root] : [folder]);
+  }
+
+  async put(id: Id, bytes: Uint8Array): Promise<void> {
+    const sink = this.create(id);
+    try {
+      sink.write(bytes);
+    } catch (error) {
+      await sink.abort();
+      throw error;
+    }
+    await sink.close();
+  }
+
+  readRange(id: Id, offset: number, length: number): Uint8Array {
+    const fd = this.descriptor(id);
+    const bytes = new Uint8Array(length);
+    let done = 0;
+    while (done < length) {
+      const n = readSync(fd, bytes, done, length - done, offset + done);
+      if (n === 0) throw new LakeError('object-corrupt', { id, place: `byte ${offset + done}`, fault: `the file ends there, ${fstatSync(fd).size} bytes long` });
+      done += n;
+    }
+    return bytes;
+  }
+
+  async delete(id: Id): Promise<void> {
+    const fd = this.descriptors.get(id);
+    if (fd !== undefined) {
+      this.descriptors.delete(id);
+      closeSync(fd);
+    }
+    await rm(join(this.folder(id), id), { force: true });
+  }
+
+  async* list(): AsyncIterable<Id> {
+    for await (const folder of await opendir(this.root)) {
+      if (!folder.isDirectory()) continue;
+      for await (const file of await opendir(join(this.root, folder.name))) if (idPattern.test(file.name)) yield file.name;
+    }
+  }
+
+  close(): void {
+    for (const fd of this.descriptors.values()) closeSync(fd);
+    this.descriptors.clear();
+  }
+
+  private folder(id: Id): string { return join(this.root, id.slice(38)); }
+
+  private descriptor(id: Id): number {
+    let fd = this.descriptors.get(id);
+    if (fd !== undefined) this.descriptors.delete(id);
+    else {
+      try {
+        fd = openSync(join(this.folder(id), id), 'r');
+      } catch (error) {
+        throw new LakeError('object-missing', { id }, { cause: error });
+      }
+      for (const [oldest, old] of this.descriptors) {
+        if (this.descriptors.size < openFilesMax) break;
+        this.descriptors.delete(oldest);
+        closeSync(old);
+      }
+    }
+    this.descriptors.set(id, fd);
+    return fd;
+  }
+}
+
+class FileSink implements ObjectSink {
+  private readonly fd: number;
+  private readonly path: string;
+  private readonly folders: readonly string[];
+  constructor(fd: number, path: string, folders: readonly string[]) {
+    this.fd = fd;
+    this.path = path;
+    this.folders = folders;
+  }
+
+  write(chunk: Uint8Array): void {
+    let done = 0;
+    while (done < chunk.length) done += writeSync(this.fd, chunk, done, chunk.length - done);
+  }
+
+  async close(): Promise<void> {
+    try {
+      await syncDescriptor(this.fd);
+    } finally {
+      closeSync(this.fd);
+    }
+    for (const folder of this.folders) {
+      const handle = await open(folder, 'r');
+      try {
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    }
+  }
+
+  async abort(): Promise<void> {
+    closeSync(this.fd);
+    await unlink(this.path);
+  }
+}
+
+const syncDescriptor = (fd: number): Promise<void> =>
+  new Promise((resolve, reject) => { fsync(fd, (error) => { if (error) reject(error); else resolve(); }); });

@@ -1,0 +1,121 @@
+/**
+ * What the worker pool does for the main thread: bodies become objects, query texts become bytes, objects are rewritten. Promise faces only; the
+ * threads behind them are pool.ts.
+ */
+import type { ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
+import type { FormatName } from '../formats/formats.ts';
+
+export interface LoadRequest {
+  readonly pool: PoolConfig;
+  /** Default: detected. */
+  readonly format?: FormatName | 'auto';
+  /** One character; csv only. */
+  readonly csvDelimiter?: string;
+  /** Read under backpressure; an error of it fails the load. */
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly signal?: AbortSignal;
+}
+/** Objects are in files that are synced, or inline. Nothing is committed yet. `bytes`: encoded size of all objects. */
+export interface LoadOutcome {
+  readonly objects: readonly ObjectMeta[];
+  readonly records: number;
+  readonly bytes: number;
+  readonly warnings: readonly string[];
+}
+
+export interface QueryRequest {
+  /** The request id: names the query for `queryStatus` (a later query of the same id replaces the earlier one). */
+  readonly id: string;
+  readonly text: string;
+  readonly format: FormatName;
+  /** Control messages (channels, statistics, errors) in the body: BSUP and JSUP only. */
+  readonly control: boolean;
+  /** What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head` is all its data. */
+  readonly head?: { readonly pool: string; readonly branch?: string };
+  /** Set for requests of foreign web pages: operators that write (`load`) are refused with `query-read-only`. */
+  readonly readOnly?: boolean;
+  readonly signal?: AbortSignal;
+}
+export interface QueryStats {
+  /** Nanoseconds since 1970 as the clock of the writer's statistics message. */
+  readonly startMs: number;
+  readonly updateMs: number;
+  readonly bytesRead: number;
+  readonly bytesMatched: number;
+  readonly recordsRead: number;
+  readonly recordsMatched: number;
+}
+/**
+ * A query that has given its first bytes or has ended without any. A failure before that rejects `query()` instead.
+ * `chunks` throws (LakeError) when the query fails later: the body must then end without its last chunk, unless `control` was asked for (then the
+ * error is in the bytes as a QueryError message and `chunks` ends normally). Leaving the loop over `chunks` cancels the query.
+ */
+export interface QueryReply {
+  readonly id: string;
+  /** Whether there are any bytes at all; if not, no Content-Type is sent. */
+  readonly empty: boolean;
+  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly stats: () => QueryStats;
+}
+
+/** Answers of `POST /query/describe` and `POST /compile`, as plain data. */
+export interface CompileReply { readonly ast: unknown; readonly plan: unknown }
+
+export interface WorkerPoolStatus {
+  readonly threads: number;
+  readonly queriesRunning: number;
+  readonly loadsRunning: number;
+  /** Workers that died and were replaced. */
+  readonly replaced: number;
+}
+
+export interface WorkerPool {
+  /** @throws LakeError for a body that cannot be read, load-empty for one without records */
+  load(request: LoadRequest): Promise<LoadOutcome>;
+  /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
+  query(request: QueryRequest): Promise<QueryReply>;
+  /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
+  queryStatus(id: string): Promise<string | undefined>;
+  /** What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. */
+  prepareDelete(where: string): PrepareRewrite;
+  /** What the lake's `compact` calls to merge these objects. */
+  prepareCompact(ids: readonly string[]): PrepareRewrite;
+  compile(text: string): Promise<CompileReply>;
+  status(): WorkerPoolStatus;
+  /** Cancels what runs and ends the threads. */
+  close(): Promise<void>;
+}
+
+export interface WorkerPoolOptions {
+  readonly lakeDirectory: string;
+  /** Default: one per core. */
+  readonly threads?: number;
+  /** Bytes that a load may hold before it spills; default 64 MiB. */
+  readonly loadMemoryBytesMax?: number;
+  /** Bytes that sort, group and join of one query may hold before they spill; default 128 MiB. */
+  readonly queryMemoryBytesMax?: number;
+  /** Where spill files go; default: `<lake>/spill`. */
+  readonly spillDirectory?: string;
+  /** How long the status of an ended query can be asked for; default 10 s. */
+  readonly queryStatusMs?: number;
+  /** Unread bytes of one body, main to worker and worker to main; default 1 MiB. */
+  readonly windowBytesMax?: number;
+  /** Queries and loads that may run at once; more wait. Default 256. */
+  readonly tasksMax?: number;
+  /** Told of every machine event and snapshot (XState inspection). */
+  readonly inspect?: (event: unknown) => void;
+}
+
+/** What the pool needs of the lake on the main thread; `Lake` of src/lake fits. */
+export interface LakeServices {
+  pools(): readonly PoolConfig[];
+  pool(reference: string): {
+    readonly config: PoolConfig;
+    load(branch: string, objects: readonly ObjectMeta[], note?: { readonly author?: string; readonly body?: string; readonly meta?: string }): Promise<{ readonly commit: string }>;
+  };
+  openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
+  metaPage(
+    source: { readonly pool?: string; readonly commit?: string; readonly meta: string }, next?: string,
+  ): Promise<{ readonly rows: readonly import('../lake/lake.types.ts').MetaRow[]; readonly next?: string }>;
+}
+// The implementation: `export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool` in src/workers/pool.ts.

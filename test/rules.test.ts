@@ -1,0 +1,199 @@
+/** The repo's own rules: who may import whom, what may not be written. They are read from the code itself, so that a breach names its file. */
+import { describe, expect, test } from 'vitest';
+import { parseSync } from 'oxc-parser';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : path.endsWith('.ts') ? [path] : [];
+  });
+
+const sources = [...filesBelow('src'), ...filesBelow('machines')];
+const everything = [...sources, ...filesBelow('test')];
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+interface Node { readonly type: string; readonly start: number; readonly [key: string]: unknown }
+const isNode = (x: unknown): x is Node => typeof x === 'object' && x !== null && typeof (x as { type?: unknown }).type === 'string';
+const walk = (node: Node, visit: (node: Node) => void): void => {
+  visit(node);
+  for (const child of Object.values(node)) {
+    if (isNode(child)) walk(child, visit);
+    else if (Array.isArray(child)) for (const c of child) if (isNode(c)) walk(c, visit);
+  }
+};
+const treeOf = (path: string): Node => {
+  const parsed = parseSync(path, textOf(path));
+  expect(parsed.errors, path).toEqual([]);
+  return parsed.program as unknown as Node;
+};
+const trees = new Map(everything.map((path) => [path, treeOf(path)]));
+
+/** Specifiers of static, dynamic and type-only imports and re-exports. */
+const importsOf = (path: string): string[] => {
+  const found: string[] = [];
+  walk(trees.get(path)!, (node) => {
+    const source = node['source'];
+    if (/^(Import|Export(Named|All))(Declaration|Expression)$/.test(node.type) && isNode(source) && typeof source['value'] === 'string') found.push(source['value']);
+  });
+  return found;
+};
+
+/** The folder whose rules a file follows: `lake` for src/lake/columns/plain.ts. */
+const folderOf = (path: string): string => {
+  const parts = path.split('/');
+  if (parts[0] !== 'src') return parts[0]!;
+  return parts.length === 2 ? parts[1]!.replace(/\.ts$/, '') : parts[1]!;
+};
+
+const all = ['vectors', 'formats', 'query', 'exec', 'lake', 'workers', 'recording', 'http', 'machines', 'client', 'commands', 'config', 'errors', 'visualize', 'version'];
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  version: [],
+  config: ['errors', 'formats'],
+  vectors: ['errors'],
+  formats: ['vectors', 'errors'],
+  query: ['vectors', 'errors'],
+  exec: ['query', 'vectors', 'errors'],
+  lake: ['vectors', 'formats', 'machines', 'errors'],
+  workers: ['formats', 'query', 'exec', 'vectors', 'machines', 'lake', 'errors'],
+  recording: ['machines', 'errors'],
+  http: ['query', 'lake', 'formats', 'vectors', 'workers', 'machines', 'recording', 'visualize', 'config', 'errors', 'version'],
+  client: [],
+  machines: [],
+  visualize: ['machines'],
+  commands: all,
+  main: all,
+};
+/** Of `lake`, the workers see the reader and writer of objects alone. */
+const lakeFilesOfWorkers = /^src\/lake\/(object|objects|scan|load-sort|columns|lake\.types|snapshot-order)/;
+
+describe('imports', () => {
+  for (const path of sources) {
+    test(`${path} imports only what its folder may`, () => {
+      const own = folderOf(path), breaches: string[] = [];
+      for (const specifier of importsOf(path)) {
+        if (!specifier.startsWith('.')) continue;
+        const target = relative(root, resolve(root, dirname(path), specifier));
+        const folder = folderOf(target);
+        if (folder === own) continue;
+        if (own === 'package.json' || target.endsWith('.json')) continue;
+        if (!mayImport[own]?.includes(folder)) breaches.push(`${specifier}: ${own} may not import ${folder}`);
+        else if (own === 'workers' && folder === 'lake' && !lakeFilesOfWorkers.test(target)) breaches.push(`${specifier}: of lake, workers see the object files alone`);
+        else if (own === 'formats' && folder === 'formats') breaches.push(specifier);
+      }
+      expect(breaches).toEqual([]);
+    });
+  }
+
+  test('a format never imports another format', () => {
+    const breaches: string[] = [];
+    for (const path of sources.filter((p) => /^src\/formats\/[^/]+\//.test(p))) {
+      for (const specifier of importsOf(path).filter((s) => s.startsWith('.'))) {
+        const target = relative(root, resolve(root, dirname(path), specifier));
+        const format = /^src\/formats\/([^/]+)\//.exec(target)?.[1];
+        if (format && format !== path.split('/')[2]) breaches.push(`${path}: ${specifier}`);
+      }
+    }
+    expect(breaches).toEqual([]);
+  });
+
+  const homes: readonly { readonly packages: RegExp; readonly home: RegExp }[] = [
+    { packages: /^lmdb$/, home: /^src\/lake\/(tables|probe)[^/]*\.ts$/ },
+    { packages: /^(fastify|@fastify\/.*)$/, home: /^src\/http\// },
+    { packages: /^xstate(\/.*)?$/, home: /^(machines|src\/lake|src\/http|src\/workers)\// },
+    { packages: /^node:worker_threads$/, home: /^src\/workers\// },
+    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|commit-log|probe|fsck)|workers\/spill|recording\/.*|commands\/.*|config|main|http\/.*static.*)(\.|$|\/)/ },
+    { packages: /^(vitest|fast-check|oxc-parser|autocannon|vega-datasets)$/, home: /^test\// },
+  ];
+  for (const { packages, home } of homes) {
+    test(`${packages.source} is imported only in ${home.source}`, () => {
+      expect(sources.filter((path) => importsOf(path).some((s) => packages.test(s)) && !home.test(path))).toEqual([]);
+    });
+  }
+
+  test('every source file can be reached from main, a worker entry or a test of its own folder', () => {
+    const seen = new Set<string>();
+    const visit = (path: string): void => {
+      if (seen.has(path)) return;
+      seen.add(path);
+      for (const specifier of importsOf(path).filter((s) => s.startsWith('.') && s.endsWith('.ts'))) visit(relative(root, resolve(root, dirname(path), specifier)));
+    };
+    const entries = sources.filter((p) => p === 'src/main.ts' || /^src\/workers\/entry\.ts$/.test(p) || /^src\/lake\/probe[^/]*\.ts$/.test(p));
+    for (const entry of entries) visit(entry);
+    expect(sources.filter((path) => !seen.has(path))).toEqual([]);
+  });
+});
+
+describe('code', () => {
+  const breachesOf = (paths: readonly string[], find: (node: Node, text: string) => string | undefined): string[] =>
+    paths.flatMap((path) => {
+      const text = textOf(path), found: string[] = [];
+      walk(trees.get(path)!, (node) => {
+        const breach = find(node, text);
+        if (breach) found.push(`${path}:${text.slice(0, node.start).split('\n').length}: ${breach}`);
+      });
+      return found;
+    });
+
+  test('nothing has the type any', () => {
+    expect(breachesOf(everything, (node) => (node.type === 'TSAnyKeyword' ? 'any' : undefined))).toEqual([]);
+  });
+
+  test('no code is made from strings', () => {
+    expect(breachesOf(everything, (node) => {
+      const callee = node['callee'];
+      const name = isNode(callee) && callee.type === 'Identifier' ? callee['name'] : undefined;
+      return (node.type === 'CallExpression' || node.type === 'NewExpression') && (name === 'eval' || name === 'Function') ? String(name) : undefined;
+    })).toEqual([]);
+  });
+
+  test('there are no default exports, enums or namespaces in the sources', () => {
+    expect(breachesOf(sources, (node) => (/^(ExportDefaultDeclaration|TSEnumDeclaration|TSModuleDeclaration)$/.test(node.type) ? node.type : undefined))).toEqual([]);
+  });
+
+  test('no vector keeps its values in a JavaScript array of rows', () => {
+    // The forms are interfaces of vector.ts; what holds rows must be a typed array or a vector.
+    const rowHolders = breachesOf(['src/vectors/vector.ts'], (node, text) => {
+      if (node.type !== 'TSPropertySignature') return undefined;
+      const key = node['key'], annotation = node['typeAnnotation'];
+      const name = isNode(key) && typeof key['name'] === 'string' ? key['name'] : '';
+      if (!isNode(annotation) || !/^(values|items|keys|offsets|codes|tags|slots|index|bytes|inner|base|present)$/.test(name)) return undefined;
+      const type = text.slice(annotation.start + 1, annotation['end'] as number).trim();
+      return /^(Vector|NumberArray|Uint8Array|Uint32Array)$/.test(type) ? undefined : `${name}: ${type}`;
+    });
+    expect(rowHolders).toEqual([]);
+  });
+
+  test('no test is skipped, singled out or left for later', () => {
+    expect(everything.filter((path) => path !== 'test/rules.test.ts' && /\b(test|it|describe)\.(only|skip|todo)\(/.test(textOf(path)))).toEqual([]);
+  });
+});
+
+describe('machines', () => {
+  test('every invoke has onDone and onError', () => {
+    const breaches: string[] = [];
+    for (const path of sources.filter((p) => p.endsWith('.machine.ts'))) {
+      walk(trees.get(path)!, (node) => {
+        const key = node['key'], value = node['value'];
+        if (node.type !== 'Property' || !isNode(key) || key['name'] !== 'invoke' || !isNode(value)) return;
+        const invokes = value.type === 'ArrayExpression' ? (value['elements'] as Node[]) : [value];
+        for (const invoke of invokes) {
+          const names = ((invoke['properties'] as Node[] | undefined) ?? []).map((p) => (isNode(p['key']) ? p['key']['name'] : undefined));
+          if (!names.includes('onDone') || !names.includes('onError')) breaches.push(`${path}: ${textOf(path).slice(0, invoke.start).split('\n').length}`);
+        }
+      });
+    }
+    expect(breaches).toEqual([]);
+  });
+});
+
+test('the repo speaks of the product alone', () => {
+  const tracked = ['README.md', 'package.json', 'package-lock.json', '.ci/run', ...everything].filter((p) => statSync(join(root, p), { throwIfNoEntry: false }));
+  const named = new RegExp([String.raw`/wo${''}rk/`, 'registry\\.npm', 'farm-'].join('|'));
+  expect(tracked.filter((path) => path !== 'test/rules.test.ts' && named.test(textOf(path)))).toEqual([]);
+});
