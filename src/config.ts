@@ -76,7 +76,7 @@ const inputOptions = [
 
 /** Options of `lake load`. */
 export const loadOptions = [
-  { name: 'lake', type: 'text', fallback: 'http://127.0.0.1:9867', value: 'URL', text: 'address of the service', ...shared },
+  { name: 'lake', type: 'text', fallback: 'http://127.0.0.1:9867', value: 'URL', text: 'address of the service' },
   { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'where to load' },
   { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
   { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },

@@ -24,8 +24,16 @@ export const errorTable = {
   'branch-exists': conflict('{pool}/{branch}: branch already exists'),
   // query
   'query-invalid': bad('{text}'),
+  'query-memory': { status: 413, kind: 'payload too large', text: 'query: {operator} needs more than {limit} bytes of memory (option -memory)' },
   // formats
   'format-unknown': bad('no such format: "{format}"'),
+  'format-not-read': bad('{format}: this format cannot be read yet'),
+  'format-broken': bad('{format}: {fault}{place}'),
+  'format-detection': bad('format detection error\n{complaints}'),
+  'format-look-ahead': bad('buffer exceeded max size trying to infer input format ({limit} bytes)'),
+  'format-limit': { status: 413, kind: 'payload too large', text: '{format}: {what}: more than {limit} bytes{place}' },
+  'write-not-record': bad('{writer} output encountered non-record value: {value}'),
+  'write-not-uniform': bad("{writer} output requires uniform records but multiple types encountered (consider 'fuse')"),
   // data objects and workers
   'object-corrupt': internal('object {id}: {place}: {fault}'),
   'object-missing': internal('object {id}: file does not exist'),
@@ -55,7 +63,6 @@ export const errorTable = {
   'body-field-type': bad('incompatible type translation: Super type {type}, Go type {wanted}, Go kind {wanted}'),
   'body-not-record': bad('cannot unmarshal value {value} into Go struct'),
   'body-not-array': bad('unmarshaling type "{type}": not an array'),
-  'body-malformed': bad('{fault}'),
   'body-not-seekable': bad('{name} requires a seekable input'),
   'body-too-long': { status: 413, kind: 'payload too large', text: 'request body: longer than {limit} bytes (option -body.max)' },
   'order-unknown': bad('unknown order: {order}'),
@@ -72,6 +79,8 @@ export const errorTable = {
   'origin-foreign': bad('origin {origin}: a web page of another origin may not change anything (option -cors.origin allows it)', 403),
   'method-not-allowed': bad('{method} {path}: method not allowed', 405),
   'subscribers-full': { status: 503, kind: 'overloaded', text: 'events: {limit} subscribers already (option -events.max)' },
+  'events-gone': { status: 410, kind: 'gone', text: 'events after {id} are no longer kept' },
+  'event-names-unknown': bad('invalid query param "names": {names}: superdb or nothing'),
   'event-id-invalid': bad('Last-Event-ID {id}: not an event id'),
   'service-closing': { status: 503, kind: 'overloaded', text: 'the service is about to end' },
   // anything that nobody foresaw

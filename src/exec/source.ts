@@ -14,6 +14,17 @@ export interface ScanRequest {
 /** Counts that a query's statistics report; the scan adds to them. */
 export interface Progress { bytesRead: number; bytesMatched: number; recordsRead: number; recordsMatched: number }
 
+/** Batches that do not fit the memory budget, written one behind the other. */
+export interface SpillRun {
+  readonly append: (batch: Vector) => Promise<void>;
+  /** The batches in order; may be called again for another pass. */
+  readonly read: () => AsyncIterable<Vector>;
+  /** Frees the run's space; idempotent. */
+  readonly close: () => Promise<void>;
+}
+/** Where sort, group, fuse and join put what does not fit. */
+export interface SpillStore { readonly open: () => SpillRun }
+
 export interface ExecutionHost {
   /** Batches of a resolved source. */
   readonly scan: (source: ResolvedSource, request: ScanRequest) => AsyncIterable<Vector>;
@@ -24,6 +35,8 @@ export interface ExecutionHost {
   /** Values of the `debug` operator. */
   readonly debug: (batch: Vector) => void;
   readonly progress: Progress;
+  /** Absent: going over `memoryBytesMax` ends the query with `query-memory`. */
+  readonly spill?: SpillStore;
 }
 
 /** What a running query carries along. */

@@ -141,8 +141,8 @@ export interface Pool {
   deleteObjects(branch: string, ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
   /** Runs `prepare` outside of the queue, commits its result, again with a fresh snapshot if it was overtaken. @throws empty-transaction when it removes nothing */
   deleteWhere(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
-  /** Replaces at least two objects by what `prepare` makes of them. */
-  compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
+  /** Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as `vectors()` does. */
+  compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note?: CommitNote, options?: { readonly vectors?: boolean }): Promise<CommitResult>;
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
   revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;

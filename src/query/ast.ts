@@ -138,7 +138,7 @@ export interface SourceNode extends Span {
 export type SourceOrigin = SourceText | SourceGlob | SourceRegexp | SourceFString | SourceMeta;
 /** Name, path or URL. Unquoted, it may also be the name of a CTE, a `let` query, a constant or an operator parameter. */
 export interface SourceText extends Span { readonly kind: 'source-text'; readonly text: string; readonly quoted: boolean }
-/** Name with `*` (also `*` alone). */
+/** Name with `*` (also `*` alone). In the pattern `\*` and `\\` are the only escapes. */
 export interface SourceGlob extends Span { readonly kind: 'source-glob'; readonly pattern: string }
 export interface SourceRegexp extends Span { readonly kind: 'source-regexp'; readonly pattern: string }
 export interface SourceFString extends Span { readonly kind: 'source-fstring'; readonly expr: FStringExpr }
@@ -155,7 +155,7 @@ export interface SearchBinary extends Span { readonly kind: 'search-binary'; rea
 export interface SearchNot extends Span { readonly kind: 'search-not'; readonly search: SearchNode }
 /** A word or a string: case-insensitive substring of any string or field name. */
 export interface SearchWord extends Span { readonly kind: 'search-word'; readonly text: string }
-/** A word with `*`, as written (escapes like `\*` kept); anchored at both ends. */
+/** A word with `*`; anchored at both ends. In the pattern `\*` and `\\` are the only escapes. */
 export interface SearchGlob extends Span { readonly kind: 'search-glob'; readonly pattern: string }
 export interface SearchRegexp extends Span { readonly kind: 'search-regexp'; readonly pattern: string }
 /** A literal that is no string; `text` is its source text, for the substring match. */
@@ -180,7 +180,7 @@ export interface LiteralExpr extends Span { readonly kind: 'literal'; readonly t
 export interface DateExpr extends Span { readonly kind: 'date'; readonly type: 'date' | 'timestamp'; readonly text: string }
 /** `<type>`. */
 export interface TypeValueExpr extends Span { readonly kind: 'type-value'; readonly type: TypeNode }
-/** Parts in order: text (`literal` of type string) or an expression. */
+/** Parts in order: decoded text or an expression. */
 export interface FStringExpr extends Span { readonly kind: 'fstring'; readonly parts: readonly FStringPart[] }
 export type FStringPart = FStringText | FStringValue;
 export interface FStringText extends Span { readonly kind: 'fstring-text'; readonly text: string }
@@ -251,7 +251,7 @@ export interface SubstringExpr extends Span { readonly kind: 'substring'; readon
 // ---- Types --------------------------------------------------------------------------------------------------------------------
 
 export type TypeNode =
-  | TypePrimitive | TypeName | TypeNamed | TypeRecord | TypeArray | TypeSet | TypeMap | TypeUnion | TypeEnum | TypeError;
+  | TypePrimitive | TypeName | TypeNamed | TypeRecord | TypeArray | TypeSet | TypeMap | TypeUnion | TypeEnum | TypeErrorOf;
 
 /** A primitive by its canonical name (`int64` for the alias `bigint`). `alias` is the SQL alias as written, for printing. */
 export interface TypePrimitive extends Span { readonly kind: 'type-primitive'; readonly name: PrimitiveName; readonly alias?: string }
@@ -269,7 +269,7 @@ export interface TypeSet extends Span { readonly kind: 'type-set'; readonly elem
 export interface TypeMap extends Span { readonly kind: 'type-map'; readonly key: TypeNode; readonly value: TypeNode }
 export interface TypeUnion extends Span { readonly kind: 'type-union'; readonly types: readonly TypeNode[] }
 export interface TypeEnum extends Span { readonly kind: 'type-enum'; readonly symbols: readonly NameNode[] }
-export interface TypeError extends Span { readonly kind: 'type-error'; readonly type: TypeNode }
+export interface TypeErrorOf extends Span { readonly kind: 'type-error'; readonly type: TypeNode }
 
 // ---- SQL ----------------------------------------------------------------------------------------------------------------------
 

@@ -160,7 +160,8 @@ class EnumBuilder implements Part {
   finish(): FlatVector { return { form: 'enum', type: this.type, length: this.length, codes: this.codes.done() }; }
 }
 
-class ListBuilder implements Part {
+/** Arrays or sets of one type. A reader appends the elements of a row to `items`, then calls `end()`. */
+export class ListBuilder implements Part {
   readonly type: ArrayType | SetType;
   readonly offsets = new Uint32List();
   readonly items: Builder;
@@ -172,8 +173,9 @@ class ListBuilder implements Part {
   get length(): number { return this.offsets.length - 1; }
   append(data: Data): void {
     for (const d of data as readonly Data[]) this.items.appendData(this.type.element, d);
-    this.offsets.push(this.items.length);
+    this.end();
   }
+  end(): void { this.offsets.push(this.items.length); }
   finish(): FlatVector { return { form: 'list', type: this.type, length: this.length, offsets: this.offsets.done(), items: this.items.finish() }; }
 }
 
@@ -333,6 +335,20 @@ export class Builder {
   /** Begins a row that is a record: fill the builder's fields, then call its `end()`. */
   record(shape: Shape): RecordBuilder {
     const tag = this.tagOfShape(shape), part = this.parts[tag] as RecordBuilder;
+    this.mark(tag, part.length);
+    return part;
+  }
+  /** What `beginRecord` takes for this shape; worth keeping where rows of a shape are many. */
+  recordTag(shape: Shape): number { return this.tagOfShape(shape); }
+  /** Begins a row that is a record, as `record` does. */
+  beginRecord(tag: number): RecordBuilder {
+    const part = this.parts[tag] as RecordBuilder;
+    this.mark(tag, part.length);
+    return part;
+  }
+  /** Begins a row that is an array or set of this type: fill the builder's items, then call its `end()`. */
+  list(type: ArrayType | SetType): ListBuilder {
+    const tag = this.tagOf(type), part = this.parts[tag] as ListBuilder;
     this.mark(tag, part.length);
     return part;
   }

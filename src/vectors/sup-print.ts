@@ -7,12 +7,10 @@
  * - A name is defined at its first use in a top-level value and referred to afterwards; the definition ends with the value unless the caller
  *   keeps the `names`.
  */
-import { type Type, type NamedType, type RecordType, types, underType, quoteName, quoteText } from './type.ts';
+import { type Type, type TypeNames, type NamedType, type RecordType, types, underType, quoteName, quoteText, typeText } from './type.ts';
 import { type Data, type Value } from './value.ts';
 import { primitiveText } from './literal.ts';
 
-/** What each name means at this place of the text. */
-export type TypeNames = Map<string, Type>;
 export interface SupOptions {
   /** Blanks per level; 0 (default) is one line without blanks. */
   readonly indent?: number;
@@ -26,53 +24,18 @@ export const supText = (value: Value, options: SupOptions = {}): string =>
   described({ names: options.names ?? new Map(), indent: options.indent ?? 0 }, value.type, value.data, { level: 0, nested: false });
 
 /** The SUP text of a type value without the angle brackets: `{a:int64,b?:string|null}`. */
-export const supType = (type: Type): string => typeIn(type, new Map(), { defineBare: true });
+export const supType = (type: Type): string => typeText(type);
 
 /** The decorator that follows the bare text of a value of that type: `::uint8`, `::(int64|string)`. Names that it defines go into `names`. */
 export const supDecorator = (type: Type, names: TypeNames): string => {
-  const text = typeIn(type, names, { defineBare: false });
+  const text = typeText(type, names, true);
   return type.kind === 'union' ? `::(${text})` : `::${text}`;
-};
-
-interface TypeStyle {
-  /** Type values define a name as `name=T`, in parentheses only inside a union; decorators as `(name=T)` always. */
-  readonly defineBare: boolean;
-}
-const typeIn = (type: Type, names: TypeNames, style: TypeStyle): string => {
-  const inner = (t: Type): string => typeIn(t, names, style);
-  switch (type.kind) {
-    case 'primitive': return type.name;
-    case 'record': return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${inner(f.type)}`).join(',')}}`;
-    case 'array': return `[${inner(type.element)}]`;
-    case 'set': return `|[${inner(type.element)}]|`;
-    case 'map': return `|{${inner(type.key)}:${inner(type.value)}}|`;
-    case 'union': return type.members.map((m) => unionMember(m, names, style)).join('|');
-    case 'enum': return `enum(${type.symbols.map(quoteName).join(',')})`;
-    case 'error': return `error(${inner(type.inner)})`;
-    case 'named': {
-      if (names.get(type.name) === type) return referenceName(type.name);
-      const text = definition(type, names, style);
-      return style.defineBare ? text : `(${text})`;
-    }
-  }
-};
-const unionMember = (type: Type, names: TypeNames, style: TypeStyle): string => {
-  const defines = type.kind === 'named' && style.defineBare && names.get(type.name) !== type;
-  const text = typeIn(type, names, style);
-  return type.kind === 'union' || defines ? `(${text})` : text;
-};
-/** `name=T`; the name holds from behind the definition on. */
-const definition = (type: NamedType, names: TypeNames, style: TypeStyle): string => {
-  const inner = typeIn(type.inner, names, style);
-  names.set(type.name, type);
-  return `${quoteName(type.name)}=${inner}`;
 };
 
 const plainTypeName = /^[\p{L}_$][\p{L}\p{Nd}_$.]*$|^\p{Nd}+$/u;
 const hexName = /^[0-9a-fA-F]{1,4}$/;
 const definedName = (name: string): string => (plainTypeName.test(name) ? name : quoteText(name));
 /** A short name of hex digits alone could be read as part of an address. */
-const referenceName = (name: string): string => (hexName.test(name) ? quoteText(name) : quoteName(name));
 const valueReferenceName = (name: string): string => (hexName.test(name) ? quoteText(name) : definedName(name));
 
 const notImplied: ReadonlySet<Type> = new Set([
@@ -102,7 +65,7 @@ const described = (c: Context, type: Type, data: Data, place: Place): string => 
       const text = bare(c, type, data, place);
       return !place.known && needsDecorator(type, data, place.nested) ? text + containerDecorator(c, type, data) : text;
     }
-    case 'enum': return place.known ? bare(c, type, data, place) : `${bare(c, type, data, place)}::${typeIn(type, c.names, { defineBare: false })}`;
+    case 'enum': return place.known ? bare(c, type, data, place) : `${bare(c, type, data, place)}::${typeText(type, c.names, true)}`;
     case 'union': {
       const member = data as Value;
       const text = described(c, member.type, member.data, { level: place.level, nested: true });
@@ -125,7 +88,7 @@ const namedText = (c: Context, type: NamedType, data: Data, place: Place): strin
   if (c.names.get(name) === type) return `${unionBody(c, inner, data, { ...place, known: true })}::${valueReferenceName(name)}`;
   if (!selfDescribing(inner, data, place.nested)) {
     const text = unionBody(c, inner, data, place);
-    return `${text}::(${definition(type, c.names, { defineBare: false })})`;
+    return text + supDecorator(type, c.names);
   }
   const text = described(c, inner, data, place);
   c.names.set(name, type);
@@ -247,12 +210,12 @@ const prettyType = (c: Context, type: Type, level: number): string => {
         return `${line}${members.join(`|${line}`)}${newline(c, at)}`;
       }
       case 'named': {
-        if (names.get(t.name) === t) return referenceName(t.name);
+        if (names.get(t.name) === t) return typeText(t, names);
         const inner = print(t.inner, at);
         names.set(t.name, t);
         return `${quoteName(t.name)}=${inner}`;
       }
-      default: return typeIn(t, names, { defineBare: true });
+      default: return typeText(t, names);
     }
   };
   return print(type, level);

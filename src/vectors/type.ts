@@ -185,27 +185,37 @@ export const quoteText = (text: string): string => {
 };
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** SUP text of a type without the angle brackets: `{a:int64,b?:string|null}`; the first mention of a named type defines it. */
-export const typeText = (type: Type, defined: Set<Type> = new Set()): string => {
+/** What each name means at a place of a text. */
+export type TypeNames = Map<string, Type>;
+
+/**
+ * SUP text of a type without the angle brackets: `{a:int64,b?:string|null}`. The first mention of a named type defines it, as does a mention after
+ * the name got another meaning; `names` grows. A definition is in parentheses inside a union, in a decorator everywhere.
+ */
+export const typeText = (type: Type, names: TypeNames = new Map(), decorator = false): string => {
+  const inner = (t: Type): string => typeText(t, names, decorator);
   switch (type.kind) {
     case 'primitive': return type.name;
-    case 'record':
-      return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${typeText(f.type, defined)}`).join(',')}}`;
-    case 'array': return `[${typeText(type.element, defined)}]`;
-    case 'set': return `|[${typeText(type.element, defined)}]|`;
-    case 'map': return `|{${typeText(type.key, defined)}:${typeText(type.value, defined)}}|`;
-    case 'union': return type.members.map((m) => (m.kind === 'union' ? `(${typeText(m, defined)})` : typeText(m, defined))).join('|');
+    case 'record': return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${inner(f.type)}`).join(',')}}`;
+    case 'array': return `[${inner(type.element)}]`;
+    case 'set': return `|[${inner(type.element)}]|`;
+    case 'map': return `|{${inner(type.key)}:${inner(type.value)}}|`;
+    case 'union': return type.members.map((m) => {
+      const parentheses = m.kind === 'union' || (!decorator && m.kind === 'named' && names.get(m.name) !== m);
+      return parentheses ? `(${inner(m)})` : inner(m);
+    }).join('|');
     case 'enum': return `enum(${type.symbols.map(quoteName).join(',')})`;
-    case 'error': return `error(${typeText(type.inner, defined)})`;
+    case 'error': return `error(${inner(type.inner)})`;
     case 'named': {
-      const name = quoteName(type.name);
-      if (defined.has(type)) return name;
-      const inner = typeText(type.inner, defined);
-      defined.add(type);
-      return `${name}=${type.inner.kind === 'union' ? `(${inner})` : inner}`;
+      if (names.get(type.name) === type) return quoteReference(type.name);
+      const text = `${quoteName(type.name)}=${inner(type.inner)}`;
+      names.set(type.name, type);
+      return decorator ? `(${text})` : text;
     }
   }
 };
+/** A short name of hex digits alone could be read as part of an address. */
+const quoteReference = (name: string): string => (/^[0-9a-fA-F]{1,4}$/.test(name) ? quoteText(name) : quoteName(name));
 
 const signed: ReadonlySet<Type> = new Set([types.int8, types.int16, types.int32, types.int64]);
 const unsigned: ReadonlySet<Type> = new Set([types.uint8, types.uint16, types.uint32, types.uint64]);

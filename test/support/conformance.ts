@@ -49,7 +49,7 @@ const runCommand = async (argv: readonly string[], input: Uint8Array | undefined
     if (input) yield input;
   }
   const run = queryCommand(argv, {
-    cwd, stdin: stdin(), stdinIsPipe: true, stdoutIsTerminal: false,
+    cwd, stdin: stdin(), stdoutIsTerminal: false,
     write: (chunk) => { output.push(chunk.slice()); return Promise.resolve(); },
     complain: (text) => { error.push(text); },
   }).catch((problem: unknown) => { error.push(`CRASH ${problem instanceof Error ? problem.stack : String(problem)}`); });

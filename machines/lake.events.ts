@@ -1,0 +1,32 @@
+/** What enters and leaves the lake's machine. Plain JSON: what a job carries beyond this, and its promise, stay with the host (src/lake/lake.ts). */
+import type { JobOutcome } from './pool.events.ts';
+
+/** Work on the set of pools, done one by one. */
+export type LakeJob = { readonly id: number } & LakeTask;
+export type LakeTask =
+  | { readonly kind: 'create pool'; readonly name: string; readonly poolId: string }
+  | { readonly kind: 'rename pool'; readonly poolId: string; readonly name: string }
+  | { readonly kind: 'delete pool'; readonly poolId: string };
+export type LakeJobKind = LakeTask['kind'];
+
+export type LakeEvent =
+  | { readonly type: 'job'; readonly job: LakeJob }
+  /** A write for this pool came: it needs its actor. */
+  | { readonly type: 'pool wanted'; readonly poolId: string }
+  /** A transaction failed on disk. */
+  | { readonly type: 'store failed'; readonly reason: string }
+  | { readonly type: 'close' };
+
+export interface LakeInput { readonly waitingMax: number; readonly poolWaitingMax: number; readonly groupMax: number }
+export interface LakeContext extends LakeInput {
+  readonly waiting: readonly LakeJob[];
+  readonly running: LakeJob | null;
+  /** Pools that have an actor, by id. */
+  readonly openPools: readonly string[];
+  readonly closeAsked: boolean;
+  readonly failure: string | null;
+}
+
+/** What `work` gives back. `closePool`: that pool is gone, its actor is to end. */
+export interface LakeWorkDone { readonly outcome: JobOutcome; readonly closePool?: string; readonly unsound?: string }
+export type LakeEmitted = { readonly type: 'settled'; readonly outcomes: readonly JobOutcome[] };

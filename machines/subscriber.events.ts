@@ -1,0 +1,28 @@
+/** What happens to one subscriber of the events feed. Plain JSON: the bytes themselves wait with the host, in the order of these events. */
+export type SubscriberEvent =
+  /** The lake changed: one more event for this subscriber. */
+  | { readonly type: 'event came'; readonly id: number }
+  /** The connection takes no more for now. */
+  | { readonly type: 'connection full' }
+  /** The connection took `taken` of the waiting events; `full`: and takes no more. */
+  | { readonly type: 'connection drained'; readonly taken: number; readonly full: boolean }
+  | { readonly type: 'client left' }
+  | { readonly type: 'service closing' };
+
+/** What the machine tells its host. */
+export type SubscriberEmitted =
+  /** Write the newest event to the connection. */
+  | { readonly type: 'write'; readonly id: number }
+  /** End the connection. */
+  | { readonly type: 'end'; readonly reason: SubscriberEnd };
+
+export type SubscriberEnd = 'too slow' | 'client left' | 'service closing';
+
+export interface SubscriberContext {
+  /** Events that wait for the connection. */
+  readonly waiting: number;
+  readonly waitingMax: number;
+  /** Id of the newest event that came. */
+  readonly lastId: number;
+  readonly end?: SubscriberEnd;
+}

@@ -1,0 +1,198 @@
+/**
+ * Files, URLs and standard input as sources of a query that runs without a lake. A path is opened anew for each scan; standard input can be read once,
+ * what was sampled of it before compiling is kept and read first.
+ */
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve as resolvePath } from 'node:path';
+import { LakeError } from '../errors.ts';
+import { type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
+import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
+import { fuseTypes } from '../vectors/fuse.ts';
+import type { Type } from '../vectors/type.ts';
+import { type Vector, slice, typeAt } from '../vectors/vector.ts';
+
+export const standardInput = 'stdio:stdin';
+/** The name under which the paths of the command line are one source. */
+export const commandLineSource = '(command line)';
+
+export interface FileOptions {
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly paths: readonly string[];
+  /** Format of command-line inputs; `auto` goes by the ending, then by the bytes. */
+  readonly format: FormatName | 'auto';
+  readonly csvDelimiter: string;
+  /** Values read of each input to know its type before compiling; 0: none. */
+  readonly sampleRows: number;
+  readonly batchRows: number;
+  /** false: an input that cannot be read is reported and left out. */
+  readonly stopOnError: boolean;
+  readonly complain: (text: string) => void;
+}
+
+interface Input { readonly name: string; readonly format: FormatName | 'auto'; readonly bytes: () => AsyncIterable<Uint8Array> }
+
+/** The sources that a query names, by the handles given out for them. */
+export class FileSources {
+  private readonly options: FileOptions;
+  private readonly inputs: (readonly Input[])[] = [];
+  private readonly sampled = new Map<Input, { readonly batches: Vector[]; readonly rest: AsyncIterator<Vector> }>();
+
+  constructor(options: FileOptions) { this.options = options; }
+
+  async resolve(request: SourceRequest): Promise<readonly ResolvedSource[]> {
+    const inputs = this.inputsOf(request);
+    if (request.kind === 'name' && request.name === commandLineSource) return [await this.give(inputs, commandLineSource, 'file')];
+    const kind = request.kind === 'url' ? 'url' : 'file';
+    return Promise.all(inputs.map((input) => this.give([input], input.name, kind)));
+  }
+
+  /** Batches of a source, its inputs one after another. */
+  async *scan(source: ResolvedSource): AsyncGenerator<Vector> {
+    for (const input of this.inputs[Number(source.handle)]!) yield* this.read(input);
+  }
+
+  /** Opens what a row-dependent `from` names. */
+  async *open(name: string, format: string | undefined): AsyncGenerator<Vector> {
+    for (const input of this.inputsOf({ kind: 'name', name, ...(format && { format }) })) yield* this.read(input);
+  }
+
+  private async give(inputs: readonly Input[], name: string, kind: 'file' | 'url'): Promise<ResolvedSource> {
+    const handle = String(this.inputs.push(inputs) - 1);
+    const type = kind === 'file' && this.options.sampleRows !== 0 ? await this.sampleAll(inputs) : undefined;
+    return { kind, name, handle, ...(type && { type }) };
+  }
+
+  private inputsOf(request: SourceRequest): readonly Input[] {
+    switch (request.kind) {
+      case 'name':
+        if (request.name === commandLineSource) return this.options.paths.map((path) => this.input(path, this.options.format));
+        return [this.input(request.name, checkedFormat(request.format))];
+      case 'url': return [urlInput(request, checkedFormat(request.format))];
+      case 'glob': {
+        const names = this.expand(request.pattern);
+        if (names.length === 0) throw new LakeError('source-glob-empty');
+        return names.map((name) => this.input(name, checkedFormat(request.format)));
+      }
+      case 'regexp': throw new LakeError('source-regexp-files');
+      case 'lakeMeta': throw new LakeError('source-meta-files', { meta: request.meta });
+    }
+  }
+
+  private input(name: string, format: FormatName | 'auto'): Input {
+    if (name === '-' || name === standardInput) return { name: standardInput, format, bytes: () => this.options.stdin };
+    if (/^https?:\/\//.test(name)) return urlInput({ kind: 'url', url: name }, format);
+    const path = resolvePath(this.options.cwd, name.replace(/^file:\/\//, ''));
+    const stat = existsSync(path) ? statSync(path) : undefined;
+    if (!stat) throw new FileMissing(name);
+    if (stat.isDirectory()) throw new LakeError('source-directory', { path: name });
+    return { name, format: format === 'auto' ? formatOfFile(name) ?? 'auto' : format, bytes: () => createReadStream(path, { highWaterMark: 1 << 18 }) };
+  }
+
+  private async *read(input: Input): AsyncGenerator<Vector> {
+    try {
+      const kept = this.sampled.get(input);
+      this.sampled.delete(input);
+      if (kept) {
+        yield* kept.batches;
+        for (let next = await kept.rest.next(); !next.done; next = await kept.rest.next()) yield next.value;
+      } else yield* await this.reader(input);
+    } catch (problem) {
+      if (this.options.stopOnError) throw named(input.name, problem);
+      this.options.complain(`${named(input.name, problem).message}\n`);
+    }
+  }
+
+  private reader(input: Input): Promise<AsyncIterable<Vector>> {
+    return openReader(input.format, input.bytes(), { name: input.name, csvDelimiter: this.options.csvDelimiter, batchRows: this.options.batchRows });
+  }
+
+  /** The fused type of the first values of all inputs. What was read of standard input is kept for the scan. */
+  private async sampleAll(inputs: readonly Input[]): Promise<Type | undefined> {
+    let fused: Type | undefined;
+    for (const input of inputs) fused = await this.sample(input, fused);
+    return fused;
+  }
+
+  private async sample(input: Input, before: Type | undefined): Promise<Type | undefined> {
+    try {
+      let fused = before, rows = 0;
+      const most = this.options.sampleRows < 0 ? Infinity : this.options.sampleRows;
+      const batches: Vector[] = [];
+      const rest = (await this.reader(input))[Symbol.asyncIterator]();
+      while (rows < most) {
+        const next = await rest.next();
+        if (next.done) break;
+        batches.push(next.value);
+        const sample = next.value.length > most - rows ? slice(next.value, 0, most - rows) : next.value;
+        fused = fuseRows(sample, fused);
+        rows += sample.length;
+      }
+      if (input.name === standardInput) this.sampled.set(input, { batches, rest });
+      else await rest.return?.();
+      return fused;
+    } catch (problem) {
+      throw named(input.name, problem);
+    }
+  }
+
+  /** Names that match a glob; `*` stands for any run of characters but `/`. */
+  private expand(pattern: string): readonly string[] {
+    const parts = pattern.split('/');
+    let found = [pattern.startsWith('/') ? '/' : ''];
+    for (const part of parts.filter((p) => p !== '')) {
+      const matcher = new RegExp(`^${part.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`);
+      found = found.flatMap((folder) => {
+        const path = resolvePath(this.options.cwd, folder);
+        if (!existsSync(path) || !statSync(path).isDirectory()) return [];
+        return readdirSync(path).filter((name) => matcher.test(name)).sort().map((name) => (folder === '' ? name : join(folder, name)));
+      });
+    }
+    return found.filter((name) => statSync(resolvePath(this.options.cwd, name)).isFile());
+  }
+}
+
+/** No such file: on the command line the name stands before the text, in a query the place of the source tells it. */
+export class FileMissing extends Error {
+  readonly file: string;
+  constructor(file: string) {
+    super('file does not exist');
+    this.file = file;
+  }
+}
+
+const fuseRows = (batch: Vector, before: Type | undefined): Type | undefined => {
+  let fused = before;
+  let last: Type | undefined;
+  for (let i = 0; i < batch.length; i++) {
+    const type = typeAt(batch, i);
+    if (type === last) continue;
+    last = type;
+    fused = fused ? fuseTypes(fused, type) : type;
+  }
+  return fused;
+};
+
+/** An error of an input with the input's name before it. */
+const named = (name: string, problem: unknown): Error => {
+  if (problem instanceof FileMissing) return problem;
+  const text = problem instanceof Error ? problem.message : String(problem);
+  return text.startsWith(`${name}: `) ? (problem as Error) : new Error(`${name}: ${text}`, { cause: problem });
+};
+
+const checkedFormat = (format: string | undefined): FormatName | 'auto' => {
+  if (format === undefined || format === 'auto') return 'auto';
+  if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
+  return format;
+};
+
+const urlInput = (request: Extract<SourceRequest, { kind: 'url' }>, format: FormatName | 'auto'): Input => ({
+  name: request.url, format,
+  bytes: () => fetchBytes(request),
+});
+async function* fetchBytes(request: Extract<SourceRequest, { kind: 'url' }>): AsyncGenerator<Uint8Array> {
+  const headers = Object.entries(request.headers ?? {}).flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
+  const response = await fetch(request.url, { method: request.method ?? 'GET', headers, ...(request.body !== undefined && { body: request.body }) });
+  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
+  if (response.body) for await (const chunk of response.body) yield chunk;
+}

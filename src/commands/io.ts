@@ -1,0 +1,10 @@
+/** What a command sees of its surroundings; tests give their own. */
+export interface CommandIo {
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly stdoutIsTerminal: boolean;
+  /** Standard output; resolves when more may be written. */
+  readonly write: (chunk: Uint8Array) => Promise<void>;
+  /** Text for standard error, with its newline. */
+  readonly complain: (text: string) => void;
+}

@@ -1,0 +1,101 @@
+/** avg: numbers, durations, times, bools as 0 and 1, strings that read as numbers; summed as floats in row order. */
+import { types } from '../../vectors/type.ts';
+import { type Vector, textAt } from '../../vectors/vector.ts';
+import { parseFloat64 } from '../../vectors/literal.ts';
+import { type AggregateState, bytes, floats, widened } from './state.ts';
+import { eachPart, floatsOf } from './parts.ts';
+import { none } from './tables.ts';
+
+export class AvgState implements AggregateState {
+  private counts = floats(16);
+  private sums = floats(16);
+  get bytes(): number { return this.sums.byteLength * 2; }
+  grow(groups: number): void {
+    this.counts = widened(this.counts, groups, floats);
+    this.sums = widened(this.sums, groups, floats);
+  }
+  update(ids: Uint32Array, argument: Vector): void {
+    let whole: Float64Array | undefined;
+    const some = new FloatRows(ids.length);
+    eachPart(argument, (part, rows) => {
+      switch (part.form) {
+        case 'number':
+          if (rows) some.set(rows, floatsOf(part), part.length);
+          else whole = floatsOf(part);
+          return;
+        case 'bool': return some.set(rows, Float64Array.from(part.values.subarray(0, part.length)), part.length);
+        case 'bytes':
+          if (part.type !== types.string) return;
+          for (let i = 0; i < part.length; i++) {
+            const x = parseFloat64(textAt(part, i));
+            if (x !== undefined) some.setOne(rows ? rows[i]! : i, x);
+          }
+          return;
+        default:
+      }
+    });
+    if (whole) this.addAll(ids, whole, ids.length);
+    else if (some.used) this.addSome(ids, some);
+  }
+  private addAll(ids: Uint32Array, values: Float64Array, length: number): void {
+    const { counts, sums } = this;
+    for (let i = 0; i < length; i++) {
+      const g = ids[i]!;
+      counts[g]!++;
+      sums[g]! += values[i]!;
+    }
+  }
+  private addSome(ids: Uint32Array, { values, valid }: FloatRows): void {
+    const { counts, sums } = this;
+    for (let i = 0; i < ids.length; i++) {
+      if (valid[i] === 0) continue;
+      const g = ids[i]!;
+      counts[g]!++;
+      sums[g]! += values[i]!;
+    }
+  }
+  merge(other: AggregateState, map: Uint32Array, groups: number): void {
+    const from = other as AvgState;
+    for (let g = 0; g < groups; g++) {
+      const to = map[g]!;
+      if (to === none) continue;
+      this.counts[to]! += from.counts[g]!;
+      this.sums[to]! += from.sums[g]!;
+    }
+  }
+  result(groups: number): Vector {
+    const values = floats(groups), tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+    let empty = 0;
+    for (let g = 0; g < groups; g++) {
+      values[g] = this.sums[g]! / this.counts[g]!;
+      slots[g] = g;
+      if (this.counts[g] === 0) {
+        tags[g] = 1;
+        empty++;
+      }
+    }
+    const numbers: Vector = { form: 'number', type: types.float64, length: groups, values };
+    if (empty === 0) return numbers;
+    if (empty === groups) return { form: 'null', length: groups };
+    return { form: 'dynamic', length: groups, tags, slots, parts: [numbers, { form: 'null', length: groups }] };
+  }
+}
+
+/** Numbers of some rows of a batch. */
+class FloatRows {
+  readonly values: Float64Array;
+  readonly valid: Uint8Array;
+  used = false;
+  constructor(length: number) {
+    this.values = floats(length);
+    this.valid = bytes(length);
+  }
+  set(rows: Uint32Array | undefined, values: Float64Array, length: number): void {
+    for (let i = 0; i < length; i++) this.setOne(rows ? rows[i]! : i, values[i]!);
+  }
+  setOne(row: number, x: number): void {
+    this.used = true;
+    this.values[row] = x;
+    this.valid[row] = 1;
+  }
+}

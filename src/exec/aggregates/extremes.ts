@@ -1,0 +1,121 @@
+/** min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an error. */
+import { types } from '../../vectors/type.ts';
+import { compareBytes } from '../../vectors/value.ts';
+import { compareNumbers } from '../../vectors/compare.ts';
+import { type Vector, type BytesVector, type NumberVector, take } from '../../vectors/vector.ts';
+import { concat } from '../../vectors/concat.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { type AggregateState, bytes, floats, widened } from './state.ts';
+import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
+import { eachPart, pick } from './parts.ts';
+import { none } from './tables.ts';
+
+export class ExtremeState implements AggregateState {
+  private classOfGroup = bytes(16);
+  private best: Float64Array<ArrayBuffer>;
+  /** Integers that are no safe numbers, in place of `best`. */
+  private readonly bigs = new Map<number, bigint>();
+  private readonly texts = new Map<number, Uint8Array>();
+  private textBytes = 0;
+  private readonly sign: 1 | -1;
+  private readonly start: number;
+  constructor(which: 'min' | 'max') {
+    this.sign = which === 'min' ? 1 : -1;
+    this.start = which === 'min' ? Infinity : -Infinity;
+    this.best = new Float64Array(16).fill(this.start);
+  }
+  get bytes(): number { return this.best.byteLength + this.bigs.size * 64 + this.textBytes; }
+  grow(groups: number): void {
+    this.classOfGroup = widened(this.classOfGroup, groups, bytes);
+    this.best = widened(this.best, groups, (n) => floats(n).fill(this.start));
+  }
+  update(ids: Uint32Array, argument: Vector): void {
+    eachPart(argument, (part, rows) => {
+      if (part.form === 'number') this.addNumbers(pick(ids, rows), part);
+      else if (part.form === 'bytes' && part.type === types.string) this.addTexts(pick(ids, rows), part);
+    });
+  }
+  private addNumbers(ids: Uint32Array, v: NumberVector): void {
+    const c = classOf(v.type), { classOfGroup } = this;
+    for (let i = 0; i < v.length; i++) if (classOfGroup[ids[i]!]! < c) classOfGroup[ids[i]!] = c;
+    if (this.bigs.size > 0 || !(v.values instanceof Float64Array)) {
+      for (let i = 0; i < v.length; i++) this.addOne(ids[i]!, v.values[i]!);
+    } else if (this.sign > 0) addLeast(this.best, ids, v.values, v.length);
+    else addGreatest(this.best, ids, v.values, v.length);
+  }
+  private addOne(g: number, x: number | bigint): void {
+    const known = this.bigs.get(g) ?? this.best[g]!;
+    if (compareNumbers(known, x) * this.sign < 0 && known === known) return;
+    if (typeof x === 'bigint' && (x > 9007199254740991n || x < -9007199254740991n)) this.bigs.set(g, x);
+    else {
+      this.best[g] = Number(x);
+      this.bigs.delete(g);
+    }
+  }
+  private addTexts(ids: Uint32Array, v: BytesVector): void {
+    for (let i = 0; i < v.length; i++) {
+      const known = this.texts.get(ids[i]!);
+      if (known && compareRun(known, v.bytes, v.offsets[i]!, v.offsets[i + 1]!) * this.sign <= 0) continue;
+      this.textBytes += v.offsets[i + 1]! - v.offsets[i]! + (known ? -known.length : 64);
+      this.texts.set(ids[i]!, v.bytes.slice(v.offsets[i], v.offsets[i + 1]));
+    }
+  }
+  merge(other: AggregateState, map: Uint32Array, groups: number): void {
+    const from = other as ExtremeState;
+    for (let g = 0; g < groups; g++) {
+      const to = map[g]!, text = from.texts.get(g);
+      if (to === none) continue;
+      if (from.classOfGroup[g] !== classes.none) {
+        if (this.classOfGroup[to]! < from.classOfGroup[g]!) this.classOfGroup[to] = from.classOfGroup[g]!;
+        this.addOne(to, from.bigs.get(g) ?? from.best[g]!);
+      }
+      const known = this.texts.get(to);
+      if (text && (!known || compareBytes(known, text) * this.sign > 0)) this.texts.set(to, text);
+    }
+  }
+  result(groups: number): Vector {
+    if (this.texts.size > 0) return this.mixedResult(groups);
+    const { classOfGroup } = this;
+    const values = this.best.slice(0, groups);
+    for (const [g, x] of this.bigs) if (g < groups && classOfGroup[g] === classes.float) values[g] = Number(x);
+    return numbersOfGroups(groups, classOfGroup, values, (g) => (classOfGroup[g] === classes.float ? undefined : this.bigs.get(g)), () => false);
+  }
+  private mixedResult(groups: number): Vector {
+    const numbers = numbersOfGroups(groups, this.classOfGroup, this.best, (g) => this.bigs.get(g), () => false);
+    const texts = new Builder(), tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+    for (let g = 0; g < groups; g++) {
+      const text = this.texts.get(g);
+      slots[g] = g;
+      if (!text) continue;
+      tags[g] = 1;
+      slots[g] = texts.length;
+      if (this.classOfGroup[g] === classes.none) texts.run(types.string, text, 0, text.length);
+      else texts.append(mixture);
+    }
+    return scatterTwo(tags, slots, numbers, texts.finish());
+  }
+}
+
+const addLeast = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
+  for (let i = 0; i < length; i++) {
+    const g = ids[i]!, x = values[i]!;
+    if (!(best[g]! < x)) best[g] = x;
+  }
+};
+const addGreatest = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
+  for (let i = 0; i < length; i++) {
+    const g = ids[i]!, x = values[i]!;
+    if (!(best[g]! > x)) best[g] = x;
+  }
+};
+/** Compares `a` with bytes[start, end). */
+const compareRun = (a: Uint8Array, b: Uint8Array, start: number, end: number): number => {
+  const n = Math.min(a.length, end - start);
+  for (let i = 0; i < n; i++) if (a[i] !== b[start + i]) return a[i]! - b[start + i]!;
+  return a.length - (end - start);
+};
+/** Rows of two vectors, either of which may be mixed. */
+const scatterTwo = (tags: Uint32Array, slots: Uint32Array, first: Vector, second: Vector): Vector => {
+  const index = Uint32Array.from(slots, (s, i) => (tags[i] === 0 ? s : first.length + s));
+  return take(concat([first, second]), index);
+};

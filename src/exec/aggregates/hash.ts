@@ -1,0 +1,107 @@
+/** 64-bit hashes of values, as two words a row: equal for equal type and value, whatever form the vectors have and whichever process made them. */
+import { type Type, typeText } from '../../vectors/type.ts';
+import { encodeBody } from '../../vectors/value.ts';
+import { type Vector, type FlatVector, type NumberVector, dataAt, flatten, gather, typeAt } from '../../vectors/vector.ts';
+import { mix, wordsOf } from './tables.ts';
+
+export interface Hashes { readonly low: Uint32Array; readonly high: Uint32Array }
+
+const utf8 = new TextEncoder();
+const seeds = new WeakMap<Type, number>();
+/** A number that stands for a type in every process. */
+const seedOf = (t: Type): number => {
+  let seed = seeds.get(t);
+  if (seed === undefined) {
+    seed = 0;
+    for (const b of utf8.encode(typeText(t))) seed = Math.imul(seed ^ b, 0x01000193);
+    seeds.set(t, (seed = mix(seed)));
+  }
+  return seed;
+};
+
+export const hashRows = (v: Vector): Hashes => {
+  switch (v.form) {
+    case 'constant': {
+      const { low, high } = hashRows(v.inner);
+      return { low: new Uint32Array(v.length).fill(low[0]!), high: new Uint32Array(v.length).fill(high[0]!) };
+    }
+    case 'dictionary': return v.values.length <= v.length ? lookUp(hashRows(v.values), v.codes, v.length) : hashRows(flatten(v));
+    case 'selected': return hashRows(flatten(v));
+    case 'dynamic': return hashTagged(v.tags, v.slots, v.parts, v.length);
+    case 'number': return hashNumbers(v);
+    case 'bytes': return hashRuns(v.bytes, v.offsets, v.length, seedOf(v.type));
+    default: return hashEncoded(v);
+  }
+};
+const lookUp = (table: Hashes, index: Uint32Array, length: number): Hashes => {
+  const low = new Uint32Array(length), high = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    low[i] = table.low[index[i]!]!;
+    high[i] = table.high[index[i]!]!;
+  }
+  return { low, high };
+};
+const hashTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number): Hashes => {
+  const low = new Uint32Array(length), high = new Uint32Array(length);
+  for (const [tag, part] of parts.entries()) {
+    const rows: number[] = [];
+    for (let i = 0; i < length; i++) if (tags[i] === tag) rows.push(i);
+    if (rows.length === 0) continue;
+    const own = hashRows(gather(part, Uint32Array.from(rows, (i) => slots[i]!)));
+    rows.forEach((row, n) => {
+      low[row] = own.low[n]!;
+      high[row] = own.high[n]!;
+    });
+  }
+  return { low, high };
+};
+const hashNumbers = (v: NumberVector): Hashes => {
+  const seed = seedOf(v.type), low = new Uint32Array(v.length), high = new Uint32Array(v.length);
+  // Integers above 2^53 differ as floats only if their low bits do not count; these come in here.
+  const { values } = v;
+  const words = wordsOf(values instanceof Float64Array ? values : Float64Array.from({ length: v.length }, (_, i) => Number(values[i]!)));
+  for (let i = 0; i < v.length; i++) {
+    let a = words[2 * i]!;
+    const b = words[2 * i + 1]!;
+    if (!(values instanceof Float64Array)) {
+      const x = values[i]!;
+      if (x > 9007199254740991n || x < -9007199254740991n) a ^= Number(x & 0xfffn);
+    }
+    low[i] = mix(Math.imul(a, 0x9e3779b1) ^ b ^ seed);
+    high[i] = mix(Math.imul(b, 0x85ebca6b) + Math.imul(a, 0xc2b2ae35) + seed);
+  }
+  return { low, high };
+};
+
+const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed: number): Hashes => {
+  const low = new Uint32Array(length), high = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    const end = offsets[i + 1]!;
+    let at = offsets[i]!, h = seed ^ (end - at), k = ~seed;
+    for (const stop = end - 3; at < stop; at += 4) {
+      const w = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+      h = Math.imul(h ^ w, 0x9e3779b1);
+      h ^= h >>> 15;
+      k = Math.imul(k + w, 0x85ebca6b) ^ (k >>> 13);
+    }
+    for (; at < end; at++) {
+      h = Math.imul(h ^ bytes[at]!, 0x01000193);
+      k = Math.imul(k + bytes[at]!, 0xcc9e2d51) ^ (k >>> 13);
+    }
+    low[i] = mix(h);
+    high[i] = mix(k ^ (h << 7));
+  }
+  return { low, high };
+};
+
+/** Everything else by its encoding. */
+const hashEncoded = (v: FlatVector): Hashes => {
+  const low = new Uint32Array(v.length), high = new Uint32Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    const type = typeAt(v, i), body = encodeBody(type, dataAt(v, i));
+    const one = hashRuns(body, Uint32Array.of(0, body.length), 1, seedOf(type));
+    low[i] = one.low[0]!;
+    high[i] = one.high[0]!;
+  }
+  return { low, high };
+};

@@ -1,0 +1,49 @@
+/** Arguments of aggregates by class: flat vectors without names, unions and mixtures, each with the rows that it holds. */
+import { type Vector, type FlatVector, type NumberVector, flatten, gather } from '../../vectors/vector.ts';
+
+/** Rows `rows[i]` of the argument (absent: row i) are `part` at i. */
+export type Visit = (part: Exclude<FlatVector, { form: 'dynamic' | 'union' | 'named' }>, rows: Uint32Array | undefined) => void;
+
+/** Visits every class of rows once; within a class the rows keep their order. */
+export const eachPart = (v: Vector, visit: Visit, rows?: Uint32Array): void => {
+  if (v.length === 0) return;
+  switch (v.form) {
+    case 'constant': case 'dictionary': case 'selected': return eachPart(flatten(v), visit, rows);
+    case 'named': return eachPart(v.inner.length === v.length ? v.inner : gather(v.inner, upTo(v.length)), visit, rows);
+    case 'dynamic': return eachTagged(v.tags, v.slots, v.parts, v.length, visit, rows);
+    case 'union': return eachTagged(v.tags, v.slots, v.members, v.length, visit, rows);
+    default: visit(v, rows);
+  }
+};
+const eachTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, visit: Visit, rows: Uint32Array | undefined): void => {
+  const counts = new Uint32Array(parts.length);
+  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  for (const [tag, part] of parts.entries()) {
+    const count = counts[tag]!;
+    if (count === 0) continue;
+    const own = new Uint32Array(count), index = new Uint32Array(count);
+    for (let i = 0, n = 0; i < length; i++) {
+      if (tags[i] !== tag) continue;
+      own[n] = rows ? rows[i]! : i;
+      index[n++] = slots[i]!;
+    }
+    eachPart(gather(part, index), visit, own);
+  }
+};
+const upTo = (n: number): Uint32Array => Uint32Array.from({ length: n }, (_, i) => i);
+
+/** table[index[i]] for each i; the whole table where there is no index. */
+export const pick = (table: Uint32Array, index: Uint32Array | undefined): Uint32Array => {
+  if (!index) return table;
+  const out = new Uint32Array(index.length);
+  for (let i = 0; i < out.length; i++) out[i] = table[index[i]!]!;
+  return out;
+};
+
+/** Numbers as floats; integers beyond 2^53 are rounded. */
+export const floatsOf = (v: NumberVector): Float64Array => {
+  if (v.values instanceof Float64Array) return v.values;
+  const out = new Float64Array(v.length);
+  for (let i = 0; i < v.length; i++) out[i] = Number(v.values[i]!);
+  return out;
+};

@@ -1,0 +1,30 @@
+/** What an aggregate is: states for all groups at once, in typed arrays, that take columns and can be merged. */
+import type { Vector } from '../../vectors/vector.ts';
+
+/**
+ * The states of one aggregate for groups 0, 1, ..
+ * `grow` is called before ids of new groups are used. Names and unions of arguments are the aggregate's business.
+ */
+export interface AggregateState {
+  /** Makes room for so many groups. */
+  grow(groups: number): void;
+  /** Adds row i of the argument to group ids[i]. */
+  update(ids: Uint32Array, argument: Vector): void;
+  /** Adds group g of `other`, which has `groups` groups, to group map[g] here (`none`: leaves it out). `other` is not used afterwards. */
+  merge(other: AggregateState, map: Uint32Array, groups: number): void;
+  /** The results of the first `groups` groups. */
+  result(groups: number): Vector;
+  /** Bytes held, roughly. */
+  readonly bytes: number;
+}
+
+/** A typed array at least `length` long with the old contents; new places are `fill`. */
+export const widened = <A extends Float64Array | Uint32Array | Uint8Array>(array: A, length: number, make: (n: number) => A): A => {
+  if (length <= array.length) return array;
+  const grown = make(Math.max(length, array.length * 2, 16));
+  grown.set(array);
+  return grown;
+};
+export const floats = (n: number): Float64Array<ArrayBuffer> => new Float64Array(n);
+export const bytes = (n: number): Uint8Array<ArrayBuffer> => new Uint8Array(n);
+export const words = (n: number): Uint32Array<ArrayBuffer> => new Uint32Array(n);

@@ -1,0 +1,133 @@
+/**
+ * sum: numbers, durations and times; integers exactly (64 bits, wrapping), floats in row order so that the result does not depend on how rows are batched.
+ *
+ * Integer sums are kept as floats while they are safe integers; what goes beyond is carried over to a bigint of the group.
+ */
+import { type Vector, type NumberVector } from '../../vectors/vector.ts';
+import { type AggregateState, bytes, floats, widened } from './state.ts';
+import { classOf, classes, numbersOfGroups, wrapped } from './numeric.ts';
+import { eachPart, floatsOf, pick } from './parts.ts';
+import { none } from './tables.ts';
+
+interface NumberRows { readonly part: NumberVector; readonly rows: Uint32Array | undefined; readonly class: number }
+
+export class SumState implements AggregateState {
+  private classOfGroup = bytes(16);
+  private sums = floats(16);
+  private texts = bytes(16);
+  private readonly carried = new Map<number, bigint>();
+  private anyFloat = false;
+  get bytes(): number { return this.sums.byteLength * 2 + this.carried.size * 64; }
+  grow(groups: number): void {
+    this.classOfGroup = widened(this.classOfGroup, groups, bytes);
+    this.sums = widened(this.sums, groups, floats);
+    this.texts = widened(this.texts, groups, bytes);
+  }
+  update(ids: Uint32Array, argument: Vector): void {
+    const parts: NumberRows[] = [];
+    eachPart(argument, (part, rows) => {
+      if (part.form === 'number') parts.push({ part, rows, class: classOf(part.type) });
+      else if (part.form === 'bytes' && part.type.name === 'string') this.seeTexts(pick(ids, rows), part.length);
+    });
+    const float = this.anyFloat || parts.some((p) => p.class === classes.float);
+    if (parts.length > 1 && float) return this.addInOrder(ids, parts);
+    for (const p of parts) this.addPart(pick(ids, p.rows), p.part, p.class);
+  }
+  private seeTexts(ids: Uint32Array, length: number): void {
+    for (let i = 0; i < length; i++) this.texts[ids[i]!] = 1;
+  }
+  private addPart(ids: Uint32Array, v: NumberVector, c: number): void {
+    if (c === classes.float) return this.addFloats(ids, floatsOf(v), v.length);
+    if (this.anyFloat || !(v.values instanceof Float64Array)) {
+      for (let i = 0; i < v.length; i++) this.addInteger(ids[i]!, c, v.values[i]!);
+      return;
+    }
+    raise(this.classOfGroup, ids, v.length, c);
+    this.addSafe(ids, v.values, v.length);
+  }
+  private addSafe(ids: Uint32Array, values: Float64Array, length: number): void {
+    const { sums } = this;
+    for (let i = 0; i < length; i++) {
+      const g = ids[i]!, s = sums[g]! + values[i]!;
+      if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
+      else this.carry(g, BigInt(values[i]!));
+    }
+  }
+  private carry(g: number, x: bigint): void {
+    this.carried.set(g, (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!) + x);
+    this.sums[g] = 0;
+  }
+  private addFloats(ids: Uint32Array, values: Float64Array, length: number): void {
+    this.anyFloat = true;
+    const { sums, classOfGroup } = this;
+    for (let i = 0; i < length; i++) {
+      const g = ids[i]!;
+      if (classOfGroup[g] !== classes.float) this.toFloat(g);
+      sums[g]! += values[i]!;
+    }
+  }
+  /** What a group has summed so far goes on as a float. */
+  private toFloat(g: number): void {
+    this.sums[g] = Number(this.total(g));
+    this.carried.delete(g);
+    this.classOfGroup[g] = classes.float;
+  }
+  private total(g: number): bigint {
+    return wrapped((this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!), this.classOfGroup[g]!);
+  }
+  private addInteger(g: number, c: number, x: number | bigint): void {
+    if (this.classOfGroup[g] === classes.float) {
+      this.sums[g]! += Number(x);
+      return;
+    }
+    if (this.classOfGroup[g]! < c) this.classOfGroup[g] = c;
+    if (typeof x === 'bigint') return this.carry(g, x);
+    const s = this.sums[g]! + x;
+    if (s >= -9007199254740991 && s <= 9007199254740991) this.sums[g] = s;
+    else this.carry(g, BigInt(x));
+  }
+  /** Row by row over several classes, since the order of float additions counts. */
+  private addInOrder(ids: Uint32Array, parts: readonly NumberRows[]): void {
+    this.anyFloat = true;
+    const at = parts.map(() => 0);
+    const partOfRow = new Uint8Array(ids.length);
+    parts.forEach((p, k) => {
+      for (let i = 0; i < p.part.length; i++) partOfRow[p.rows ? p.rows[i]! : i] = k + 1;
+    });
+    for (let row = 0; row < ids.length; row++) {
+      const k = partOfRow[row]! - 1;
+      if (k < 0) continue;
+      const { part, class: c } = parts[k]!, x = part.values[at[k]!++]!, g = ids[row]!;
+      if (c !== classes.float) this.addInteger(g, c, x);
+      else {
+        if (this.classOfGroup[g] !== classes.float) this.toFloat(g);
+        this.sums[g]! += Number(x);
+      }
+    }
+  }
+  merge(other: AggregateState, map: Uint32Array, groups: number): void {
+    const from = other as SumState;
+    for (let g = 0; g < groups; g++) {
+      const to = map[g]!;
+      if (to === none) continue;
+      this.texts[to]! |= from.texts[g]!;
+      const c = from.classOfGroup[g]!;
+      if (c === classes.none) continue;
+      if (c !== classes.float) this.addInteger(to, c, from.total(g));
+      else {
+        this.anyFloat = true;
+        if (this.classOfGroup[to] !== classes.float) this.toFloat(to);
+        this.sums[to]! += from.sums[g]!;
+      }
+    }
+  }
+  result(groups: number): Vector {
+    const { classOfGroup, texts } = this;
+    const extra = (g: number): bigint | undefined => (this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined);
+    return numbersOfGroups(groups, classOfGroup, this.sums, extra, (g) => texts[g] === 1 && classOfGroup[g] !== classes.none);
+  }
+}
+
+const raise = (classOfGroup: Uint8Array, ids: Uint32Array, length: number, c: number): void => {
+  for (let i = 0; i < length; i++) if (classOfGroup[ids[i]!]! < c) classOfGroup[ids[i]!] = c;
+};

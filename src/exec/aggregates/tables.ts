@@ -1,0 +1,187 @@
+/**
+ * Hash tables from keys to dense codes: 0 for the first key met, 1 for the next. Open addressing over typed arrays, nothing is kept per key as an object.
+ *
+ * `none` as a code: not in the table (look-ups that do not insert).
+ */
+import type { NumberArray } from '../../vectors/vector.ts';
+import { Uint32List, Uint8List } from '../../vectors/builder.ts';
+
+export const none = 0xffffffff;
+
+/** Spreads the bits of a hash over its low ones. */
+export const mix = (h: number): number => {
+  let x = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+  return (x ^ (x >>> 16)) >>> 0;
+};
+
+const slotsMin = 64;
+
+/** The bits of numbers: two words a row. */
+export const wordsOf = (values: Float64Array): Uint32Array => new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+
+/** Codes of pairs of 32-bit words. */
+export class PairTable {
+  private slots = new Uint32Array(slotsMin).fill(none);
+  private mask = slotsMin - 1;
+  /** The words of each code. */
+  readonly first = new Uint32List();
+  readonly second = new Uint32List();
+  get size(): number { return this.first.length; }
+  get bytes(): number { return this.slots.byteLength + this.first.array.byteLength * 2; }
+
+  code(a: number, b: number, insert: boolean): number {
+    const { slots, mask } = this, first = this.first.array, second = this.second.array;
+    let at = mix(Math.imul(a, 0x9e3779b1) ^ b) & mask;
+    for (let code = slots[at]!; code !== none; code = slots[at]!) {
+      if (first[code] === a && second[code] === b) return code;
+      at = (at + 1) & mask;
+    }
+    return insert ? this.add(at, a, b) : none;
+  }
+  private add(at: number, a: number, b: number): number {
+    const code = this.first.length;
+    this.slots[at] = code;
+    this.first.push(a);
+    this.second.push(b);
+    if (this.first.length * 2 > this.slots.length) this.grow();
+    return code;
+  }
+  private grow(): void {
+    this.slots = new Uint32Array(this.slots.length * 4).fill(none);
+    this.mask = this.slots.length - 1;
+    const first = this.first.array, second = this.second.array;
+    for (let code = 0; code < this.first.length; code++) {
+      let at = mix(Math.imul(first[code]!, 0x9e3779b1) ^ second[code]!) & this.mask;
+      while (this.slots[at] !== none) at = (at + 1) & this.mask;
+      this.slots[at] = code;
+    }
+  }
+  /** Codes of the pairs (a[i], b[i]); a `none` on either side gives `none`. */
+  codes(a: Uint32Array, b: Uint32Array, length: number, insert: boolean): Uint32Array {
+    const out = new Uint32Array(length);
+    for (let i = 0; i < length; i++) out[i] = a[i] === none || b[i] === none ? none : this.code(a[i]!, b[i]!, insert);
+    return out;
+  }
+}
+
+/** Codes of numbers of one type, by their bits: NaN is one number, -0. and 0. are two. */
+export class NumberTable {
+  private readonly words = new PairTable();
+  /** Integers that are not safe, by code. */
+  private readonly bigs = new Map<bigint, number>();
+  private readonly bigOf = new Map<number, bigint>();
+  get size(): number { return this.words.size; }
+  get bytes(): number { return this.words.bytes + this.bigs.size * 100; }
+
+  codes(values: NumberArray, length: number, insert: boolean): Uint32Array {
+    return values instanceof Float64Array ? this.floatCodes(values, length, insert) : this.bigCodes(values, length, insert);
+  }
+  private floatCodes(values: Float64Array, length: number, insert: boolean): Uint32Array {
+    const words = wordsOf(values), out = new Uint32Array(length), table = this.words;
+    for (let i = 0; i < length; i++) {
+      const x = values[i]!;
+      out[i] = x === x ? table.code(words[2 * i]!, words[2 * i + 1]!, insert) : table.code(0, 0x7ff80000, insert);
+    }
+    return out;
+  }
+  private bigCodes(values: BigInt64Array | BigUint64Array, length: number, insert: boolean): Uint32Array {
+    const out = new Uint32Array(length);
+    for (let i = 0; i < length; i++) {
+      const x = values[i]!;
+      if (x >= -9007199254740991n && x <= 9007199254740991n) {
+        scratch[0] = Number(x);
+        out[i] = this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
+      } else out[i] = this.bigCode(x, insert);
+    }
+    return out;
+  }
+  /** A big number takes a code of the word table under a NaN that no number has (its low word counts up). */
+  private bigCode(x: bigint, insert: boolean): number {
+    const known = this.bigs.get(x);
+    if (known !== undefined) return known;
+    if (!insert) return none;
+    const code = this.words.code(this.bigs.size + 1, 0xfff00001, true);
+    this.bigs.set(x, code);
+    this.bigOf.set(code, x);
+    return code;
+  }
+  /** The number of each code. */
+  values(unsigned: boolean): NumberArray {
+    const out = new Float64Array(this.size), words = wordsOf(out);
+    for (let code = 0; code < this.size; code++) {
+      words[2 * code] = this.words.first.array[code]!;
+      words[2 * code + 1] = this.words.second.array[code]!;
+    }
+    if (this.bigs.size === 0) return out;
+    const wide = unsigned ? new BigUint64Array(this.size) : new BigInt64Array(this.size);
+    for (let code = 0; code < this.size; code++) wide[code] = this.bigOf.get(code) ?? BigInt(out[code]!);
+    return wide;
+  }
+}
+const scratch = new Float64Array(1);
+const scratchWords = wordsOf(scratch);
+
+/** A 32-bit hash of bytes[start, end), four bytes a step. */
+export const hashBytes = (bytes: Uint8Array, start: number, end: number, seed: number): number => {
+  let h = seed ^ (end - start), at = start;
+  for (const stop = end - 3; at < stop; at += 4) {
+    h = Math.imul(h ^ (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)), 0x9e3779b1);
+    h ^= h >>> 15;
+  }
+  for (; at < end; at++) h = Math.imul(h ^ bytes[at]!, 0x01000193);
+  return mix(h);
+};
+
+/** Codes of runs of bytes. */
+export class BytesTable {
+  private slots = new Uint32Array(slotsMin).fill(none);
+  private mask = slotsMin - 1;
+  private readonly hashes = new Uint32List();
+  /** Run of code c: bytes[offsets[c], offsets[c + 1]). */
+  readonly offsets = new Uint32List();
+  readonly bytes = new Uint8List();
+  constructor() { this.offsets.push(0); }
+  get size(): number { return this.offsets.length - 1; }
+  get held(): number { return this.slots.byteLength + this.hashes.array.byteLength * 2 + this.bytes.array.byteLength; }
+
+  code(source: Uint8Array, start: number, end: number, insert: boolean): number {
+    const hash = hashBytes(source, start, end, 0), { slots, mask } = this, hashes = this.hashes.array;
+    let at = hash & mask;
+    for (let code = slots[at]!; code !== none; code = slots[at]!) {
+      if (hashes[code] === hash && this.same(code, source, start, end)) return code;
+      at = (at + 1) & mask;
+    }
+    return insert ? this.add(at, hash, source, start, end) : none;
+  }
+  private same(code: number, source: Uint8Array, start: number, end: number): boolean {
+    const bytes = this.bytes.array;
+    let at = this.offsets.array[code]!;
+    if (this.offsets.array[code + 1]! - at !== end - start) return false;
+    for (let i = start; i < end; i++) if (bytes[at++] !== source[i]) return false;
+    return true;
+  }
+  private add(at: number, hash: number, source: Uint8Array, start: number, end: number): number {
+    const code = this.size;
+    this.slots[at] = code;
+    this.hashes.push(hash);
+    this.bytes.append(source, start, end);
+    this.offsets.push(this.bytes.length);
+    if (this.size * 2 > this.slots.length) this.grow();
+    return code;
+  }
+  private grow(): void {
+    this.slots = new Uint32Array(this.slots.length * 4).fill(none);
+    this.mask = this.slots.length - 1;
+    for (let code = 0; code < this.size; code++) {
+      let at = this.hashes.array[code]! & this.mask;
+      while (this.slots[at] !== none) at = (at + 1) & this.mask;
+      this.slots[at] = code;
+    }
+  }
+  codes(source: Uint8Array, offsets: Uint32Array, length: number, insert: boolean): Uint32Array {
+    const out = new Uint32Array(length);
+    for (let i = 0; i < length; i++) out[i] = this.code(source, offsets[i]!, offsets[i + 1]!, insert);
+    return out;
+  }
+}

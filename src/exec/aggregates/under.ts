@@ -1,0 +1,28 @@
+/** Vectors without their outermost names and unions. */
+import { type Vector, constant, gather, take } from '../../vectors/vector.ts';
+import { combine } from '../expressions/rows.ts';
+
+/** The same rows, names and unions taken off. */
+export const under = (v: Vector): Vector => {
+  switch (v.form) {
+    case 'named': return under(v.inner);
+    case 'union': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map(under));
+    case 'dynamic': {
+      const parts = v.parts.map(under);
+      return parts.every((p, k) => p === v.parts[k]) ? v : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), parts);
+    }
+    case 'constant': {
+      const inner = under(v.inner);
+      return inner === v.inner ? v : constant(gather(inner, new Uint32Array(1)), v.length);
+    }
+    case 'dictionary': {
+      const values = under(v.values);
+      return values === v.values ? v : take(values, v.codes.subarray(0, v.length));
+    }
+    case 'selected': {
+      const base = under(v.base);
+      return base === v.base ? v : take(base, v.index.subarray(0, v.length));
+    }
+    default: return v;
+  }
+};

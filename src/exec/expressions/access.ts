@@ -1,0 +1,238 @@
+/** Fields, indexes and slices. */
+import { type Type, isFloat, types } from '../../vectors/type.ts';
+import {
+  type Vector, type RecordVector, type ListVector, type MapVector, type BytesVector, type TypeVector, type NumberVector, constant, dataAt, flatten, nulls, take, valueAt,
+} from '../../vectors/vector.ts';
+import { equalValues } from '../../vectors/compare.ts';
+import { Builder, BytesBuilder } from '../../vectors/builder.ts';
+import { missing, underValue } from '../../vectors/value.ts';
+import { apply, type Kernel } from './apply.ts';
+import { combine, missingRows, overlay, withoutUnions, wrapErrors } from './rows.ts';
+
+/** `v.name` of every row: a field of a record, an entry of a map, the field's type of a record type; error("missing") where there is none. */
+export const fieldOf = (v: Vector, name: string): Vector => {
+  switch (v.form) {
+    case 'record': return recordField(v, name);
+    case 'selected': return take(fieldOf(v.base, name), v.index.length === v.length ? v.index : v.index.subarray(0, v.length));
+    case 'constant': {
+      const field = fieldOf(v.inner, name);
+      return constant(field.form === 'selected' || field.form === 'dictionary' ? flatten(field) : field, v.length);
+    }
+    case 'dictionary': {
+      const values = fieldOf(v.values, name);
+      return values.form === 'constant' ? { ...values, length: v.length } : { ...v, values };
+    }
+    case 'named': return fieldOf(v.inner, name);
+    case 'dynamic': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.parts.map((p) => fieldOf(p, name)));
+    case 'union': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map((m) => fieldOf(m, name)));
+    case 'map': return mapEntry(v, name);
+    case 'type': return fieldType(v, name);
+    default: return missingRows(v.length);
+  }
+};
+const recordField = (v: RecordVector, name: string): Vector => {
+  for (const f of v.fields) {
+    if (f.name !== name) continue;
+    return f.present ? withAbsent(f.values, f.present, v.length) : f.values;
+  }
+  return missingRows(v.length);
+};
+const withAbsent = (values: Vector, present: Uint8Array, length: number): Vector => {
+  const absent = new Uint8Array(length);
+  for (let i = 0; i < length; i++) absent[i] = present[i] ? 0 : 1;
+  return overlay(values, absent, missingRows(length));
+};
+const mapEntry = (v: MapVector, key: string): Vector => {
+  const out = new Builder();
+  for (let i = 0; i < v.length; i++) {
+    let at = v.offsets[i]!;
+    const end = v.offsets[i + 1]!;
+    while (at < end) {
+      const k = underValue(valueAt(v.keys, at));
+      if (k.type === types.string && k.data === key) break;
+      at++;
+    }
+    out.append(at < end ? valueAt(v.values, at) : missing);
+  }
+  return out.finish();
+};
+const fieldType = (v: TypeVector, name: string): Vector => {
+  const out = new Builder();
+  for (let i = 0; i < v.length; i++) {
+    let type: Type = v.table[v.codes[i]!]!;
+    while (type.kind === 'named') type = type.inner;
+    const field = type.kind === 'record' ? type.fields.find((f) => f.name === name) : undefined;
+    if (field) out.appendData(types.type, field.type);
+    else out.append(missing);
+  }
+  return out.finish();
+};
+
+/** The value at a path of fields. */
+export const pathOf = (v: Vector, path: readonly string[]): Vector => path.reduce(fieldOf, v);
+
+/** `of[at]`. */
+export const indexVector = (of: Vector, at: Vector, base: 0 | 1, length: number): Vector => {
+  if (at.form === 'constant') {
+    const key = underValue(valueAt(at.inner, 0));
+    if (key.type === types.string && isRecordOnly(of)) return fieldOf(of, key.data as string);
+  }
+  return apply([of, at], length, base === 0 ? indexFromZero : indexFromOne);
+};
+const isRecordOnly = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'record': return true;
+    case 'selected': return isRecordOnly(v.base);
+    case 'constant': case 'named': return isRecordOnly(v.inner);
+    case 'dynamic': return v.parts.every(isRecordOnly);
+    default: return false;
+  }
+};
+
+const indexKernel = (base: 0 | 1): Kernel => ([of, at], length) => {
+  const o = of!.form === 'constant' ? of!.inner : of!, a = at!.form === 'constant' ? at!.inner : at!;
+  if (o.form === 'error') return of!;
+  if (a.form === 'error') return at!;
+  switch (o.form) {
+    case 'list': return indexList(flatten(of!) as ListVector, at!, base);
+    case 'record': return indexRecord(flatten(of!) as RecordVector, at!, base);
+    case 'map': return indexMap(flatten(of!) as MapVector, at!);
+    default: return missingRows(length);
+  }
+};
+const indexFromZero = indexKernel(0);
+const indexFromOne = indexKernel(1);
+
+/** Positions that the index rows name, or the errors that they are. */
+const integers = (at: Vector): NumberVector | undefined => {
+  const flat = flatten(at);
+  return flat.form === 'number' && !isFloat(flat.type) ? flat : undefined;
+};
+const isTooLarge = (x: number | bigint): boolean => typeof x === 'bigint' && x > 9223372036854775807n;
+/** The place of index `x` among `size` elements, or -1. */
+const placeOf = (x: number | bigint, size: number, base: 0 | 1): number => {
+  const n = Number(x);
+  const place = n < 0 ? size + n : n - base;
+  return place >= 0 && place < size ? place : -1;
+};
+
+const indexList = (of: ListVector, at: Vector, base: 0 | 1): Vector => {
+  const index = integers(at), { length } = of;
+  if (!index) return wrapErrors('index is not an integer', at);
+  const places = new Uint32Array(length), absent = new Uint8Array(length), large = new Uint8Array(length);
+  for (let i = 0; i < length; i++) {
+    const x = index.values[i]!;
+    if (isTooLarge(x)) large[i] = 1;
+    const place = placeOf(x, of.offsets[i + 1]! - of.offsets[i]!, base);
+    if (place < 0) absent[i] = 1;
+    else places[i] = of.offsets[i]! + place;
+  }
+  const values = of.items.length === 0 ? nulls(length) : withoutUnions(take(of.items, places));
+  return overlay(overlay(values, absent, missingRows(length)), large, wrapErrors('cannot cast to int64', at));
+};
+const indexRecord = (of: RecordVector, at: Vector, base: 0 | 1): Vector => {
+  const flat = flatten(at), { length } = of;
+  if (flat.form === 'bytes' && flat.type === types.string) return fieldPerRow(of, (i) => of.fields.findIndex((f) => f.name === dataAt(flat, i)));
+  const index = integers(at);
+  if (!index) return flat.form === 'null' ? wrapErrors('invalid value for record index', nulls(length)) : wrapErrors('invalid value for record index', at);
+  return fieldPerRow(of, (i) => placeOf(index.values[i]!, of.fields.length, base));
+};
+/** Row i is field `column(i)` of row i, missing for -1. */
+const fieldPerRow = (of: RecordVector, column: (i: number) => number): Vector => {
+  const { length } = of, tags = new Uint32Array(length), slots = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    tags[i] = column(i) + 1;
+    slots[i] = i;
+  }
+  const parts = [missingRows(length), ...of.fields.map((f) => (f.present ? withAbsent(f.values, f.present, length) : f.values))];
+  return combine(tags, slots, parts);
+};
+const indexMap = (of: MapVector, at: Vector): Vector => {
+  const out = new Builder();
+  for (let i = 0; i < of.length; i++) {
+    const key = underValue(valueAt(at, at.form === 'constant' ? 0 : i));
+    let found = of.offsets[i]!;
+    const end = of.offsets[i + 1]!;
+    while (found < end) {
+      const k = underValue(valueAt(of.keys, found));
+      if (k.type === key.type && (key.type === types.null || equalValues(k, key))) break;
+      found++;
+    }
+    out.append(found < end ? underUnion(valueAt(of.values, found)) : missing);
+  }
+  return out.finish();
+};
+const underUnion = (v: ReturnType<typeof valueAt>): ReturnType<typeof valueAt> => (v.type.kind === 'union' ? underUnion(v.data as ReturnType<typeof valueAt>) : v);
+
+/** `of[from:to]`; absent bounds are the ends. */
+export const sliceVector = (of: Vector, bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 }, length: number): Vector => {
+  const args = [of, ...(bounds.from ? [bounds.from] : []), ...(bounds.to ? [bounds.to] : [])];
+  return apply(args, length, (vectors, n) => {
+    const from = bounds.from ? vectors[1] : undefined, to = bounds.to ? vectors[vectors.length - 1] : undefined;
+    return sliceRows(vectors[0]!, from, to, bounds.base, n);
+  });
+};
+const innerForm = (v: Vector | undefined): Vector['form'] | undefined => (v?.form === 'constant' ? v.inner.form : v?.form);
+
+const sliceRows = (of: Vector, from: Vector | undefined, to: Vector | undefined, base: 0 | 1, length: number): Vector => {
+  const flat = flatten(of);
+  if (flat.form === 'error') return of;
+  if (flat.form === 'null') return nulls(length);
+  const sliceable = flat.form === 'list' || (flat.form === 'bytes' && (flat.type === types.string || flat.type === types.bytes));
+  if (!sliceable) return wrapErrors('sliced value is not array, set, bytes, or string', of);
+  for (const bound of [from, to]) {
+    if (innerForm(bound) === 'error') return bound!;
+    if (innerForm(bound) === 'null') return nulls(length);
+    if (bound && !integers(bound)) return wrapErrors('slice index is not a number', bound);
+  }
+  const range = (i: number, size: number): readonly [number, number] => {
+    const start = from ? clamp(integers(from)!.values[i]!, size, base) : 0, end = to ? clamp(integers(to)!.values[i]!, size, base) : size;
+    return [start, Math.max(start, end)];
+  };
+  return flat.form === 'list' ? sliceList(flat, range) : flat.type === types.string ? sliceText(flat, range) : sliceBytes(flat, range);
+};
+const clamp = (x: number | bigint, size: number, base: 0 | 1): number => {
+  const n = Number(x), place = n < 0 ? size + n : n - base;
+  return Math.min(Math.max(place, 0), size);
+};
+type RangeOf = (i: number, size: number) => readonly [number, number];
+
+const sliceList = (v: ListVector, rangeOf: RangeOf): Vector => {
+  const offsets = new Uint32Array(v.length + 1), index: number[] = [];
+  for (let i = 0; i < v.length; i++) {
+    const first = v.offsets[i]!, [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
+    for (let at = start; at < end; at++) index.push(first + at);
+    offsets[i + 1] = index.length;
+  }
+  return { ...v, offsets, items: take(v.items, Uint32Array.from(index)) };
+};
+const sliceBytes = (v: BytesVector, rangeOf: RangeOf): Vector => {
+  const out = new BytesBuilder(v.type);
+  for (let i = 0; i < v.length; i++) {
+    const first = v.offsets[i]!, [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
+    out.run(v.bytes, first + start, first + end);
+  }
+  return out.finish();
+};
+/** By code points: continuation bytes do not count. */
+const sliceText = (v: BytesVector, rangeOf: RangeOf): Vector => {
+  const out = new BytesBuilder(v.type), { bytes, offsets } = v;
+  for (let i = 0; i < v.length; i++) {
+    const first = offsets[i]!, last = offsets[i + 1]!;
+    let size = 0;
+    for (let at = first; at < last; at++) if ((bytes[at]! & 0xc0) !== 0x80) size++;
+    const [start, end] = rangeOf(i, size);
+    const from = size === last - first ? first + start : skip(bytes, first, last, start), to = size === last - first ? first + end : skip(bytes, from, last, end - start);
+    out.run(bytes, from, to);
+  }
+  return out.finish();
+};
+/** The place `count` code points behind `at`. */
+const skip = (bytes: Uint8Array, at: number, end: number, count: number): number => {
+  let place = at;
+  for (let n = 0; n < count && place < end; n++) {
+    place++;
+    while (place < end && (bytes[place]! & 0xc0) === 0x80) place++;
+  }
+  return place;
+};

@@ -1,0 +1,177 @@
+/**
+ * The dispatcher: brings argument vectors into a form that kernels can loop over.
+ *
+ * A kernel sees flat or constant vectors without names and unions, each with rows of one kind only (never dynamic): nulls and errors come as vectors of
+ * their own, so that a kernel decides once per call, never per row. What it gives for all rows of such a group is put back in place.
+ * - All arguments constant: the kernel runs on one row.
+ * - One dictionary and constants: it runs on the dictionary's values once, the codes stay.
+ * - One mixed vector and constants: it runs on each part as a whole, the tags stay.
+ * - Otherwise rows are split into groups by the combination of their parts.
+ */
+import { type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
+import { combine } from './rows.ts';
+
+/** `args` have `length` rows each, and so has the result. */
+export type Kernel = (args: readonly Vector[], length: number) => Vector;
+
+/** Rows of one kind (`tags` absent), or several parts. Parts are flat, constant or dictionaries, never mixed. */
+interface Split { readonly parts: readonly Vector[]; readonly tags?: Uint32Array; readonly slots?: Uint32Array }
+
+/** Runs the kernel over arguments of any form. */
+export const apply = (args: readonly Vector[], length: number, kernel: Kernel): Vector => {
+  if (length === 0) return noRows;
+  if (args.length === 1 && isPlain(args[0]!)) return kernel(args, length);
+  const splits = args.map(splitOf);
+  const mixed = splits.filter((s) => s.tags);
+  if (mixed.length === 0) return run(splits.map((s) => s.parts[0]!), length, kernel);
+  if (mixed.length === 1 && splits.every((s) => s.tags || s.parts[0]!.form === 'constant')) return runOnParts(splits, mixed[0]!, kernel);
+  return runOnGroups(splits, length, kernel);
+};
+
+const isPlain = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'number': case 'bool': case 'bytes': case 'null': case 'type': case 'enum': case 'record': case 'list': case 'map': case 'error': return true;
+    default: return false;
+  }
+};
+
+const resized = (v: Vector, length: number): Vector => (v.form === 'constant' && v.length !== length ? { ...v, length } : v);
+
+const run = (args: readonly Vector[], length: number, kernel: Kernel): Vector => {
+  const varying = args.filter((a) => a.form !== 'constant');
+  if (varying.length === 0 && args.length > 0) {
+    const one = kernel(args.map((a) => (a.form === 'constant' ? a.inner : a)), 1);
+    return constant(one.form === 'selected' || one.form === 'dictionary' ? flatten(one) : one, length);
+  }
+  const [dictionary] = varying;
+  if (varying.length === 1 && dictionary!.form === 'dictionary' && dictionary!.values.length <= length) {
+    const size = dictionary!.values.length;
+    const values = kernel(args.map((a) => (a === dictionary ? flatten(dictionary!.values) : resized(a, size))), size);
+    return values.form === 'constant' ? resized(values, length) : { form: 'dictionary', length, codes: dictionary!.codes, values };
+  }
+  return kernel(args.map((a) => (a.form === 'dictionary' ? flatten(a) : a)), length);
+};
+
+const runOnParts = (splits: readonly Split[], mixed: Split, kernel: Kernel): Vector =>
+  combine(mixed.tags!, mixed.slots!, mixed.parts.map((part) => run(splits.map((s) => (s === mixed ? part : resized(s.parts[0]!, part.length))), part.length, kernel)));
+
+const runOnGroups = (splits: readonly Split[], length: number, kernel: Kernel): Vector => {
+  const codes = new Float64Array(length);
+  for (const s of splits) if (s.tags) for (let i = 0; i < length; i++) codes[i] = codes[i]! * s.parts.length + s.tags[i]!;
+  const numbers = new Map<number, number>();
+  const tags = new Uint32Array(length), slots = new Uint32Array(length), counts: number[] = [];
+  for (let i = 0; i < length; i++) {
+    let group = numbers.get(codes[i]!);
+    if (group === undefined) {
+      numbers.set(codes[i]!, (group = numbers.size));
+      counts.push(0);
+    }
+    tags[i] = group;
+    slots[i] = counts[group]!++;
+  }
+  const rows = counts.map((n) => new Uint32Array(n));
+  for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
+  return combine(tags, slots, rows.map((r) => run(splits.map((s) => rowsOf(s, r)), r.length, kernel)));
+};
+
+/** Rows `rows` of a split, all of which are in one part. */
+const rowsOf = (s: Split, rows: Uint32Array): Vector => {
+  if (!s.tags) return pick(s.parts[0]!, rows);
+  const index = new Uint32Array(rows.length);
+  for (let i = 0; i < index.length; i++) index[i] = s.slots![rows[i]!]!;
+  return pick(s.parts[s.tags[rows[0]!]!]!, index);
+};
+const pick = (v: Vector, index: Uint32Array): Vector =>
+  (v.form === 'constant' ? resized(v, index.length) : v.form === 'dictionary' ? take(v, index) : gather(v, index));
+
+const splitOf = (v: Vector): Split => {
+  switch (v.form) {
+    case 'named': return splitOf(v.inner);
+    case 'dynamic': return splitTagged(v.tags, v.slots, v.parts, v.length);
+    case 'union': return splitTagged(v.tags, v.slots, v.members, v.length);
+    case 'constant': return { parts: [constant(onlyRow(v.inner), v.length)] };
+    case 'selected': return splitIndexed(v.index, splitOf(v.base), v.length);
+    case 'dictionary': {
+      const s = splitOf(v.values);
+      return s.tags ? splitIndexed(v.codes, s, v.length)
+        : s.parts[0]!.form === 'constant' || s.parts[0]!.form === 'dictionary' ? { parts: [pick(s.parts[0]!, v.codes.subarray(0, v.length))] }
+        : { parts: [s.parts[0] === v.values ? v : { ...v, values: s.parts[0]! }] };
+    }
+    default: return { parts: [v] };
+  }
+};
+/** The single row of a constant as a flat vector of one row. */
+const onlyRow = (v: Vector): Vector => {
+  if (isPlain(v) && v.length === 1) return v;
+  const s = splitOf(v);
+  return s.tags ? gather(s.parts[s.tags[0]!]!, s.slots!.subarray(0, 1)) : gather(s.parts[0]!, new Uint32Array(1));
+};
+
+const splitIndexed = (index: Uint32Array, s: Split, length: number): Split => {
+  if (!s.tags) {
+    const part = s.parts[0]!;
+    return { parts: [pick(part, index.length === length ? index : index.subarray(0, length))] };
+  }
+  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    tags[i] = s.tags[index[i]!]!;
+    slots[i] = s.slots![index[i]!]!;
+  }
+  return compact(tags, slots, s.parts);
+};
+
+const splitTagged = (tags: Uint32Array, slots: Uint32Array, children: readonly Vector[], length: number): Split => {
+  const used = new Uint8Array(children.length);
+  for (let i = 0; i < length; i++) used[tags[i]!] = 1;
+  const parts: Vector[] = [];
+  const places = children.map((child, k) => {
+    if (!used[k]) return undefined;
+    const s = splitOf(child), base = parts.length;
+    parts.push(...s.parts);
+    return { s, base };
+  });
+  const outTags = new Uint32Array(length), outSlots = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    const { s, base } = places[tags[i]!]!;
+    outTags[i] = s.tags ? base + s.tags[slots[i]!]! : base;
+    outSlots[i] = s.tags ? s.slots![slots[i]!]! : slots[i]!;
+  }
+  return compact(outTags, outSlots, parts);
+};
+
+/** Leaves out parts without rows and copies the rows out of parts that are much longer than what is used of them. */
+const compact = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Split => {
+  const counts = new Uint32Array(parts.length);
+  for (let i = 0; i < tags.length; i++) counts[tags[i]!]!++;
+  const used = parts.reduce((n, _, k) => n + (counts[k] ? 1 : 0), 0);
+  if (used === 1) {
+    const part = parts[counts.findIndex((c) => c > 0)]!;
+    return { parts: [part.form === 'constant' ? resized(part, tags.length) : isWhole(slots, part.length) ? part : pick(part, slots)] };
+  }
+  const kept: Vector[] = [];
+  const places = new Uint32Array(parts.length);
+  const outSlots = slots.slice();
+  for (const [k, part] of parts.entries()) {
+    if (counts[k] === 0) continue;
+    places[k] = kept.length;
+    kept.push(part.form === 'constant' || part.length <= counts[k]! * 2 + 16 ? part : copyUsed(part, k, tags, outSlots, counts[k]!));
+  }
+  const outTags = new Uint32Array(tags.length);
+  for (let i = 0; i < tags.length; i++) outTags[i] = places[tags[i]!]!;
+  return { parts: kept, tags: outTags, slots: outSlots };
+};
+const isWhole = (slots: Uint32Array, length: number): boolean => {
+  if (slots.length !== length) return false;
+  for (let i = 0; i < length; i++) if (slots[i] !== i) return false;
+  return true;
+};
+const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Array, count: number): Vector => {
+  const index = new Uint32Array(count);
+  for (let i = 0, n = 0; i < tags.length; i++) {
+    if (tags[i] !== tag) continue;
+    index[n] = slots[i]!;
+    slots[i] = n++;
+  }
+  return gather(part, index);
+};
+

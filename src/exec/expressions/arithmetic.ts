@@ -1,0 +1,206 @@
+/** `+ - * / %` and unary minus over vectors (reference/language/types-and-casts.md sections 2 and 3). */
+import { type PrimitiveType, type Type, bitsOf, isFloat, isSigned, isUnsigned, primitiveNamed, types } from '../../vectors/type.ts';
+import { roundFloat } from '../../vectors/literal.ts';
+import { type Vector, type NumberArray, type NumberVector, type EnumVector, flatten, nulls, numbers, take, typeAt } from '../../vectors/vector.ts';
+import type { ArithmeticOperator } from '../../query/plan.ts';
+import { apply, type Kernel } from './apply.ts';
+import { operandType } from './compare.ts';
+import { errors, overlay, wrapErrors } from './rows.ts';
+
+export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => apply([left, right], length, kernels[operator]);
+
+const kernelOf = (operator: ArithmeticOperator): Kernel => ([left, right], length) => {
+  const l = left!, r = right!;
+  const a = l.form === 'constant' ? l.inner : l, b = r.form === 'constant' ? r.inner : r;
+  if (a.form === 'null' || b.form === 'null') return nulls(length);
+  if (a.form === 'error') return l;
+  if (b.form === 'error') return r;
+  const x = numberTypeOf(a), y = numberTypeOf(b);
+  if (!x || !y) return refuse(operator, l, r, length);
+  const type = resultType(operator, x, y);
+  if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
+  return calculate(operator, type, { left: spread(l, length), right: spread(r, length), x, y, length });
+};
+const kernels: Readonly<Record<ArithmeticOperator, Kernel>> = { '+': kernelOf('+'), '-': kernelOf('-'), '*': kernelOf('*'), '/': kernelOf('/'), '%': kernelOf('%') };
+
+/** Enums count as their symbol's index. */
+const numberTypeOf = (v: Vector): PrimitiveType | undefined => (v.form === 'number' ? v.type : v.form === 'enum' ? types.uint64 : undefined);
+
+const refuse = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => {
+  if (left.form === 'record' || right.form === 'record') {
+    // Rows of one record vector may differ in type.
+    const out = new Uint8Array(length);
+    for (let i = 0; i < length; i++) out[i] = typeAt(left, i) === typeAt(right, i) ? 1 : 0;
+    const text = (i: number): Vector => errors(`type ${operandType(take(left, Uint32Array.of(i)))} incompatible with '${operator}' operator`, length);
+    const first = out.indexOf(1);
+    return first < 0 ? errors('incompatible types', length) : overlay(errors('incompatible types', length), out, text(first));
+  }
+  return typeAt(left, 0) === typeAt(right, 0) ? errors(`type ${operandType(left)} incompatible with '${operator}' operator`, length) : errors('incompatible types', length);
+};
+
+/** The result's type of two numeric types. */
+export const resultType = (operator: ArithmeticOperator, x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
+  if (isFloat(x) || isFloat(y)) return floatResult(x, y);
+  if (x === types.time || y === types.time) return operator !== '-' ? types.time : y === types.duration ? types.time : types.duration;
+  if (x === types.duration || y === types.duration) return types.duration;
+  if (isUnsigned(x) === isUnsigned(y)) return bitsOf(x) >= bitsOf(y) ? x : y;
+  return primitiveNamed(`int${Math.max(bitsOf(x), bitsOf(y))}`)!;
+};
+const floatResult = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
+  if (isFloat(x) && isFloat(y)) return bitsOf(x) >= bitsOf(y) ? x : y;
+  const float = isFloat(x) ? x : y, other = isFloat(x) ? y : x;
+  const bits = bitsOf(other);
+  if (float === types.float64 || bits === 64) return types.float64;
+  return bits === 32 ? types.float32 : float;
+};
+
+/** The numbers of all rows, a constant repeated. */
+const spread = (v: Vector, length: number): NumberArray => {
+  if (v.form === 'constant') {
+    const x = spread(v.inner, 1)[0]!;
+    return typeof x === 'number' ? new Float64Array(length).fill(x) : x < 0n || v.inner.form !== 'number' || !isUnsigned(v.inner.type) ? new BigInt64Array(length).fill(x) : new BigUint64Array(length).fill(x);
+  }
+  return v.form === 'enum' ? Float64Array.from((v as EnumVector).codes.subarray(0, length)) : (v as NumberVector).values;
+};
+
+interface Operands { readonly left: NumberArray; readonly right: NumberArray; readonly x: Type; readonly y: Type; readonly length: number }
+
+const calculate = (operator: ArithmeticOperator, type: PrimitiveType, operands: Operands): Vector => {
+  const { length } = operands;
+  if (isFloat(type)) return calculateFloats(operator, type, floatsOf(operands.left, length), floatsOf(operands.right, length), length);
+  if (operands.left instanceof Float64Array && operands.right instanceof Float64Array) {
+    const out = new Float64Array(length);
+    const lowest = isUnsigned(type) ? 0 : -Number.MAX_SAFE_INTEGER;
+    const zeros = operator === '/' || operator === '%' ? zerosOf(operands.right, length) : undefined;
+    if (safeLoops[operator](operands.left, operands.right, out, lowest)) return withZeros(numbers(type, out), zeros);
+  }
+  return calculateExactly(operator, type, operands);
+};
+
+const floatsOf = (values: NumberArray, length: number): Float64Array => {
+  if (values instanceof Float64Array) return values;
+  const out = new Float64Array(length);
+  for (let i = 0; i < length; i++) out[i] = Number(values[i]);
+  return out;
+};
+const calculateFloats = (operator: ArithmeticOperator, type: PrimitiveType, a: Float64Array, b: Float64Array, length: number): Vector => {
+  const out = new Float64Array(length);
+  switch (operator) {
+    case '+': for (let i = 0; i < out.length; i++) out[i] = a[i]! + b[i]!; break;
+    case '-': for (let i = 0; i < out.length; i++) out[i] = a[i]! - b[i]!; break;
+    case '*': for (let i = 0; i < out.length; i++) out[i] = a[i]! * b[i]!; break;
+    default: for (let i = 0; i < out.length; i++) out[i] = a[i]! / b[i]!;
+  }
+  if (type !== types.float64) for (let i = 0; i < out.length; i++) out[i] = roundFloat(type, out[i]!);
+  return numbers(type, out);
+};
+
+/** Loops over safe integers; false where a result leaves the safe range (or goes below `lowest`), then the rows are computed again exactly. */
+const safeLoops: Readonly<Record<ArithmeticOperator, (a: Float64Array, b: Float64Array, out: Float64Array, lowest: number) => boolean>> = {
+  '+': (a, b, out, lowest) => {
+    let safe = true;
+    for (let i = 0; i < out.length; i++) {
+      const x = a[i]! + b[i]!;
+      out[i] = x;
+      if (x > Number.MAX_SAFE_INTEGER || x < lowest) safe = false;
+    }
+    return safe;
+  },
+  '-': (a, b, out, lowest) => {
+    let safe = true;
+    for (let i = 0; i < out.length; i++) {
+      const x = a[i]! - b[i]!;
+      out[i] = x;
+      if (x > Number.MAX_SAFE_INTEGER || x < lowest) safe = false;
+    }
+    return safe;
+  },
+  '*': (a, b, out, lowest) => {
+    let safe = true;
+    for (let i = 0; i < out.length; i++) {
+      // Adding 0 turns -0 into 0: integers have no negative zero.
+      const x = a[i]! * b[i]! + 0;
+      out[i] = x;
+      if (x > Number.MAX_SAFE_INTEGER || x < lowest) safe = false;
+    }
+    return safe;
+  },
+  // Correctly rounded quotients of safe integers never reach the next integer, so truncation is exact.
+  '/': (a, b, out, lowest) => {
+    let safe = true;
+    for (let i = 0; i < out.length; i++) {
+      const x = b[i] === 0 ? 0 : Math.trunc(a[i]! / b[i]!) + 0;
+      out[i] = x;
+      if (x < lowest) safe = false;
+    }
+    return safe;
+  },
+  '%': (a, b, out) => {
+    for (let i = 0; i < out.length; i++) out[i] = b[i] === 0 ? 0 : (a[i]! % b[i]!) + 0;
+    return true;
+  },
+};
+
+const zerosOf = (values: NumberArray, length: number): Uint8Array | undefined => {
+  let zeros: Uint8Array | undefined;
+  for (let i = 0; i < length; i++) {
+    // Mixed number and bigint zeros.
+    if (values[i] == 0) (zeros ??= new Uint8Array(length))[i] = 1;
+  }
+  return zeros;
+};
+const withZeros = (v: Vector, zeros: Uint8Array | undefined): Vector => (zeros ? overlay(v, zeros, errors('divide by zero', v.length)) : v);
+
+/** 64-bit arithmetic that wraps around. */
+const calculateExactly = (operator: ArithmeticOperator, type: PrimitiveType, { left, right, x, y, length }: Operands): Vector => {
+  const out = isUnsigned(type) ? new BigUint64Array(length) : new BigInt64Array(length);
+  const narrow = isUnsigned(type) ? (n: bigint): bigint => n : (n: bigint): bigint => BigInt.asIntN(64, n);
+  const mixedSigns = isUnsigned(x) !== isUnsigned(y) && (isSigned(x) || isSigned(y));
+  const zeros = operator === '/' || operator === '%' ? zerosOf(right, length) : undefined;
+  let tooLarge: Uint8Array | undefined;
+  for (let i = 0; i < length; i++) {
+    const a = BigInt(left[i]!), b = BigInt(right[i]!);
+    if (mixedSigns && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
+    else if (!zeros?.[i]) out[i] = exact(operator, narrow(a), narrow(b));
+  }
+  const result = withZeros(numbers(type, narrowed(out)), zeros);
+  return tooLarge ? overlay(result, tooLarge, errors('integer overflow: uint64 value too large for int64', length)) : result;
+};
+const int64Max = (1n << 63n) - 1n;
+const exact = (operator: ArithmeticOperator, a: bigint, b: bigint): bigint => {
+  switch (operator) {
+    case '+': return a + b;
+    case '-': return a - b;
+    case '*': return a * b;
+    case '/': return a / b;
+    case '%': return a % b;
+  }
+};
+/** As floats where all values are safe integers: the form that every integer vector has. */
+export const narrowed = (values: BigInt64Array | BigUint64Array): NumberArray => {
+  for (const x of values) if (x > 9007199254740991n || x < -9007199254740991n) return values;
+  const out = new Float64Array(values.length);
+  for (let i = 0; i < out.length; i++) out[i] = Number(values[i]);
+  return out;
+};
+
+/** Unary minus. */
+export const negate = (operand: Vector, length: number): Vector => apply([operand], length, negateKernel);
+const negateKernel: Kernel = ([operand], length) => {
+  const v = flatten(operand!);
+  if (v.form === 'null' || v.form === 'error') return operand!;
+  if (v.form !== 'number' || v.type === types.duration || v.type === types.time) return wrapErrors("type incompatible with unary '-' operator", operand!);
+  if (isFloat(v.type)) return numbers(v.type, Float64Array.from(floatsOf(v.values, length).subarray(0, length), (x) => -x));
+  const bits = bitsOf(v.type), unsigned = isUnsigned(v.type);
+  const type = unsigned ? primitiveNamed(`int${bits}`)! : v.type;
+  const limit = 1n << BigInt(bits - 1);
+  const out = new BigInt64Array(length);
+  let bad: Uint8Array | undefined;
+  for (let i = 0; i < length; i++) {
+    const x = BigInt(v.values[i]!);
+    if (unsigned ? x > limit - 1n : x === -limit) (bad ??= new Uint8Array(length))[i] = 1;
+    else out[i] = -x;
+  }
+  const result = numbers(type, narrowed(out));
+  return bad ? overlay(result, bad, wrapErrors(unsigned ? `cannot cast to ${type.name}` : "unary '-' underflow", operand!)) : result;
+};

@@ -1,0 +1,154 @@
+/** `== != < <= > >=` over vectors (reference/language/types-and-casts.md section 4). */
+import { types, typeText, isFloat } from '../../vectors/type.ts';
+import { sameData } from '../../vectors/compare.ts';
+import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, typeAt, uniformType } from '../../vectors/vector.ts';
+import type { CompareOperator } from '../../query/plan.ts';
+import { apply, type Kernel } from './apply.ts';
+import { errors } from './rows.ts';
+
+/** Rows compared; null and error operands as section 1 says. */
+export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector =>
+  apply([left, right], length, kernels[operator]);
+
+const kernelOf = (operator: CompareOperator): Kernel => ([left, right], length) => {
+  const l = left!, r = right!;
+  const a = l.form === 'constant' ? l.inner : l, b = r.form === 'constant' ? r.inner : r;
+  const equality = operator === '==' || operator === '!=';
+  if (equality && (a.form === 'null' || b.form === 'null')) return nulls(length);
+  if (a.form === 'error') return l;
+  if (b.form === 'error') return r;
+  if (a.form === 'null' || b.form === 'null') return nulls(length);
+  if (a.form === 'number' && b.form === 'number') return compareNumberRows(operator, l, r, length);
+  if (a.form === 'bytes' && b.form === 'bytes' && a.type === b.type) {
+    if (a.type === types.net && !equality) return errors(`type net incompatible with '${operator}' operator`, length);
+    return compareBytesRows(operator, l, r, length);
+  }
+  if (a.form === 'bool' && b.form === 'bool') return compareBools(operator, flatten(l) as BoolVector, flatten(r) as BoolVector, length);
+  return compareOthers(operator, l, r, length);
+};
+const kernels: Readonly<Record<CompareOperator, Kernel>> = {
+  '==': kernelOf('=='), '!=': kernelOf('!='), '<': kernelOf('<'), '<=': kernelOf('<='), '>': kernelOf('>'), '>=': kernelOf('>='),
+};
+const mirrored: Readonly<Record<CompareOperator, CompareOperator>> = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
+
+const compareNumberRows = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector => {
+  if (left.form === 'constant') return right.form === 'constant' ? constant(compareNumberRows(operator, left.inner, right.inner, 1), length) : compareNumberRows(mirrored[operator], right, left, length);
+  const a = left as NumberVector, b = (right.form === 'constant' ? right.inner : right) as NumberVector;
+  const out = new Uint8Array(length);
+  const floats = isFloat(a.type) || isFloat(b.type);
+  if (a.values instanceof Float64Array && b.values instanceof Float64Array) {
+    if (right.form === 'constant') toConstant[operator](a.values, b.values[0]!, out);
+    else toVector[operator](a.values, b.values, out);
+  } else if (right.form === 'constant') {
+    const y = floats ? Number(b.values[0]) : b.values[0]!;
+    for (let i = 0; i < length; i++) out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i]!, y) ? 1 : 0;
+  } else {
+    for (let i = 0; i < length; i++) out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i]!, floats ? Number(b.values[i]) : b.values[i]!) ? 1 : 0;
+  }
+  return bools(out);
+};
+const holds = (operator: CompareOperator, x: number | bigint, y: number | bigint): boolean => {
+  switch (operator) {
+    // Mixed number and bigint operands compare by value with ==.
+    case '==': return x == y;
+    case '!=': return x != y;
+    case '<': return x < y;
+    case '<=': return x <= y;
+    case '>': return x > y;
+    case '>=': return x >= y;
+  }
+};
+
+// One literal per operator: closures of one literal would share their type feedback.
+const toConstant: Readonly<Record<CompareOperator, (a: Float64Array, y: number, out: Uint8Array) => void>> = {
+  '==': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] === y ? 1 : 0; },
+  '!=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] !== y ? 1 : 0; },
+  '<': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! < y ? 1 : 0; },
+  '<=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! <= y ? 1 : 0; },
+  '>': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! > y ? 1 : 0; },
+  '>=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! >= y ? 1 : 0; },
+};
+const toVector: Readonly<Record<CompareOperator, (a: Float64Array, b: Float64Array, out: Uint8Array) => void>> = {
+  '==': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] === b[i] ? 1 : 0; },
+  '!=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] !== b[i] ? 1 : 0; },
+  '<': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! < b[i]! ? 1 : 0; },
+  '<=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! <= b[i]! ? 1 : 0; },
+  '>': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! > b[i]! ? 1 : 0; },
+  '>=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! >= b[i]! ? 1 : 0; },
+};
+
+const compareBytesRows = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector => {
+  if (left.form === 'constant') return right.form === 'constant' ? constant(compareBytesRows(operator, left.inner, right.inner, 1), length) : compareBytesRows(mirrored[operator], right, left, length);
+  const a = left as BytesVector, b = (right.form === 'constant' ? right.inner : right) as BytesVector;
+  const single = right.form === 'constant';
+  const out = new Uint8Array(length);
+  if (operator === '==' || operator === '!=') {
+    if (single) equalToConstant(a, b, out);
+    else equalToVector(a, b, out);
+    if (operator === '!=') for (let i = 0; i < length; i++) out[i] = out[i]! ^ 1;
+    return bools(out);
+  }
+  const byLength = a.type === types.ip;
+  for (let i = 0; i < length; i++) {
+    const k = single ? 0 : i;
+    const c = compareRuns(a, i, b, k, byLength);
+    out[i] = (operator === '<' ? c < 0 : operator === '<=' ? c <= 0 : operator === '>' ? c > 0 : c >= 0) ? 1 : 0;
+  }
+  return bools(out);
+};
+const equalToConstant = (a: BytesVector, b: BytesVector, out: Uint8Array): void => {
+  const { bytes, offsets } = a, wanted = b.bytes.subarray(b.offsets[0], b.offsets[1]), size = wanted.length;
+  for (let i = 0; i < out.length; i++) {
+    const start = offsets[i]!;
+    if (offsets[i + 1]! - start !== size) continue;
+    let k = 0;
+    while (k < size && bytes[start + k] === wanted[k]) k++;
+    if (k === size) out[i] = 1;
+  }
+};
+const equalToVector = (a: BytesVector, b: BytesVector, out: Uint8Array): void => {
+  for (let i = 0; i < out.length; i++) {
+    const start = a.offsets[i]!, other = b.offsets[i]!, size = a.offsets[i + 1]! - start;
+    if (b.offsets[i + 1]! - other !== size) continue;
+    let k = 0;
+    while (k < size && a.bytes[start + k] === b.bytes[other + k]) k++;
+    if (k === size) out[i] = 1;
+  }
+};
+/** Byte order; with `byLength` (addresses) shorter ones come first. */
+const compareRuns = (a: BytesVector, i: number, b: BytesVector, k: number, byLength: boolean): number => {
+  const x = a.offsets[i]!, y = b.offsets[k]!, m = a.offsets[i + 1]! - x, n = b.offsets[k + 1]! - y;
+  if (byLength && m !== n) return m - n;
+  const size = Math.min(m, n);
+  for (let at = 0; at < size; at++) {
+    const d = a.bytes[x + at]! - b.bytes[y + at]!;
+    if (d !== 0) return d;
+  }
+  return m - n;
+};
+
+/** As the reference: `<` and `>` of bools are never true, `<=` and `>=` only when both are true. */
+const compareBools = (operator: CompareOperator, a: BoolVector, b: BoolVector, length: number): Vector => {
+  const out = new Uint8Array(length);
+  for (let i = 0; i < length; i++) {
+    const x = a.values[i]!, y = b.values[i]!;
+    out[i] = operator === '==' ? (x === y ? 1 : 0) : operator === '!=' ? (x === y ? 0 : 1) : operator === '<=' || operator === '>=' ? x & y : 0;
+  }
+  return bools(out);
+};
+
+/** Values that have equality only, and values of unlike types. */
+const compareOthers = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector => {
+  const out = new Uint8Array(length);
+  const a = uniformType(left), b = uniformType(right);
+  if (a && b && a !== b) return bools(operator === '!=' ? out.fill(1) : out);
+  const wantsEqual = operator === '==' || operator === '<=' || operator === '>=' ? 1 : 0;
+  for (let i = 0; i < length; i++) {
+    const type = a ?? typeAt(left, i), same = type === (b ?? typeAt(right, i)) && sameData(type, dataAt(left, i), dataAt(right, i));
+    out[i] = same ? wantsEqual : operator === '!=' ? 1 : 0;
+  }
+  return bools(out);
+};
+
+/** Text of a type in operator errors. */
+export const operandType = (v: Vector): string => typeText(typeAt(v, 0));

@@ -1,0 +1,101 @@
+/** `x in c`: whether `x` equals `c` or anything inside of it (reference/language/types-and-casts.md section 6). */
+import { isNumeric, types } from '../../vectors/type.ts';
+import { type Value, underValue } from '../../vectors/value.ts';
+import { equalValues } from '../../vectors/compare.ts';
+import { type Vector, bools, constant, noRows, nulls, take, valueAt } from '../../vectors/vector.ts';
+import { vectorOf } from '../../vectors/builder.ts';
+import { apply, type Kernel } from './apply.ts';
+import { compareVectors } from './compare.ts';
+import { combine, truth, truthOf } from './rows.ts';
+import { walk } from './walk.ts';
+
+const no = 0, hasNull = 1, found = 2;
+
+export const inVector = (x: Vector, c: Vector, length: number): Vector => (length === 0 ? noRows : apply([x, c], length, kernel));
+
+const kernel: Kernel = ([x, c], length) => {
+  const a = x!.form === 'constant' ? x!.inner : x!, b = c!.form === 'constant' ? c!.inner : c!;
+  if (a.form === 'null') return nulls(length);
+  if (a.form === 'error') return x!;
+  if (b.form === 'error') return c!;
+  if (b.form === 'null') return nulls(length);
+  if (x!.form === 'constant') return outcome(walk(c!, equalTo(x!)), length);
+  if (c!.form === 'constant') return outcome(findIn(x!, valueAt(c!.inner, 0), length), length);
+  const codes = new Uint8Array(length);
+  for (let i = 0; i < length; i++) {
+    const row = take(c!, Uint32Array.of(i));
+    codes[i] = walk(row, equalTo(constant(take(x!, Uint32Array.of(i)), 1)))[0]!;
+  }
+  return outcome(codes, length);
+};
+const equalTo = (x: Vector): Parameters<typeof walk>[1] => ({
+  most: found, intoErrors: false,
+  visit: (node) => {
+    if (node.form === 'null') return new Uint8Array(node.length).fill(hasNull);
+    if (node.form === 'error') return undefined;
+    const codes = truthOf(compareVectors('==', node, { ...x, length: node.length } as Vector, node.length));
+    return codes.map((code) => (code === truth.true ? found : no));
+  },
+});
+const outcome = (codes: Uint8Array, length: number): Vector => {
+  if (!codes.includes(hasNull)) return bools(codes.map((c) => (c === found ? 1 : 0)));
+  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    tags[i] = codes[i]!;
+    slots[i] = i;
+  }
+  return combine(tags, slots, [bools(new Uint8Array(length)), nulls(length), bools(new Uint8Array(length).fill(1))]);
+};
+
+/** Every value inside of a value, itself first. */
+const nodesOf = (value: Value, out: Value[]): Value[] => {
+  const v = underValue(value);
+  out.push(v);
+  const { type, data } = v;
+  switch (type.kind) {
+    case 'record':
+      type.fields.forEach((f, i) => {
+        const d = (data as readonly (Value['data'] | undefined)[])[i];
+        if (d !== undefined) nodesOf({ type: f.type, data: d }, out);
+      });
+      break;
+    case 'array': case 'set': for (const d of data as readonly Value['data'][]) nodesOf({ type: type.element, data: d }, out); break;
+    case 'map':
+      for (const [k, d] of data as readonly (readonly [Value['data'], Value['data']])[]) {
+        nodesOf({ type: type.key, data: k }, out);
+        nodesOf({ type: type.value, data: d }, out);
+      }
+      break;
+    default:
+  }
+  return out;
+};
+
+/** Constants of so many nodes are compared one after the other; longer ones through a hash table. */
+const linearMax = 16;
+
+const findIn = (x: Vector, container: Value, length: number): Uint8Array => {
+  const all = nodesOf(container, []);
+  const nodes = all.filter((n) => n.type !== types.null && n.type.kind !== 'error');
+  const codes = new Uint8Array(length).fill(nodes.length < all.length && all.some((n) => n.type === types.null) ? hasNull : no);
+  if (nodes.length > linearMax) return findHashed(x, nodes, codes);
+  for (const node of nodes) {
+    const equal = truthOf(compareVectors('==', x, constant(vectorOf([node]), length), length));
+    for (let i = 0; i < length; i++) if (equal[i] === truth.true) codes[i] = found;
+  }
+  return codes;
+};
+const findHashed = (x: Vector, nodes: readonly Value[], codes: Uint8Array): Uint8Array => {
+  const texts = new Set<string>(), numbers = new Set<number>(), others: Value[] = [];
+  for (const n of nodes) {
+    if (n.type === types.string) texts.add(n.data as string);
+    else if (isNumeric(n.type) && typeof n.data === 'number') numbers.add(n.data);
+    else others.push(n);
+  }
+  for (let i = 0; i < codes.length; i++) {
+    const v = valueAt(x, i);
+    const hit = v.type === types.string ? texts.has(v.data as string) : isNumeric(v.type) && typeof v.data === 'number' && !Number.isNaN(v.data) && numbers.has(v.data);
+    if (hit || others.some((o) => equalValues(o, v))) codes[i] = found;
+  }
+  return codes;
+};

@@ -1,0 +1,92 @@
+/** Regular expressions in RE2 syntax (linear time), and the patterns of LIKE. */
+import { RE2JS, RE2JSSyntaxException } from 're2js';
+import { types } from '../../vectors/type.ts';
+import { type BytesVector, type Vector, bools, nulls, textAt } from '../../vectors/vector.ts';
+import { apply, type Kernel } from './apply.ts';
+
+/** Compiled expressions that are kept; patterns that come from data must not fill the memory. */
+const cachedMax = 500;
+const cache = new Map<string, RE2JS | string>();
+
+/** The compiled expression, or the text of what is wrong with it (`missing closing )`, without the pattern). */
+export const compileRegexp = (pattern: string): RE2JS | string => {
+  let found = cache.get(pattern);
+  if (found === undefined) {
+    found = compileNew(pattern);
+    if (cache.size >= cachedMax) cache.clear();
+    cache.set(pattern, found);
+  }
+  return found;
+};
+const compileNew = (pattern: string): RE2JS | string => {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) return (error as { readonly error?: string }).error ?? error.message;
+    throw error;
+  }
+};
+
+const metacharacters = /[\\.+*?()|[\]{}^$]/;
+/** A test of text: whether the expression matches anywhere. Plain text needs no expression. @throws Error for a bad pattern */
+export const regexpTest = (pattern: string): ((text: string) => boolean) => {
+  if (!metacharacters.test(pattern)) return (text) => text.includes(pattern);
+  const re = compileRegexp(pattern);
+  if (typeof re === 'string') throw new Error(`error parsing regexp: ${re}`);
+  return (text) => re.test(text);
+};
+
+/** Rows of a string vector that pass; the test is asked once per row. */
+export const testRows = (v: BytesVector, test: (text: string) => boolean): Uint8Array => {
+  const out = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) if (test(textAt(v, i))) out[i] = 1;
+  return out;
+};
+
+/** `~` and LIKE: true or false for strings, null for null, errors stay, false for the rest. */
+export const matchVector = (v: Vector, rows: (v: BytesVector) => Uint8Array): Vector => {
+  const kernel: Kernel = ([operand], length) => {
+    const o = operand!;
+    if (o.form === 'error') return o;
+    if (o.form === 'null') return nulls(length);
+    return o.form === 'bytes' && o.type === types.string ? bools(rows(o)) : bools(new Uint8Array(length));
+  };
+  return apply([v], v.length, kernel);
+};
+
+const utf8 = new TextEncoder();
+const percent = 0x25, underscore = 0x5f;
+
+/** Rows of a string vector that match a LIKE pattern as a whole: `%` any run, `_` one character. */
+export const likeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
+  const bytes = utf8.encode(pattern);
+  return (v) => {
+    const out = new Uint8Array(v.length);
+    for (let i = 0; i < v.length; i++) if (likeMatches(bytes, v.bytes, v.offsets[i]!, v.offsets[i + 1]!)) out[i] = 1;
+    return out;
+  };
+};
+/** Keeps one place to go back to: behind the last `%`. */
+const likeMatches = (pattern: Uint8Array, text: Uint8Array, start: number, end: number): boolean => {
+  let at = start, p = 0, star = -1, resume = 0;
+  while (at < end) {
+    if (p < pattern.length && pattern[p] === percent) {
+      star = ++p;
+      resume = at;
+    } else if (p < pattern.length && (pattern[p] === underscore || pattern[p] === text[at])) {
+      at = pattern[p] === underscore ? nextCharacter(text, at, end) : at + 1;
+      p++;
+    } else if (star >= 0) {
+      resume = nextCharacter(text, resume, end);
+      at = resume;
+      p = star;
+    } else return false;
+  }
+  while (p < pattern.length && pattern[p] === percent) p++;
+  return p === pattern.length;
+};
+const nextCharacter = (text: Uint8Array, at: number, end: number): number => {
+  let next = at + 1;
+  while (next < end && (text[next]! & 0xc0) === 0x80) next++;
+  return next;
+};

@@ -1,0 +1,208 @@
+/** Small things that kernels share: rows put over one another, errors, which rows are true, vectors in tidy form. */
+import { type Type, types } from '../../vectors/type.ts';
+import { type Value, stringValue, textError } from '../../vectors/value.ts';
+import {
+  type Vector, type FlatVector, type RecordVector, type DynamicVector, constant, gather, noRows, take,
+} from '../../vectors/vector.ts';
+import { constantOf } from '../../vectors/builder.ts';
+import { concat } from '../../vectors/concat.ts';
+
+/** What shares a flat vector has one class; rows of a mixed vector have none. */
+const classOf = (v: Vector): string | Type | undefined => {
+  switch (v.form) {
+    case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return v.type;
+    case 'bool': return types.bool;
+    case 'null': return types.null;
+    case 'type': return types.type;
+    case 'record': return shapeKey(v);
+    case 'error': return 'e';
+    case 'named': return `n${v.name}`;
+    case 'dynamic': return undefined;
+    case 'constant': return classOf(v.inner);
+    case 'dictionary': return classOf(v.values);
+    case 'selected': return classOf(v.base);
+  }
+};
+const shapeKeys = new WeakMap<RecordVector, string>();
+const shapeKey = (v: RecordVector): string => {
+  let key = shapeKeys.get(v);
+  if (key === undefined) shapeKeys.set(v, (key = `r${v.fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('')}`));
+  return key;
+};
+
+/**
+ * Rows of several vectors as one: row i is parts[tags[i]] at slots[i]. Parts may be of any form. The result may have several parts of one class,
+ * which costs nothing to make; `tidy` puts them together where somebody outside sees the vector.
+ */
+export const combine = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
+  if (parts.length === 1) return take(parts[0]!, slots);
+  if (parts.length === 0) return noRows;
+  if (parts.every(isBools)) return combineBools(tags, slots, parts);
+  if (parts.some((p) => classOf(p) === undefined)) return combineCopied(tags, slots, parts);
+  return { form: 'dynamic', length: tags.length, tags, slots, parts };
+};
+const isBools = (v: Vector): boolean => v.form === 'bool' || (v.form === 'constant' && v.inner.form === 'bool');
+const combineBools = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
+  const arrays = parts.map((p) => (p.form === 'bool' ? p.values : (gather(p, new Uint32Array(p.length)) as Extract<FlatVector, { form: 'bool' }>).values));
+  const values = new Uint8Array(tags.length);
+  for (let i = 0; i < values.length; i++) values[i] = arrays[tags[i]!]![slots[i]!]!;
+  return { form: 'bool', length: values.length, values };
+};
+const combineCopied = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
+  const bases = new Uint32Array(parts.length);
+  for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1]! + parts[k - 1]!.length;
+  const all = concat(parts);
+  const index = new Uint32Array(tags.length);
+  for (let i = 0; i < index.length; i++) index[i] = bases[tags[i]!]! + slots[i]!;
+  return gatherOrTake(all, index);
+};
+/** Copies where that is cheap, so that views do not pile up. */
+const gatherOrTake = (v: Vector, index: Uint32Array): Vector => {
+  switch (v.form) {
+    case 'number': case 'bool': case 'bytes': case 'type': case 'enum': case 'dynamic': return gather(v, index);
+    default: return take(v, index);
+  }
+};
+
+/** Rows of `over` where `mask` is 1, else those of `base`; all three have the same length. */
+export const overlay = (base: Vector, mask: Uint8Array, over: Vector): Vector => {
+  const length = base.length, tags = new Uint32Array(length), slots = new Uint32Array(length);
+  let covered = 0;
+  for (let i = 0; i < length; i++) {
+    slots[i] = i;
+    if (mask[i]) {
+      tags[i] = 1;
+      covered++;
+    }
+  }
+  return covered === 0 ? base : covered === length ? over : combine(tags, slots, [base, over]);
+};
+
+/** Parts of one class put together, so that a dynamic vector's parts differ in more than their place. */
+export const tidy = (v: Vector): Vector => {
+  if (v.form === 'selected' && v.base.form === 'dynamic') return tidy(gather(v.base, v.index));
+  if (v.form !== 'dynamic') return v;
+  if (v.length === 0) return v.parts[0] ? take(v.parts[0], new Uint32Array(0)) : noRows;
+  const used = new Uint32Array(v.parts.length);
+  for (let i = 0; i < v.length; i++) used[v.tags[i]!]!++;
+  const classes = new Set<string | Type | undefined>();
+  let parts = 0, clean = true;
+  for (let k = 0; k < v.parts.length; k++) {
+    if (used[k] === 0) continue;
+    const c = classOf(v.parts[k]!);
+    if (c === undefined || classes.has(c)) clean = false;
+    classes.add(c);
+    parts++;
+  }
+  if (clean && parts === v.parts.length) return v;
+  return tidyParts(v, used);
+};
+const tidyParts = (v: DynamicVector, used: Uint32Array): Vector => {
+  const keep: Vector[] = [];
+  const renumbered = new Uint32Array(v.parts.length);
+  v.parts.forEach((p, k) => { if (used[k]! > 0) renumbered[k] = keep.push(p) - 1; });
+  const tags = new Uint32Array(v.length);
+  for (let i = 0; i < v.length; i++) tags[i] = renumbered[v.tags[i]!]!;
+  const slots = v.slots.subarray(0, v.length);
+  if (keep.length === 1) return take(keep[0]!, slots);
+  const distinct = new Set(keep.map(classOf));
+  return distinct.size === keep.length && !distinct.has(undefined) ? { ...v, tags, slots, parts: keep } : combineCopied(tags, slots, keep);
+};
+
+/** `error("text")` on every row. */
+export const errors = (text: string, length: number): Vector => constantOf(textError(text), length);
+/** `error({message,on})` on every row. */
+export const wrapErrors = (message: string, on: Vector): Vector => {
+  if (on.form === 'constant') return constant(wrapErrors(message, on.inner), on.length);
+  return {
+    form: 'error', length: on.length,
+    inner: {
+      form: 'record', length: on.length,
+      fields: [{ name: 'message', optional: false, values: constantOf(stringValue(message), on.length) }, { name: 'on', optional: false, values: on }],
+    },
+  };
+};
+export const missingRows = (length: number): Vector => ({ form: 'constant', length, inner: missingRow });
+const missingRow = (constantOf(textError('missing'), 1) as Extract<Vector, { form: 'constant' }>).inner;
+
+/** Every row is the same value. */
+export const repeat = (value: Value, length: number): Vector => constantOf(value, length);
+
+/** How a row counts in logic. */
+export const truth = { false: 0, true: 1, null: 2, error: 3, other: 4 } as const;
+
+/** A `truth` code for each row; names and unions are looked through. */
+export const truthOf = (v: Vector): Uint8Array => {
+  switch (v.form) {
+    case 'bool': return v.length === v.values.length ? v.values : v.values.subarray(0, v.length);
+    case 'null': return new Uint8Array(v.length).fill(truth.null);
+    case 'error': return new Uint8Array(v.length).fill(truth.error);
+    case 'named': return truthOf(v.inner);
+    case 'constant': return new Uint8Array(v.length).fill(truthOf(v.inner)[0]!);
+    case 'dictionary': return lookUp(truthOf(v.values), v.codes, v.length);
+    case 'selected': return lookUp(truthOf(v.base), v.index, v.length);
+    case 'dynamic': return truthOfTagged(v.tags, v.slots, v.parts, v.length);
+    case 'union': return truthOfTagged(v.tags, v.slots, v.members, v.length);
+    default: return new Uint8Array(v.length).fill(truth.other);
+  }
+};
+const lookUp = (table: Uint8Array, index: Uint32Array, length: number): Uint8Array => {
+  const out = new Uint8Array(length);
+  for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
+  return out;
+};
+const truthOfTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number): Uint8Array => {
+  const tables = parts.map(truthOf);
+  const out = new Uint8Array(length);
+  for (let i = 0; i < length; i++) out[i] = tables[tags[i]!]![slots[i]!]!;
+  return out;
+};
+
+/** The rows that are true: what filters keep. */
+export const isTrue = (v: Vector): Uint32Array => {
+  if (v.form === 'constant') return truthOf(v.inner)[0] === truth.true ? allRows(v.length) : new Uint32Array(0);
+  return rowsWith(truthOf(v), v.length, truth.true);
+};
+/** The rows whose code is `wanted`. */
+export const rowsWith = (codes: Uint8Array, length: number, wanted: number): Uint32Array => {
+  const rows = new Uint32Array(length);
+  let n = 0;
+  for (let i = 0; i < length; i++) {
+    rows[n] = i;
+    if (codes[i] === wanted) n++;
+  }
+  return rows.subarray(0, n);
+};
+export const allRows = (length: number): Uint32Array => {
+  const rows = new Uint32Array(length);
+  for (let i = 0; i < length; i++) rows[i] = i;
+  return rows;
+};
+
+/** The same rows with unions replaced by their members; names stay, save around unions. */
+export const withoutUnions = (v: Vector): Vector => {
+  switch (v.form) {
+    case 'union': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map(withoutUnions));
+    case 'named': {
+      const inner = withoutUnions(v.inner);
+      return inner === v.inner ? v : inner;
+    }
+    case 'dynamic': {
+      const parts = v.parts.map(withoutUnions);
+      return parts.every((p, k) => p === v.parts[k]) ? v : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), parts);
+    }
+    case 'constant': {
+      const inner = withoutUnions(v.inner);
+      return inner === v.inner ? v : constant(take(inner, new Uint32Array(1)), v.length);
+    }
+    case 'dictionary': {
+      const values = withoutUnions(v.values);
+      return values === v.values ? v : { ...v, values };
+    }
+    case 'selected': {
+      const base = withoutUnions(v.base);
+      return base === v.base ? v : take(base, v.index);
+    }
+    default: return v;
+  }
+};

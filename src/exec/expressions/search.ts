@@ -1,0 +1,114 @@
+/** Search terms: text, patterns and values anywhere inside of a row (reference/language/grammar.md section 8). */
+import { type Type, types, underType } from '../../vectors/type.ts';
+import type { Value } from '../../vectors/value.ts';
+import { type BytesVector, type RecordVector, type Vector, bools } from '../../vectors/vector.ts';
+import { constantOf } from '../../vectors/builder.ts';
+import { compareVectors } from './compare.ts';
+import { testRows } from './regexp.ts';
+import { truth, truthOf } from './rows.ts';
+import { walk, type Codes } from './walk.ts';
+
+/** Rows of a string vector that contain something. */
+export type TextSearch = (v: BytesVector) => Uint8Array;
+
+/** Rows with `text` in a string or a field name at any depth, whatever the letters' case. */
+export const searchText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => bools(walk(v, {
+  most: 1, intoErrors: true,
+  visit: (node) => {
+    if (node.form === 'record') return namesOf(node, test);
+    if (node.form === 'list' || node.form === 'map') return typeNames(node.type, test) ? filled(node.length) : undefined;
+    return node.form === 'bytes' && node.type === types.string ? search(node) : undefined;
+  },
+}));
+const filled = (length: number): Codes => new Uint8Array(length).fill(1);
+
+const namesOf = (node: RecordVector, test: (text: string) => boolean): Codes | undefined => (node.fields.some((f) => test(f.name)) ? filled(node.length) : undefined);
+/** Whether a type has records with such a field name inside; what the values have is found by walking them. */
+const typeNames = (type: Type, test: (text: string) => boolean): boolean => {
+  const t = underType(type);
+  switch (t.kind) {
+    case 'record': return t.fields.some((f) => test(f.name) || typeNames(f.type, test));
+    case 'array': case 'set': return typeNames(t.element, test);
+    case 'map': return typeNames(t.key, test) || typeNames(t.value, test);
+    case 'union': return t.members.some((m) => typeNames(m, test));
+    case 'error': return typeNames(t.inner, test);
+    default: return false;
+  }
+};
+
+/** Rows with an equal value at any depth, or the value's text in a string. A network also finds the addresses in it. */
+export const searchValue = (v: Vector, value: Value, search: TextSearch): Vector => {
+  const wanted = constantOf(value, 1);
+  const type = underType(value.type);
+  return bools(walk(v, {
+    most: 1, intoErrors: true,
+    visit: (node) => {
+      if (node.form === 'bytes' && node.type === types.string) return type === types.net ? undefined : search(node);
+      if (node.form === 'bytes' && node.type === types.ip && type === types.net) return addressesIn(node, value.data as Uint8Array);
+      if (node.form === 'null' || node.form === 'error') return undefined;
+      const codes = truthOf(compareVectors('==', node, { ...wanted, length: node.length } as Vector, node.length));
+      return codes.map((c) => (c === truth.true ? 1 : 0));
+    },
+  }));
+};
+
+/** Rows of an ip vector inside of a network (address then mask). */
+export const addressesIn = (v: BytesVector, net: Uint8Array): Codes => {
+  const out = new Uint8Array(v.length), size = net.length / 2;
+  for (let i = 0; i < v.length; i++) {
+    const start = v.offsets[i]!;
+    if (v.offsets[i + 1]! - start !== size) continue;
+    let k = 0;
+    while (k < size && (v.bytes[start + k]! & net[size + k]!) === net[k]!) k++;
+    if (k === size) out[i] = 1;
+  }
+  return out;
+};
+
+const utf8 = new TextEncoder();
+
+/** Searches for text in any case: bytes for ASCII text, decoded strings beyond. */
+export const foldedSearch = (text: string): TextSearch => {
+  const lower = text.toLowerCase();
+  // eslint-disable-next-line no-control-regex
+  if (!/^[\u0000-\u007f]*$/.test(lower)) return (v) => testRows(v, (s) => s.toLowerCase().includes(lower));
+  const wanted = utf8.encode(lower);
+  return (v) => searchBytes(v, wanted);
+};
+/** The test for field names. */
+export const foldedTest = (text: string): ((name: string) => boolean) => {
+  const lower = text.toLowerCase();
+  return (name) => name.toLowerCase().includes(lower);
+};
+
+const lowerTable = Uint8Array.from({ length: 256 }, (_, b) => (b >= 65 && b <= 90 ? b + 32 : b));
+/** One run over all bytes of the rows: where the first byte fits, the rest is compared, and the place is looked up in the offsets. */
+const searchBytes = (v: BytesVector, wanted: Uint8Array): Uint8Array => {
+  const out = new Uint8Array(v.length);
+  const size = wanted.length;
+  if (size === 0) return out.fill(1);
+  const { bytes, offsets, length } = v;
+  const first = wanted[0]!, upper = first >= 97 && first <= 122 ? first - 32 : first;
+  let row = 0;
+  const last = (offsets[length] ?? 0) - size;
+  for (let at = offsets[0] ?? 0; at <= last; at++) {
+    const b = bytes[at]!;
+    if (b !== first && b !== upper) continue;
+    let k = 1;
+    while (k < size && lowerTable[bytes[at + k]!] === wanted[k]) k++;
+    if (k < size) continue;
+    while (offsets[row + 1]! <= at) row++;
+    if (at + size > offsets[row + 1]!) continue;
+    out[row] = 1;
+    at = offsets[row + 1]! - 1;
+  }
+  return out;
+};
+
+/** Rows of any vector that are strings passing the test or have such strings or names inside. */
+export const searchPattern = (v: Vector, test: (text: string) => boolean): Vector => searchText(v, (node) => testRows(node, test), test);
+
+/** Whether any of the rows of `v` is an address inside of the row's network; for cidr_match with nets that vary. */
+export const anyAddressIn = (v: Vector, net: Uint8Array): boolean => walk(v, {
+  most: 1, intoErrors: false, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined),
+})[0] === 1;

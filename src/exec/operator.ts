@@ -1,0 +1,129 @@
+/**
+ * What an operator is: a function from the streams before it to the stream behind it.
+ *
+ * A stream is pulled. It gives batches and, between them, things that only pass through (`Side`): promises to be awaited before the next pull, the `pause` of a
+ * shared upstream, and batches that go to another channel. Streams are plain generators, so a pipeline whose data is at hand runs without a single await
+ * (correlated subqueries run once a row); `drive` awaits the promises, one a batch at most.
+ *
+ * Invariants:
+ * - A batch is never empty, and has at most `context.batchRows` rows.
+ * - What is no batch is passed on as it is, at once.
+ * - A stream that is not wanted any more is returned (`for .. of` does it); sources free what they hold in `finally`.
+ */
+import { type Vector, slice } from '../vectors/vector.ts';
+import type { AsyncEvaluator } from './expressions/evaluator.ts';
+import type { ChannelBatch } from './source.ts';
+
+/** A batch on its way to a channel (`output`). */
+export class Emission implements ChannelBatch {
+  readonly channel: string;
+  readonly batch: Vector;
+  constructor(channel: string, batch: Vector) {
+    this.channel = channel;
+    this.batch = batch;
+  }
+}
+/** "Ask my siblings first": a shared upstream gives it when another reader lags too far behind. */
+export const pause: Promise<void> = Promise.resolve();
+
+export type Side = Promise<unknown> | Emission;
+export type Item = Vector | Side;
+export type Stream = Iterable<Item>;
+export type Step = (input: Stream) => Stream;
+
+export const isBatch = (item: Item): item is Vector => !(item instanceof Promise) && !(item instanceof Emission);
+
+/** An operator with state and one input. `finish` is called at the end of the input, unless `done` has ended the stream before. */
+export interface Stage {
+  push(batch: Vector): Iterable<Item>;
+  finish?(): Iterable<Item>;
+  /** No more input is wanted. */
+  readonly done?: boolean;
+}
+
+/** A stage as a step; `make` gives a fresh one for each run. */
+export const stage = (make: () => Stage): Step => function* run(input) {
+  const s = make();
+  if (s.done) return;
+  for (const item of input) {
+    if (!isBatch(item)) {
+      yield item;
+      continue;
+    }
+    yield* s.push(item);
+    if (s.done) return;
+  }
+  if (s.finish) yield* s.finish();
+};
+
+/** A step without state: one batch in, any number of items out. */
+export const eachBatch = (push: (batch: Vector) => Iterable<Item>): Step => function* run(input) {
+  for (const item of input) {
+    if (isBatch(item)) yield* push(item);
+    else yield item;
+  }
+};
+
+/** Evaluates an expression inside a generator: waits if the evaluator has to. */
+export function* evaluate(evaluator: AsyncEvaluator, batch: Vector): Generator<Side, Vector> {
+  const result = evaluator(batch);
+  if (!(result instanceof Promise)) return result;
+  let vector: Vector | undefined;
+  yield result.then((v) => { vector = v; });
+  return vector!;
+}
+/** Waits for a promise inside a generator. */
+export function* wait<T>(promise: Promise<T>): Generator<Side, T> {
+  let result: { readonly value: T } | undefined;
+  yield promise.then((value) => { result = { value }; });
+  return result!.value;
+}
+
+/** Cuts a vector into batches. */
+export function* batches(v: Vector, rowsMax: number): Generator<Vector> {
+  if (v.length === 0) return;
+  if (v.length <= rowsMax) return yield v;
+  for (let start = 0; start < v.length; start += rowsMax) yield slice(v, start, Math.min(start + rowsMax, v.length));
+}
+
+/** The longest time between two turns of the event loop while a stream is driven, so that a cancel gets through. */
+const turnMsMax = 10;
+
+/** Awaits what a stream asks for and gives its batches, those of other channels marked. */
+export async function* drive(stream: Stream, signal: AbortSignal): AsyncGenerator<Vector | Emission> {
+  let turn = performance.now();
+  for (const item of stream) {
+    if (item instanceof Promise) await item;
+    else yield item;
+    if (performance.now() - turn > turnMsMax) {
+      await new Promise((resolve) => { setImmediate(resolve); });
+      turn = performance.now();
+    }
+    signal.throwIfAborted();
+  }
+}
+
+/** All batches of a stream: at once if nothing has to be awaited, else a promise. Batches for other channels are dropped. */
+export const collect = (stream: Stream): readonly Vector[] | Promise<readonly Vector[]> => {
+  const out: Vector[] = [];
+  const iterator = stream[Symbol.iterator]();
+  for (;;) {
+    const next = iterator.next();
+    if (next.done) return out;
+    if (next.value instanceof Promise) {
+      if (next.value !== pause) return collectLater(next.value, iterator, out);
+    } else if (isBatch(next.value)) out.push(next.value);
+  }
+};
+const collectLater = async (first: Promise<unknown>, iterator: Iterator<Item>, out: Vector[]): Promise<readonly Vector[]> => {
+  try {
+    await first;
+    for (let next = iterator.next(); !next.done; next = iterator.next()) {
+      if (next.value instanceof Promise) await next.value;
+      else if (isBatch(next.value)) out.push(next.value);
+    }
+    return out;
+  } finally {
+    iterator.return?.();
+  }
+};

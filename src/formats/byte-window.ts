@@ -1,0 +1,64 @@
+/**
+ * The bytes of a stream that are not used up yet, in one piece. Readers take what is whole from the front and ask for more when a value is cut.
+ *
+ * Invariants: `bytes[end]` is there and 0, so that scanners stop at the end without asking for it at every byte; what lies before `start` is used up.
+ */
+import { LakeError } from '../errors.ts';
+
+export class ByteWindow {
+  bytes: Uint8Array = new Uint8Array(1 << 16);
+  start = 0;
+  end = 0;
+  /** The stream has ended: what is cut now stays cut. */
+  final = false;
+  /** Bytes before `bytes[0]` in the stream. */
+  offset = 0;
+  private readonly source: AsyncIterator<Uint8Array>;
+  private readonly format: string;
+  private readonly valueBytesMax: number;
+
+  constructor(input: AsyncIterable<Uint8Array>, options: { readonly format: string; readonly valueBytesMax: number }) {
+    this.source = input[Symbol.asyncIterator]();
+    this.format = options.format;
+    this.valueBytesMax = options.valueBytesMax;
+  }
+
+  /**
+   * Reads on; false when the stream has ended. A value that did not fit doubles the window at least, so that a long one is scanned a few times only.
+   * @throws LakeError `format-limit` when a single value is longer than allowed
+   */
+  async more(): Promise<boolean> {
+    if (this.final) return false;
+    const least = Math.max((this.end - this.start) * 2, 1);
+    do {
+      const { done, value } = await this.source.next();
+      if (done) {
+        this.final = true;
+        break;
+      }
+      this.append(value);
+    } while (this.end - this.start < least);
+    return true;
+  }
+
+  /** The stream is not read any further. */
+  async close(): Promise<void> {
+    if (!this.final) await this.source.return?.();
+    this.final = true;
+  }
+
+  private append(chunk: Uint8Array): void {
+    const kept = this.end - this.start, size = kept + chunk.length;
+    if (kept > this.valueBytesMax) throw new LakeError('format-limit', { format: this.format, what: 'a single value', limit: this.valueBytesMax, place: '' });
+    if (size + 1 > this.bytes.length) {
+      const grown = new Uint8Array(Math.max(size + 1, this.bytes.length * 2));
+      grown.set(this.bytes.subarray(this.start, this.end));
+      this.bytes = grown;
+    } else this.bytes.copyWithin(0, this.start, this.end);
+    this.bytes.set(chunk, kept);
+    this.offset += this.start;
+    this.start = 0;
+    this.end = size;
+    this.bytes[size] = 0;
+  }
+}

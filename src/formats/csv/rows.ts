@@ -1,0 +1,188 @@
+/**
+ * Rows of cells between delimiters, straight from bytes. A row is scanned to its end before its cells go to the builders, so that a row that the window
+ * cuts leaves no trace.
+ *
+ * Quotes: where a cell has any, they toggle quoting wherever they stand, two within quotes are one, and none is kept; so stray quotes vanish as in the
+ * reference. White space before a cell's text goes, also inside quotes. Blank lines are skipped; a carriage return before a line break belongs to it.
+ */
+import { LakeError } from '../../errors.ts';
+import { Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
+import { componentsMax } from '../../vectors/type.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import { ByteWindow } from '../byte-window.ts';
+import { type ReadOptions, readLimits } from '../format.types.ts';
+import { textOf } from '../text-cell.ts';
+import { appendCell } from './cells.ts';
+
+interface Dialect { readonly format: 'csv' | 'tsv'; readonly delimiter: number }
+
+export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: ReadOptions, dialect: Dialect): AsyncGenerator<Vector> {
+  const limits = readLimits(options);
+  const window = new ByteWindow(input, { format: dialect.format, valueBytesMax: limits.valueBytesMax });
+  const row = new RowScanner(dialect);
+  let shape: Shape | undefined, count = 0, builder = new Builder();
+  const broken = (fault: string): LakeError => new LakeError('format-broken', { format: dialect.format, fault, place: '', values: count });
+  try {
+    while (await window.more()) {
+      for (;;) {
+        const state = row.next(window);
+        if (state === 'cut' || state === 'none') break;
+        if (state === 'open') throw broken(`record on line ${row.line}: quote not closed`);
+        if (!shape) {
+          shape = headerOf(row, broken);
+          continue;
+        }
+        if (row.length !== shape.names.length) throw broken(`record on line ${row.line}: wrong number of fields`);
+        appendRow(row, shape, builder);
+        count++;
+        if (builder.length < limits.batchRows) continue;
+        yield builder.finish();
+        builder = new Builder();
+      }
+    }
+    if (count === 0) throw broken(`empty ${dialect.format} file`);
+  } catch (problem) {
+    if (builder.length > 0) yield builder.finish();
+    throw problem;
+  } finally {
+    await window.close();
+  }
+  if (builder.length > 0) yield builder.finish();
+}
+
+const headerOf = (row: RowScanner, broken: (fault: string) => LakeError): Shape => {
+  const names: string[] = [], seen = new Set<string>();
+  if (row.length > componentsMax) throw broken(`line ${row.line}: more than ${componentsMax} columns`);
+  for (let i = 0; i < row.length; i++) {
+    const { bytes, start, end } = row.cell(i);
+    const name = textOf(bytes, start, end);
+    if (seen.has(name)) throw broken(`duplicate field: "${name}"`);
+    seen.add(name);
+    names.push(name);
+  }
+  return shapeOf(names.map((name) => ({ name })));
+};
+
+const appendRow = (row: RowScanner, shape: Shape, builder: Builder): void => {
+  const record = builder.record(shape), { fields } = record;
+  for (let i = 0; i < fields.length; i++) {
+    if (row.plain) appendCell(fields[i]!, row.bytes, row.starts[i]!, row.ends[i]!);
+    else {
+      const { bytes, start, end } = row.cell(i);
+      appendCell(fields[i]!, bytes, start, end);
+    }
+  }
+  record.end();
+};
+
+/** The cells of one row of the window. */
+class RowScanner {
+  bytes: Uint8Array = new Uint8Array(1);
+  starts = new Int32Array(64);
+  ends = new Int32Array(64);
+  quoted = new Uint8Array(64);
+  length = 0;
+  /** No cell of the row has a quote. */
+  plain = true;
+  /** Line on which the row begins. */
+  line = 0;
+  private nextLine = 1;
+  private readonly dialect: Dialect;
+  constructor(dialect: Dialect) { this.dialect = dialect; }
+
+  /** Scans the next row that is not blank and moves the window behind it. 'open': the input ends within quotes. */
+  next(window: ByteWindow): 'row' | 'none' | 'cut' | 'open' {
+    this.bytes = window.bytes;
+    for (;;) {
+      if (window.start >= window.end) return 'none';
+      const lines = this.nextLine;
+      const end = this.scan(window);
+      if (end < 0) {
+        if (!window.final) {
+          this.nextLine = lines;
+          return 'cut';
+        }
+        return 'open';
+      }
+      window.start = end;
+      this.line = lines;
+      if (this.length > 1 || this.starts[0]! < this.ends[0]! || this.quoted[0] === 1) return 'row';
+    }
+  }
+
+  /** The bytes of cell `i` with its quotes undone. */
+  cell(i: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } {
+    const start = this.starts[i]!, end = this.ends[i]!;
+    if (this.quoted[i] === 0) return { bytes: this.bytes, start, end };
+    const out = new Uint8Array(end - start);
+    let length = 0, inside = false;
+    for (let k = start; k < end; k++) {
+      const c = this.bytes[k]!;
+      if (c !== 0x22) {
+        // A line break within quotes is one character, however it is written.
+        if (c !== 0x0d || this.bytes[k + 1] !== 0x0a) out[length++] = c;
+      } else if (inside && this.bytes[k + 1] === 0x22 && k + 1 < end) {
+        out[length++] = c;
+        k++;
+      } else inside = !inside;
+    }
+    let first = 0;
+    while (first < length && isBlank(out[first]!, this.dialect.delimiter)) first++;
+    return { bytes: out, start: first, end: length };
+  }
+
+  /** Behind the row's line break, or -1 if the window ends before. */
+  private scan(window: ByteWindow): number {
+    const { bytes } = this, { delimiter } = this.dialect, { end } = window;
+    let i = window.start;
+    this.length = 0;
+    this.plain = true;
+    for (;;) {
+      while (isBlank(bytes[i]!, delimiter)) i++;
+      const start = i;
+      let quotes = 0, c = bytes[i]!;
+      for (; i < end && c !== delimiter && c !== 0x0a; c = bytes[++i]!) {
+        if (c !== 0x22) continue;
+        quotes = 1;
+        i = this.closing(i, end);
+        if (i < 0) return -1;
+      }
+      if (i >= end && !window.final) return -1;
+      const last = i >= end || c === 0x0a;
+      this.push(start, last && i > start && bytes[i - 1] === 0x0d ? i - 1 : i, quotes);
+      if (last) {
+        this.nextLine++;
+        return Math.min(i + 1, end);
+      }
+      i++;
+    }
+  }
+  /** Place of the quote that closes the one at `i`, or -1. Breaks within quotes are lines too. */
+  private closing(i: number, end: number): number {
+    const { bytes } = this;
+    for (let k = i + 1; k < end; k++) {
+      const c = bytes[k]!;
+      if (c === 0x0a) this.nextLine++;
+      else if (c === 0x22) {
+        if (bytes[k + 1] !== 0x22) return k;
+        k++;
+      }
+    }
+    return -1;
+  }
+  private push(start: number, end: number, quoted: number): void {
+    if (this.length === this.starts.length) {
+      const { starts, ends, quoted: old } = this, size = this.length * 2;
+      (this.starts = new Int32Array(size)).set(starts);
+      (this.ends = new Int32Array(size)).set(ends);
+      (this.quoted = new Uint8Array(size)).set(old);
+    }
+    this.starts[this.length] = start;
+    this.ends[this.length] = end;
+    this.quoted[this.length++] = quoted;
+    if (quoted) this.plain = false;
+  }
+}
+
+/** White space within a line that is not the delimiter. */
+const isBlank = (c: number, delimiter: number): boolean => (c === 0x20 || c === 0x09 || c === 0x0b || c === 0x0c) && c !== delimiter;

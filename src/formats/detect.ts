@@ -1,0 +1,63 @@
+/** Finds the format of an input by trying the readers on its beginning, in a fixed order; the first that reads is taken. */
+import { LakeError } from '../errors.ts';
+import type { Format, FormatName } from './formats.ts';
+import type { ReadOptions } from './format.types.ts';
+import type { LookAhead } from './look-ahead.ts';
+
+interface Trial {
+  readonly name: FormatName;
+  /** As many values must be readable, if the input has them. */
+  readonly values: number;
+  /** The first line must have this character. */
+  readonly delimiter?: string;
+}
+const trials: readonly Trial[] = [
+  { name: 'arrows', values: 1 }, { name: 'zeek', values: 1 }, { name: 'jsup', values: 1 }, { name: 'json', values: 10 }, { name: 'sup', values: 1 },
+  { name: 'bsup', values: 1 }, { name: 'csv', values: 1, delimiter: ',' }, { name: 'tsv', values: 1, delimiter: '\t' },
+];
+
+/** @throws LakeError `format-detection` with each reader's complaint */
+export const detectFormat = async (ahead: LookAhead, table: Readonly<Record<FormatName, Format>>, options: ReadOptions): Promise<FormatName> => {
+  const complaints = new Map<string, string>([['line', 'auto-detection not supported']]);
+  for (const trial of trials) {
+    const complaint = await complaintOf(trial, ahead, table, options);
+    if (complaint === undefined) return trial.name;
+    if (complaint !== '') complaints.set(trial.name, complaint);
+  }
+  const names = [...complaints.keys()].sort((a, b) => Number(a === 'jsup') - Number(b === 'jsup') || (a < b ? -1 : 1));
+  throw new LakeError('format-detection', { complaints: names.map((name) => `\t${name}: ${complaints.get(name)!}`).join('\n') });
+};
+
+/** Undefined if the trial succeeds; empty if there is no reader. */
+const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Record<FormatName, Format>>, options: ReadOptions): Promise<string | undefined> => {
+  const reader = table[trial.name].reader;
+  if (!reader) return '';
+  try {
+    if (trial.delimiter !== undefined) {
+      const fault = await delimiterFault(trial.delimiter, ahead);
+      if (fault !== undefined) return fault;
+    }
+    let rows = 0;
+    for await (const batch of reader(ahead.peek(), { ...options, csvDelimiter: ',', batchRows: trial.values })) {
+      rows += batch.length;
+      if (rows >= trial.values) break;
+    }
+    return undefined;
+  } catch (problem) {
+    if (!(problem instanceof LakeError) || problem.code === 'format-look-ahead') throw problem;
+    // What the end of the input cuts short is no evidence against SUP; the reader will say where it was cut.
+    if (problem.parameters['cut'] === 'sup') return undefined;
+    return problem.code === 'format-broken' ? String(problem.parameters['fault']) : problem.message;
+  }
+};
+
+const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
+  const code = delimiter.charCodeAt(0);
+  let found = false;
+  for await (const chunk of ahead.peek()) {
+    const end = chunk.indexOf(0x0a);
+    found ||= (end < 0 ? chunk : chunk.subarray(0, end)).includes(code);
+    if (end >= 0) return found ? undefined : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
+  }
+  return 'line 1: EOF';
+};

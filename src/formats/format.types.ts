@@ -1,0 +1,56 @@
+/** What readers and writers of all formats have in common. */
+import type { Value } from '../vectors/value.ts';
+import type { Vector } from '../vectors/vector.ts';
+
+export interface ReadOptions {
+  /** What the input is called in error texts of the caller; readers do not put it into theirs. */
+  readonly name?: string;
+  /** One character; CSV only. Default a comma. */
+  readonly csvDelimiter?: string;
+  /** Most rows in a batch. Default 4096. */
+  readonly batchRows?: number;
+  /** Deepest nesting of a value. Default 1,000. */
+  readonly nestingMax?: number;
+  /** Longest single value (or line) in bytes. Default 50 MB. */
+  readonly valueBytesMax?: number;
+  /** Most bytes that a compressed input may expand to. Default: no limit. */
+  readonly expandedBytesMax?: number;
+  /** Most bytes that detection looks at. Default 10 MB. */
+  readonly lookAheadBytesMax?: number;
+}
+
+/** The limits of a reader with the defaults filled in. */
+export interface ReadLimits { readonly batchRows: number; readonly nestingMax: number; readonly valueBytesMax: number }
+export const readLimits = (options: ReadOptions): ReadLimits => ({
+  batchRows: options.batchRows ?? 4096,
+  nestingMax: options.nestingMax ?? 1_000,
+  valueBytesMax: options.valueBytesMax ?? 50_000_000,
+});
+
+/** Bytes to batches. Broken bytes end in LakeError `format-broken`; batches given out before stay good. */
+export type Reader = (input: AsyncIterable<Uint8Array>, options: ReadOptions) => AsyncIterable<Vector>;
+
+export interface WriteOptions {
+  /** Blanks per level for SUP and JSON; 0 (default) is one value a line. */
+  readonly pretty?: number;
+  /** No header line; CSV and TSV. */
+  readonly noHeader?: boolean;
+  /** One character; CSV only. Default a comma. */
+  readonly csvDelimiter?: string;
+  /** JSON: all values in one array on one line, `[]` for none, as HTTP answers have it. */
+  readonly httpArray?: boolean;
+  /** SUP: names that match this pattern keep their definitions from value to value. */
+  readonly persist?: string;
+}
+
+/** Messages between the values of a query's answer; BSUP and JSUP only. */
+export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChannelEnd' | 'QueryStats' | 'QueryError'; readonly value: Value }
+
+/** Batches to bytes. Chunks are the caller's to keep or transfer; none is empty. @throws LakeError for what the format cannot hold */
+export interface Writer {
+  write(batch: Vector): readonly Uint8Array[];
+  /** What the format has at its end; nothing can be written afterwards. */
+  end(): readonly Uint8Array[];
+  /** Only on formats that have control messages. */
+  control?(message: ControlMessage): readonly Uint8Array[];
+}

@@ -1,0 +1,140 @@
+/**
+ * The table of formats: names, media types, file endings, readers and writers. A format without a reader or writer is known by name and media type,
+ * and asking for what is missing is an error that says so.
+ */
+import { LakeError } from '../errors.ts';
+import type { Vector } from '../vectors/vector.ts';
+import { type ReadOptions, type Reader, type WriteOptions, type Writer } from './format.types.ts';
+import { detectFormat } from './detect.ts';
+import { gunzipped } from './gunzip.ts';
+import { LookAhead } from './look-ahead.ts';
+import { readCsv } from './csv/reader.ts';
+import { readTsv } from './csv/tsv.ts';
+import { createCsvWriter } from './csv/writer.ts';
+import { readJson } from './json/reader.ts';
+import { createJsonWriter } from './json/writer.ts';
+import { readLines } from './line/reader.ts';
+import { createLineWriter } from './line/writer.ts';
+import { readSup } from './sup/reader.ts';
+import { createSupWriter } from './sup/writer.ts';
+import { createTableWriter } from './table/writer.ts';
+
+export type { ControlMessage, ReadOptions, Reader, WriteOptions, Writer } from './format.types.ts';
+
+export type FormatName =
+  | 'arrows' | 'bsup' | 'csup' | 'csv' | 'db' | 'json' | 'jsup' | 'line' | 'ndjson' | 'parquet' | 'sup' | 'table' | 'tsv' | 'zeek';
+
+export interface Format {
+  readonly name: FormatName;
+  /** As the documents spell it. */
+  readonly title: string;
+  /** The first is sent; the others are taken too. None: not to be had by HTTP. */
+  readonly mediaTypes: readonly string[];
+  /** Endings of file names with the dot. */
+  readonly endings: readonly string[];
+  /** A media type of answers only (NDJSON is read as JSON). */
+  readonly responseOnly?: boolean;
+  /** Has control messages between its values. */
+  readonly control?: boolean;
+  readonly reader?: Reader;
+  readonly writer?: (options: WriteOptions) => Writer;
+}
+
+const formats = {
+  arrows: { name: 'arrows', title: 'Arrow IPC Stream', mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [] },
+  bsup: { name: 'bsup', title: 'BSUP', mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true },
+  csup: { name: 'csup', title: 'CSUP', mediaTypes: ['application/x-csup'], endings: ['.csup'] },
+  csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
+  db: { name: 'db', title: 'db', mediaTypes: [], endings: [] },
+  json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, writer: createJsonWriter },
+  jsup: { name: 'jsup', title: 'JSUP', mediaTypes: ['application/x-jsup', 'application/x-zjson'], endings: ['.jsup'], control: true },
+  line: { name: 'line', title: 'Line', mediaTypes: ['application/x-line'], endings: ['.text', '.txt'], reader: readLines, writer: createLineWriter },
+  ndjson: {
+    name: 'ndjson', title: 'NDJSON', mediaTypes: ['application/x-ndjson'], endings: [], responseOnly: true,
+    writer: () => createJsonWriter({ pretty: 0, httpArray: false }),
+  },
+  parquet: { name: 'parquet', title: 'Parquet', mediaTypes: ['application/x-parquet'], endings: ['.parquet'] },
+  sup: { name: 'sup', title: 'SUP', mediaTypes: ['application/x-sup'], endings: ['.sup'], reader: readSup, writer: createSupWriter },
+  table: { name: 'table', title: 'table', mediaTypes: [], endings: [], writer: createTableWriter },
+  tsv: {
+    name: 'tsv', title: 'TSV', mediaTypes: ['text/tab-separated-values'], endings: ['.tsv'], reader: readTsv,
+    writer: (options) => createCsvWriter({ ...options, csvDelimiter: '\t' }),
+  },
+  zeek: { name: 'zeek', title: 'Zeek', mediaTypes: ['application/x-zeek'], endings: [] },
+} as const satisfies Record<FormatName, Format>;
+
+/** The rows by name. */
+export const formatTable: Readonly<Record<FormatName, Format>> = formats;
+
+export const isFormatName = (name: string): name is FormatName => Object.hasOwn(formats, name);
+
+const byMediaType: ReadonlyMap<string, Format> = new Map(Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) => [type, f] as const)));
+/** The format of a media type (lower case, no parameters), or undefined. */
+export const formatOfMediaType = (type: string): Format | undefined => byMediaType.get(type);
+
+/** The media type that answers in this format carry. */
+export const mediaTypeOf = (name: FormatName): string => formatTable[name].mediaTypes[0] ?? 'text/plain';
+
+/** The Content-Type under which bodies of this format are sent; undefined for formats that are never sent. NDJSON goes as JSON. */
+export const requestMediaType = (name: FormatName): string | undefined => (formatTable[name].responseOnly ? requestMediaType('json') : formatTable[name].mediaTypes[0]);
+
+/**
+ * The format that an Accept header asks for: the first type of the list that is known; a missing or empty header, an empty entry, any type and an
+ * event stream are the default. Undefined if nothing is known. Quality values and letter case do not count.
+ */
+export const formatOfAccept = (header: string | undefined, defaultFormat: FormatName): FormatName | undefined => {
+  for (const entry of (header ?? '').split(',')) {
+    const type = entry.split(';', 1)[0]!.trim().toLowerCase();
+    if (type === '' || type === '*/*' || type === 'text/event-stream') return defaultFormat;
+    const format = byMediaType.get(type);
+    if (format) return format.name;
+  }
+  return undefined;
+};
+
+/**
+ * The format of a body with this Content-Type: `otherwise` for none, any type and curl's default. Parameters and letter case do not count.
+ * @throws LakeError `content-type-unknown`, `content-type-response-only`
+ */
+export const formatOfContentType = (header: string | undefined, otherwise: FormatName | 'auto'): FormatName | 'auto' => {
+  const type = (header ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  if (type === '' || type === '*/*' || type === 'application/x-www-form-urlencoded') return otherwise;
+  const format = byMediaType.get(type);
+  if (!format) throw new LakeError('content-type-unknown', { type });
+  if (format.responseOnly) throw new LakeError('content-type-response-only', { format: format.name, instead: mediaTypeOf('json') });
+  return format.name;
+};
+
+/** The format that a file's ending names, or undefined. */
+export const formatOfFile = (path: string): FormatName | undefined =>
+  Object.values(formatTable).find((f) => f.endings.some((ending) => path.toLowerCase().endsWith(ending)))?.name;
+
+/**
+ * Batches of an input in the given format, or in the one that its first bytes show. Gzip is undone first, whatever the format.
+ * @throws LakeError `format-detection`, `format-not-read`; while reading `format-broken`, `format-limit`
+ */
+export const openReader = async (format: FormatName | 'auto', input: AsyncIterable<Uint8Array>, options: ReadOptions = {}): Promise<AsyncIterable<Vector>> => {
+  const bytes = gunzipped(input, options);
+  if (format !== 'auto') return readerOf(format)(bytes, options);
+  const ahead = new LookAhead(bytes, options.lookAheadBytesMax ?? 10_000_000);
+  try {
+    const found = await detectFormat(ahead, formatTable, options);
+    return readerOf(found)(ahead.rest(), options);
+  } catch (problem) {
+    await ahead.close();
+    throw problem;
+  }
+};
+
+const readerOf = (name: FormatName): Reader => {
+  const reader = formatTable[name].reader;
+  if (!reader) throw new LakeError('format-not-read', { format: name });
+  return reader;
+};
+
+/** @throws LakeError `format-not-written` */
+export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => {
+  const writer = formatTable[name].writer;
+  if (!writer) throw new LakeError('format-not-written', { format: name });
+  return writer(options);
+};

@@ -1,0 +1,119 @@
+/**
+ * What the objects seen so far look like: a tree of keys in their order. The next object's keys are compared with the bytes of the path that the
+ * last one took, so that known objects cost no string and no hash per key.
+ */
+import { type Shape, shapeOf, type Builder, type RecordBuilder } from '../../vectors/builder.ts';
+
+/** A key behind the keys before it, or the place where objects begin (no key). */
+export interface KeyNode {
+  /** The key's bytes as they stand between the quotes. */
+  readonly bytes: Uint8Array;
+  /** The decoded key. */
+  readonly name: string;
+  readonly parent: KeyNode | undefined;
+  /** Keys seen behind this one; the last taken first. */
+  readonly next: KeyNode[];
+  /** The same by their bytes, once there are many. */
+  byBytes: Map<string, KeyNode> | undefined;
+  /** Where objects begin that are values of this key, or elements of its arrays. */
+  inner: KeyNode | undefined;
+  /** Set once an object has ended here. */
+  layout: Layout | undefined;
+}
+
+/** Objects with the same keys in the same order at the same place. */
+export interface Layout {
+  readonly shape: Shape;
+  /** Only if a key occurs twice: for each field the child that gives its value, the last of its name. */
+  readonly sources: readonly number[] | undefined;
+  /** The builder that last took such an object, with its tag there. */
+  builder: Builder | undefined;
+  tag: number;
+}
+
+/** Nodes kept before all is forgotten; bounds what objects with ever new keys may cost. */
+const nodesMax = 50_000;
+const linearMax = 8;
+
+export class Layouts {
+  root: KeyNode = newNode(new Uint8Array(0), '', undefined);
+  private count = 0;
+
+  /** Between values: starts anew when too much was seen. */
+  trim(): void {
+    if (this.count <= nodesMax) return;
+    this.root = newNode(new Uint8Array(0), '', undefined);
+    this.count = 0;
+  }
+
+  inner(node: KeyNode): KeyNode {
+    if (node.inner) return node.inner;
+    this.count++;
+    return (node.inner = newNode(new Uint8Array(0), '', undefined));
+  }
+
+  /** The node of the key bytes[start, end) behind `node`; made if need be with the name that `decode` gives. */
+  follow(node: KeyNode, bytes: Uint8Array, start: number, end: number, decode: () => string): KeyNode {
+    const { next } = node;
+    if (node.byBytes) return this.followMany(node, node.byBytes, bytes, start, end, decode);
+    for (let i = 0; i < next.length; i++) {
+      const child = next[i]!;
+      if (!sameBytes(child.bytes, bytes, start, end)) continue;
+      if (i > 0) {
+        next[i] = next[0]!;
+        next[0] = child;
+      }
+      return child;
+    }
+    const child = this.make(node, bytes, start, end, decode);
+    if (next.length > linearMax) node.byBytes = new Map(next.map((n) => [latin1(n.bytes, 0, n.bytes.length), n]));
+    return child;
+  }
+
+  private followMany(node: KeyNode, many: Map<string, KeyNode>, bytes: Uint8Array, start: number, end: number, decode: () => string): KeyNode {
+    const key = latin1(bytes, start, end);
+    let child = many.get(key);
+    if (!child) many.set(key, (child = this.make(node, bytes, start, end, decode)));
+    return child;
+  }
+
+  private make(node: KeyNode, bytes: Uint8Array, start: number, end: number, decode: () => string): KeyNode {
+    const child = newNode(bytes.slice(start, end), decode(), node);
+    node.next.push(child);
+    this.count++;
+    return child;
+  }
+}
+
+const newNode = (bytes: Uint8Array, name: string, parent: KeyNode | undefined): KeyNode =>
+  ({ bytes, name, parent, next: [], byBytes: undefined, inner: undefined, layout: undefined });
+
+export const sameBytes = (key: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean => {
+  const size = key.length;
+  if (end - start !== size) return false;
+  for (let i = 0; i < size; i++) if (key[i] !== bytes[start + i]) return false;
+  return true;
+};
+const latin1 = (bytes: Uint8Array, start: number, end: number): string => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+
+/** The layout of objects that end at this node. */
+export const layoutOf = (node: KeyNode): Layout => node.layout ?? (node.layout = makeLayout(node));
+
+const makeLayout = (end: KeyNode): Layout => {
+  const names: string[] = [];
+  for (let node = end; node.parent; node = node.parent) names.push(node.name);
+  names.reverse();
+  const last = new Map(names.map((name, i) => [name, i]));
+  const distinct = [...last.keys()];
+  const sources = distinct.length < names.length ? distinct.map((name) => last.get(name)!) : undefined;
+  return { shape: shapeOf(distinct.map((name) => ({ name }))), sources, builder: undefined, tag: 0 };
+};
+
+/** Begins a row of such an object. */
+export const beginLayout = (layout: Layout, builder: Builder): RecordBuilder => {
+  if (layout.builder !== builder) {
+    layout.builder = builder;
+    layout.tag = builder.recordTag(layout.shape);
+  }
+  return builder.beginRecord(layout.tag);
+};

@@ -1,0 +1,124 @@
+/** Reads JSON values, one behind the other, straight from bytes into builders. */
+import { Builder } from '../../vectors/builder.ts';
+import { parseInteger, fitsInt64 } from '../../vectors/literal.ts';
+import { type Type, types, arrayType } from '../../vectors/type.ts';
+import { type Data, type Value, arrayValue, nullValue, recordValue } from '../../vectors/value.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import { ByteWindow } from '../byte-window.ts';
+import { type ReadOptions, readLimits } from '../format.types.ts';
+import { beginLayout } from './layouts.ts';
+import { JsonTape, decodeText, kind } from './tape.ts';
+
+/** Batches of the values of a JSON or NDJSON stream. @throws LakeError `format-broken` with the line, after giving out what came before */
+export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
+  const limits = readLimits(options);
+  const window = new ByteWindow(input, { format: 'json', valueBytesMax: limits.valueBytesMax });
+  const tape = new JsonTape(limits.nestingMax);
+  let builder = new Builder(), rows = 0;
+  try {
+    while (await window.more()) {
+      for (;;) {
+        let state;
+        try {
+          state = tape.next(window, rows);
+        } catch (problem) {
+          if (builder.length > 0) yield builder.finish();
+          throw problem;
+        }
+        if (state !== 'value') break;
+        writeEntry(tape, 0, builder);
+        rows++;
+        if (builder.length === limits.batchRows) {
+          yield builder.finish();
+          builder = new Builder();
+        }
+      }
+    }
+    if (builder.length > 0) yield builder.finish();
+  } finally {
+    await window.close();
+  }
+}
+
+/** Appends the value of entry `i`; returns the entry behind it. */
+const writeEntry = (tape: JsonTape, i: number, builder: Builder): number => {
+  switch (tape.kinds[i]) {
+    case kind.text: builder.run(types.string, tape.bytes, tape.starts[i]!, tape.ends[i]!); return i + 1;
+    case kind.whole: builder.number(types.int64, tape.numbers[i]!); return i + 1;
+    case kind.float: builder.number(types.float64, tape.numbers[i]!); return i + 1;
+    case kind.object: return writeObject(tape, i, builder);
+    case kind.null: builder.null(); return i + 1;
+    case kind.true: builder.bool(true); return i + 1;
+    case kind.false: builder.bool(false); return i + 1;
+    case kind.array: return writeArray(tape, i, builder);
+    case kind.textCoded: builder.text(decodeText(tape.bytes, tape.starts[i]!, tape.ends[i]!)); return i + 1;
+    default: {
+      const { type, data } = longNumber(tape, i);
+      builder.appendData(type, data);
+      return i + 1;
+    }
+  }
+};
+
+const writeObject = (tape: JsonTape, i: number, builder: Builder): number => {
+  const layout = tape.layouts[i]!;
+  const record = beginLayout(layout, builder);
+  const { fields } = record;
+  let at = i + 1;
+  if (!layout.sources) for (let k = 0; k < fields.length; k++) at = writeEntry(tape, at, fields[k]!);
+  else {
+    const children = childrenOf(tape, i);
+    for (let k = 0; k < fields.length; k++) writeEntry(tape, children[layout.sources[k]!]!, fields[k]!);
+    at = tape.ends[i]!;
+  }
+  record.end();
+  return at;
+};
+const childrenOf = (tape: JsonTape, i: number): number[] => {
+  const out: number[] = [];
+  for (let at = i + 1; at < tape.ends[i]!; at = behind(tape, at)) out.push(at);
+  return out;
+};
+const behind = (tape: JsonTape, i: number): number => (tape.kinds[i]! >= kind.array ? tape.ends[i]! : i + 1);
+
+/** Types of arrays whose elements are of one simple kind, by the bits of the kinds. */
+const simpleArrays: ReadonlyMap<number, ReturnType<typeof arrayType>> = new Map([
+  [0, types.null], [1 << kind.null, types.null], [1 << kind.whole, types.int64], [1 << kind.float, types.float64],
+  [1 << kind.text, types.string], [1 << kind.textCoded, types.string], [(1 << kind.text) | (1 << kind.textCoded), types.string],
+  [1 << kind.true, types.bool], [1 << kind.false, types.bool], [(1 << kind.true) | (1 << kind.false), types.bool],
+].map(([bits, type]) => [bits as number, arrayType(type as Type)]));
+
+const writeArray = (tape: JsonTape, i: number, builder: Builder): number => {
+  const type = simpleArrays.get(tape.numbers[i]!), end = tape.ends[i]!;
+  if (!type) {
+    builder.append(valueOf(tape, i));
+    return end;
+  }
+  const list = builder.list(type);
+  for (let at = i + 1; at < end; at++) writeEntry(tape, at, list.items);
+  list.end();
+  return end;
+};
+
+/** An integer of 16 digits or more: exact within 64 bits, a float beyond. */
+const longNumber = (tape: JsonTape, i: number): Value => {
+  const digits = Buffer.from(tape.bytes.buffer, tape.bytes.byteOffset + tape.starts[i]!, tape.ends[i]! - tape.starts[i]!).toString('latin1');
+  const x = parseInteger(digits)!;
+  return fitsInt64(x) ? { type: types.int64, data: x } : { type: types.float64, data: Number(digits) };
+};
+
+const valueOf = (tape: JsonTape, i: number): Value => {
+  switch (tape.kinds[i]) {
+    case kind.text: case kind.textCoded: return { type: types.string, data: decodeText(tape.bytes, tape.starts[i]!, tape.ends[i]!) };
+    case kind.whole: return { type: types.int64, data: tape.numbers[i]! as Data };
+    case kind.float: return { type: types.float64, data: tape.numbers[i]! };
+    case kind.true: case kind.false: return { type: types.bool, data: tape.kinds[i] === kind.true };
+    case kind.null: return nullValue;
+    case kind.array: return arrayValue(childrenOf(tape, i).map((at) => valueOf(tape, at)));
+    case kind.object: {
+      const { shape, sources } = tape.layouts[i]!, children = childrenOf(tape, i);
+      return recordValue(shape.names.map((name, k) => ({ name, value: valueOf(tape, children[sources ? sources[k]! : k]!) })));
+    }
+    default: return longNumber(tape, i);
+  }
+};

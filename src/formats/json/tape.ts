@@ -1,0 +1,361 @@
+/**
+ * Scans one JSON value of a window into a tape: an entry for each value in the order of the text, containers before what is in them. Nothing goes to
+ * a builder before the whole value is known to be there, so a value that the window cuts leaves no trace.
+ *
+ * Entry `i`: `kinds[i]`, and by kind
+ * - text: `starts[i]`, `ends[i]` are the bytes between the quotes; plain ASCII without escapes, or `textCoded` for what needs decoding;
+ * - whole, float: `numbers[i]`; wholeLong: digits at `starts[i]`, `ends[i]` (an integer that may exceed 2^53);
+ * - array: `starts[i]` elements, entries up to `ends[i]`, `numbers[i]` = bits of the element kinds;
+ * - object: entries up to `ends[i]`, `layouts[i]`.
+ */
+import { LakeError } from '../../errors.ts';
+import type { ByteWindow } from '../byte-window.ts';
+import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from './layouts.ts';
+
+export const kind = { text: 0, textCoded: 1, whole: 2, wholeLong: 3, float: 4, true: 5, false: 6, null: 7, array: 8, object: 9 } as const;
+
+/** The window ends within the value. */
+const cut = Symbol('cut');
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+// Powers of ten that a float holds exactly: digits up to 2^53 times or divided by these are rounded once, hence right.
+const exactPowers = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
+
+/** 1: ends a plain run of a string (quote, backslash, controls), 2: not ASCII. */
+const textClass = new Uint8Array(256);
+for (let i = 0; i < 32; i++) textClass[i] = 1;
+textClass[0x22] = 1;
+textClass[0x5c] = 1;
+for (let i = 128; i < 256; i++) textClass[i] = 2;
+
+export class JsonTape {
+  kinds = new Uint8Array(256);
+  starts = new Int32Array(256);
+  ends = new Int32Array(256);
+  numbers = new Float64Array(256);
+  layouts: (Layout | undefined)[] = [];
+  length = 0;
+  bytes: Uint8Array = new Uint8Array(1);
+  readonly seen = new Layouts();
+  private at = 0;
+  private end = 0;
+  private final = false;
+  private depth = 0;
+  private readonly nestingMax: number;
+  /** Line of the place that is read now; breaks in strings are errors, so white space has them all. */
+  private lines = 1;
+
+  constructor(nestingMax: number) { this.nestingMax = nestingMax; }
+
+  /**
+   * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left, 'cut' if more bytes are needed.
+   * @throws LakeError `format-broken`
+   */
+  next(window: ByteWindow, values: number): 'value' | 'none' | 'cut' {
+    this.bytes = window.bytes;
+    this.end = window.end;
+    this.final = window.final;
+    this.at = window.start;
+    this.length = 0;
+    this.depth = 0;
+    this.space();
+    window.start = this.at;
+    if (this.at >= this.end) return 'none';
+    const { lines } = this;
+    try {
+      this.value(this.seen.root);
+      window.start = this.at;
+      this.seen.trim();
+      return 'value';
+    } catch (problem) {
+      if (problem === cut) {
+        this.lines = lines;
+        return 'cut';
+      }
+      if (problem instanceof JsonFault) throw this.broken(problem.message, window, values);
+      throw problem;
+    }
+  }
+
+  private broken(fault: string, window: ByteWindow, values: number): LakeError {
+    const lineStart = this.at === 0 ? -1 : window.bytes.lastIndexOf(0x0a, this.at - 1);
+    const place = ` (line ${this.lines}, column ${this.at - lineStart}, byte ${window.offset + this.at})`;
+    return new LakeError('format-broken', { format: 'json', fault, place, values });
+  }
+
+  private grow(): void {
+    const size = this.kinds.length * 2;
+    const { kinds, starts, ends, numbers } = this;
+    (this.kinds = new Uint8Array(size)).set(kinds);
+    (this.starts = new Int32Array(size)).set(starts);
+    (this.ends = new Int32Array(size)).set(ends);
+    (this.numbers = new Float64Array(size)).set(numbers);
+  }
+  private entry(k: number): number {
+    if (this.length === this.kinds.length) this.grow();
+    this.kinds[this.length] = k;
+    return this.length++;
+  }
+
+  private space(): void {
+    const { bytes } = this;
+    let i = this.at;
+    for (let c = bytes[i]!; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = bytes[++i]!) if (c === 0x0a) this.lines++;
+    this.at = i;
+  }
+  /** The byte here; a value that the end of the window cuts stops at once. */
+  private byte(): number {
+    if (this.at >= this.end) this.stop();
+    return this.bytes[this.at]!;
+  }
+  private stop(): never {
+    if (!this.final) throw cut;
+    throw new JsonFault('unexpected end of JSON input');
+  }
+  private unexpected(where: string): never {
+    if (this.at >= this.end) this.stop();
+    throw new JsonFault(`invalid character ${quoted(this.bytes, this.at)} ${where}`);
+  }
+
+  private value(node: KeyNode): void {
+    const c = this.bytes[this.at]!;
+    if (c === 0x22) this.text();
+    else if (c === 0x2d || (c >= 0x30 && c <= 0x39)) this.number();
+    else if (c === 0x7b) this.object(node);
+    else if (c === 0x5b) this.array(node);
+    else this.word(c);
+  }
+
+  private word(c: number): void {
+    switch (c) {
+      case 0x74: return this.literal('true', kind.true);
+      case 0x66: return this.literal('false', kind.false);
+      case 0x6e: return this.literal('null', kind.null);
+      case 0x4e:
+        this.literal('NaN', kind.float);
+        this.numbers[this.length - 1] = NaN;
+        return;
+    }
+    this.unexpected('looking for beginning of value');
+  }
+  private literal(word: string, k: number): void {
+    for (let i = 1; i < word.length; i++) {
+      if (this.bytes[this.at + i] === word.charCodeAt(i)) continue;
+      this.at += i;
+      this.unexpected(`in literal ${word} (expecting '${word[i]}')`);
+    }
+    this.at += word.length;
+    this.entry(k);
+  }
+
+  private text(): void {
+    const start = this.at + 1;
+    const coded = this.string();
+    const i = this.entry(coded ? kind.textCoded : kind.text);
+    this.starts[i] = start;
+    this.ends[i] = this.at - 1;
+  }
+
+  /** From the opening quote to behind the closing one; true if there are escapes or non-ASCII bytes between. */
+  private string(): boolean {
+    const { bytes } = this;
+    let i = this.at + 1;
+    while (textClass[bytes[i]!] === 0) i++;
+    if (bytes[i] === 0x22) {
+      this.at = i + 1;
+      return false;
+    }
+    for (;;) {
+      const c = bytes[i]!;
+      if (textClass[c] !== 1) i++;
+      else if (c === 0x22) break;
+      else if (c === 0x5c) i = this.escape(i);
+      else {
+        this.at = i;
+        this.unexpected('in string literal');
+      }
+    }
+    this.at = i + 1;
+    return true;
+  }
+  /** Behind the escape at `i`. */
+  private escape(i: number): number {
+    this.at = i + 1;
+    const c = this.byte();
+    if (c !== 0x75) {
+      if (c === 0x22 || c === 0x5c || c === 0x2f || c === 0x62 || c === 0x66 || c === 0x6e || c === 0x72 || c === 0x74) return i + 2;
+      this.unexpected('in string escape code');
+    }
+    for (this.at = i + 2; this.at < i + 6; this.at++) {
+      const h = this.byte() | 0x20;
+      if (!((h >= 0x30 && h <= 0x39) || (h >= 0x61 && h <= 0x66)) || this.bytes[this.at]! < 0x30) this.unexpected('in \\u hexadecimal character escape');
+    }
+    return i + 6;
+  }
+
+  private number(): void {
+    const { bytes } = this;
+    const start = this.at;
+    let i = start, mantissa = 0, digits = 0, fraction = 0;
+    const negative = bytes[i] === 0x2d;
+    if (negative) i++;
+    const whole = i;
+    let c = bytes[i]!;
+    for (; c >= 0x30 && c <= 0x39; c = bytes[++i]!) mantissa = mantissa * 10 + (c - 0x30);
+    digits = i - whole;
+    this.at = i;
+    if (digits === 0) this.unexpected('in numeric literal');
+    if (bytes[whole] === 0x30 && digits > 1) {
+      this.at = whole + 1;
+      this.unexpected('after top-level value');
+    }
+    if (c !== 0x2e && c !== 0x65 && c !== 0x45) {
+      if (i >= this.end && !this.final) throw cut;
+      if (digits <= 15) this.numbers[this.entry(kind.whole)] = negative && mantissa !== 0 ? -mantissa : mantissa;
+      else this.span(this.entry(kind.wholeLong), start, i);
+      return;
+    }
+    if (c === 0x2e) {
+      const point = i;
+      for (c = bytes[++i]!; c >= 0x30 && c <= 0x39; c = bytes[++i]!) mantissa = mantissa * 10 + (c - 0x30);
+      fraction = i - point - 1;
+      this.at = i;
+      if (fraction === 0) this.unexpected('after decimal point in numeric literal');
+    }
+    let exact = digits + fraction <= 15 && fraction <= 22;
+    if (c === 0x65 || c === 0x45) {
+      exact = false;
+      c = bytes[++i]!;
+      if (c === 0x2b || c === 0x2d) c = bytes[++i]!;
+      const first = i;
+      while (c >= 0x30 && c <= 0x39) c = bytes[++i]!;
+      this.at = i;
+      if (i === first) this.unexpected('in exponent of numeric literal');
+    }
+    this.at = i;
+    if (i >= this.end && !this.final) throw cut;
+    const x = exact ? mantissa / exactPowers[fraction]! : Math.abs(Number(ascii(bytes, start, i)));
+    this.numbers[this.entry(kind.float)] = negative ? -x : x;
+  }
+  private span(i: number, start: number, end: number): void {
+    this.starts[i] = start;
+    this.ends[i] = end;
+  }
+
+  private enter(): void {
+    if (++this.depth > this.nestingMax) throw new JsonFault(`nesting too deep (limit ${this.nestingMax})`);
+    this.at++;
+    this.space();
+  }
+
+  private array(node: KeyNode): void {
+    const me = this.entry(kind.array);
+    let count = 0, elementKinds = 0;
+    this.enter();
+    if (this.byte() === 0x5d) this.at++;
+    else {
+      for (;;) {
+        const first = this.length;
+        this.value(node);
+        elementKinds |= 1 << this.kinds[first]!;
+        count++;
+        this.space();
+        const c = this.bytes[this.at];
+        if (c === 0x2c) {
+          this.at++;
+          this.space();
+        } else if (c === 0x5d) {
+          this.at++;
+          break;
+        } else this.unexpected('after array element');
+      }
+    }
+    this.depth--;
+    this.starts[me] = count;
+    this.ends[me] = this.length;
+    this.numbers[me] = elementKinds;
+  }
+
+  private object(outer: KeyNode): void {
+    const me = this.entry(kind.object);
+    let node = this.seen.inner(outer);
+    this.enter();
+    const { bytes } = this;
+    if (this.byte() === 0x7d) this.at++;
+    else {
+      for (;;) {
+        node = this.key(node);
+        this.value(node);
+        let c = bytes[this.at];
+        if (c !== 0x2c && c !== 0x7d) {
+          this.space();
+          c = bytes[this.at];
+        }
+        if (c === 0x2c) {
+          if (bytes[++this.at] !== 0x22) this.space();
+        } else if (c === 0x7d) {
+          this.at++;
+          break;
+        } else this.unexpected('after object key:value pair');
+      }
+    }
+    this.depth--;
+    this.ends[me] = this.length;
+    this.layouts[me] = layoutOf(node);
+  }
+
+  /** Reads a key and what stands between it and its value. */
+  private key(node: KeyNode): KeyNode {
+    const { bytes } = this;
+    let i = this.at;
+    if (bytes[i] !== 0x22) this.unexpected('looking for beginning of object key string');
+    const guess = node.next[0];
+    let found: KeyNode;
+    if (guess && node.byBytes === undefined && bytes[i + 1 + guess.bytes.length] === 0x22 && sameBytes(guess.bytes, bytes, i + 1, i + 1 + guess.bytes.length)) {
+      found = guess;
+      this.at = i += guess.bytes.length + 2;
+    } else {
+      const coded = this.string();
+      const start = i + 1, end = this.at - 1;
+      found = this.seen.follow(node, bytes, start, end, () => (coded ? decodeText(bytes, start, end) : ascii(bytes, start, end)));
+      i = this.at;
+    }
+    if (bytes[i] !== 0x3a) {
+      this.space();
+      if (bytes[this.at] !== 0x3a) this.unexpected('after object key');
+      i = this.at;
+    }
+    this.at = i + 1;
+    const c = bytes[i + 1]!;
+    if (c <= 0x20) this.space();
+    return found;
+  }
+}
+
+class JsonFault extends Error {}
+
+const ascii = (bytes: Uint8Array, start: number, end: number): string => {
+  let text = '';
+  for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i]!);
+  return text;
+};
+
+/** Text of the bytes between quotes: escapes undone, NFC, invalid UTF-8 and lone surrogates replaced. */
+export const decodeText = (bytes: Uint8Array, start: number, end: number): string => {
+  const raw = decoder.decode(bytes.subarray(start, end));
+  const text = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string).toWellFormed() : raw;
+  return text.normalize('NFC');
+};
+
+/** The character at that byte as error texts show it. */
+const quoted = (bytes: Uint8Array, at: number): string => {
+  const c = bytes[at]!;
+  if (c === 0x27) return `'\\''`;
+  if (c === 0x22) return `'"'`;
+  if (c === 0x0a) return `'\\n'`;
+  if (c === 0x0d) return `'\\r'`;
+  if (c === 0x09) return `'\\t'`;
+  if (c < 0x20 || c === 0x7f) return `'\\x${c.toString(16).padStart(2, '0')}'`;
+  return `'${c < 0x80 ? String.fromCharCode(c) : [...decoder.decode(bytes.subarray(at, at + 4))][0]!}'`;
+};

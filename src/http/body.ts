@@ -1,0 +1,50 @@
+/**
+ * Request bodies on the main thread.
+ *
+ * - Loads are handed on as they come (`bodyChunks`): never held here, paused while nobody reads.
+ * - All other bodies are control bodies: one small record. They are read whole within `bodyBytesMax` and their first value is parsed here, since
+ *   a message to a worker would cost more than parsing them; what follows the first value is not looked at. gzip is not undone.
+ */
+import type { IncomingMessage } from 'node:http';
+import { LakeError } from '../errors.ts';
+import { type FormatName, formatTable } from '../formats/formats.ts';
+import type { Value } from '../vectors/value.ts';
+import { valueAt } from '../vectors/vector.ts';
+import { type BodyRecord, bodyRecord } from './decode.ts';
+import { requestFormat } from './negotiate.ts';
+
+/** The chunks of a body as they come. Ending early leaves the connection as it is, so that an error can still be answered. */
+export const bodyChunks = (raw: IncomingMessage): AsyncIterable<Uint8Array> => raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+
+/** The whole body. @throws body-too-long */
+export const readBody = async (raw: IncomingMessage, bytesMax: number): Promise<Uint8Array> => {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of bodyChunks(raw)) {
+    length += chunk.length;
+    if (length > bytesMax) throw new LakeError('body-too-long', { limit: bytesMax });
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+};
+
+/** The record that a control body holds; without a value all its fields are absent. @throws LakeError for a type or text that cannot be read */
+export const readControlBody = async (raw: IncomingMessage, contentType: string | undefined, bytesMax: number): Promise<BodyRecord> => {
+  const declared = requestFormat(contentType);
+  const format = declared === 'auto' ? 'sup' : declared;
+  if (format === 'csup') throw new LakeError('body-not-seekable', { name: 'Super Columnar' });
+  if (format === 'parquet') throw new LakeError('body-not-seekable', { name: 'Parquet format' });
+  const bytes = await readBody(raw, bytesMax);
+  return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await firstValue(bytes, format));
+};
+
+const firstValue = async (bytes: Uint8Array, format: FormatName): Promise<Value | undefined> => {
+  const { reader } = formatTable[format];
+  if (!reader) throw new LakeError('format-not-read', { format });
+  for await (const batch of reader(once(bytes), { batchRows: 1 })) if (batch.length > 0) return valueAt(batch, 0);
+  return undefined;
+};
+
+const once = async function* (bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+};

@@ -1,0 +1,45 @@
+/** The commit message header: `SuperDB-Commit`, or `Zed-Commit` from older clients; JSON `{author,body,meta}` with keys in any letter case. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { LakeError } from '../errors.ts';
+import type { CommitNote } from '../lake/lake.types.ts';
+import { supText } from '../vectors/sup-print.ts';
+import { parseSup } from '../vectors/sup-parse.ts';
+
+/** What the client says about its commit. @throws commit-header, commit-meta */
+export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
+  const raw = headers['superdb-commit'] ?? headers['zed-commit'];
+  const text = Buffer.from(Array.isArray(raw) ? raw[0]! : raw ?? '', 'latin1').toString('utf8');
+  if (text === '') return {};
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new LakeError('commit-header', { fault: (cause as Error).message }, { cause });
+  }
+  if (json === null) return {};
+  if (typeof json !== 'object' || Array.isArray(json)) throw new LakeError('commit-header', { fault: `json: cannot unmarshal ${kindOf(json)} into Go value of type api.CommitMessage` });
+  const note: { author?: string; body?: string; meta?: string } = {};
+  for (const [key, value] of Object.entries(json)) {
+    const name = key.toLowerCase();
+    if ((name !== 'author' && name !== 'body' && name !== 'meta') || value === null) continue;
+    if (typeof value !== 'string') {
+      throw new LakeError('commit-header', { fault: `json: cannot unmarshal ${kindOf(value)} into Go struct field CommitMessage.${name} of type string` });
+    }
+    note[name] = value;
+  }
+  return { ...(note.author && { author: note.author }), ...(note.body && { body: note.body }), ...(note.meta && { meta: metaText(note.meta) }) };
+};
+
+/** The first SUP value of the text, spelled anew. */
+const metaText = (text: string): string => {
+  let value;
+  try {
+    value = parseSup(text);
+  } catch (cause) {
+    throw new LakeError('commit-meta', {}, { cause });
+  }
+  if (!value) throw new LakeError('commit-meta');
+  return supText(value);
+};
+
+const kindOf = (json: unknown): string => (Array.isArray(json) ? 'array' : typeof json === 'boolean' ? 'bool' : typeof json as string);

@@ -1,0 +1,151 @@
+/**
+ * The events feed: server-sent events of what changed in the lake.
+ *
+ * - Headers go out at once. An event is the lines `event`, `data`, `id` and a blank one; data of several lines is several `data` lines, binary formats
+ *   are base64. Ids are the lake's: a client that comes back with `Last-Event-ID` gets what it missed, or a 410.
+ * - An event is encoded once for each format in use, not once a subscriber.
+ * - Each subscriber has its own bounded queue (machines/subscriber.machine.ts): who does not read is closed, and nobody else waits for it.
+ * - Comments keep idle connections alive.
+ */
+import type { ServerResponse } from 'node:http';
+import { createActor, type Actor } from 'xstate';
+import { subscriberMachine } from '../../machines/subscriber.machine.ts';
+import type { EventKind, Lake, LakeEvent } from '../lake/lake.types.ts';
+import { LakeError } from '../errors.ts';
+import type { FormatName } from '../formats/formats.ts';
+import { eventValue } from './records.ts';
+import { valueBytes } from './reply.ts';
+
+/** Names of the events: the interface's, or those of SuperDB v0.2.0. */
+export type EventNames = 'interface' | 'superdb';
+export interface FeedOptions { readonly subscribersMax: number; readonly waitingMax: number; readonly heartbeatMs: number }
+export interface SubscribeRequest {
+  readonly response: ServerResponse;
+  readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;
+  readonly format: FormatName;
+  readonly names: EventNames;
+  /** Events after this one come first. */
+  readonly lastEventId?: string;
+}
+
+const superdbNames = {
+  'pool-new': 'pool-new', 'pool-update': 'pool-update', 'pool-delete': 'pool-delete',
+  'pool-commit': 'branch-commit', 'branch-update': 'branch-update', 'branch-delete': 'branch-delete',
+} as const satisfies Record<EventKind, string>;
+const binary: ReadonlySet<string> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
+
+interface Subscriber {
+  readonly actor: Actor<typeof subscriberMachine>;
+  readonly request: SubscribeRequest;
+  /** Bytes of the events that the machine counts as waiting, oldest first. */
+  readonly waiting: Uint8Array[];
+}
+
+/** Sends the lake's events to everybody who subscribed. */
+export class EventFeed {
+  readonly #lake: Lake;
+  readonly #options: FeedOptions;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #unlisten: () => void;
+  readonly #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(lake: Lake, options: FeedOptions) {
+    this.#lake = lake;
+    this.#options = options;
+    this.#unlisten = lake.onEvent((event) => this.#publish(event));
+    if (options.heartbeatMs > 0) {
+      this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs);
+      this.#heartbeat.unref();
+    }
+  }
+
+  get size(): number { return this.#subscribers.size; }
+
+  /** Answers with a stream that ends with its client, its slowness or the service. @throws subscribers-full, events-gone, event-id-invalid */
+  subscribe(request: SubscribeRequest): void {
+    if (this.#subscribers.size >= this.#options.subscribersMax) throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
+    // A format that cannot write is told now, not with the first event.
+    eventBytes({ id: 0, kind: 'pool-new', poolId: '0'.repeat(40) }, request);
+    const missed = this.#missed(request.lastEventId);
+    const { response } = request;
+    const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() } });
+    const subscriber: Subscriber = { actor, request, waiting: [] };
+    actor.on('end', () => this.#end(subscriber));
+    response.on('drain', () => drain(subscriber));
+    response.on('close', () => actor.send({ type: 'client left' }));
+    response.on('error', () => actor.send({ type: 'client left' }));
+    actor.start();
+    this.#subscribers.add(subscriber);
+    response.writeHead(200, { ...request.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } as Record<string, string>);
+    response.flushHeaders();
+    for (const event of missed) offer(subscriber, event, eventBytes(event, request));
+  }
+
+  /** Ends all streams and listens no more. */
+  close(): void {
+    this.#unlisten();
+    clearInterval(this.#heartbeat);
+    for (const { actor } of [...this.#subscribers]) actor.send({ type: 'service closing' });
+  }
+
+  #missed(lastEventId: string | undefined): readonly LakeEvent[] {
+    if (lastEventId === undefined || lastEventId === '') return [];
+    if (!/^\d{1,15}$/.test(lastEventId)) throw new LakeError('event-id-invalid', { id: lastEventId });
+    const events = this.#lake.eventsSince(Number(lastEventId));
+    if (!events) throw new LakeError('events-gone', { id: lastEventId });
+    return events;
+  }
+
+  #publish(event: LakeEvent): void {
+    const encoded = new Map<string, Uint8Array>();
+    for (const subscriber of [...this.#subscribers]) {
+      const { format, names } = subscriber.request;
+      const key = `${format} ${names}`;
+      let bytes = encoded.get(key);
+      if (!bytes) encoded.set(key, (bytes = eventBytes(event, subscriber.request)));
+      offer(subscriber, event, bytes);
+    }
+  }
+
+  #beat(): void {
+    for (const { actor, request } of this.#subscribers) {
+      if (actor.getSnapshot().value === 'open' && !request.response.write(heartbeat)) actor.send({ type: 'connection full' });
+    }
+  }
+
+  #end(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+    subscriber.waiting.length = 0;
+    const { response } = subscriber.request;
+    // Who is too slow gets no end of the chunked body: it must not take the stream for whole.
+    if (subscriber.actor.getSnapshot().context.end === 'too slow') response.destroy();
+    else response.end();
+  }
+}
+
+const heartbeat = ': heartbeat\n\n';
+
+/** Writes the event if the connection takes it, else lets it wait as the machine says. */
+const offer = (subscriber: Subscriber, event: LakeEvent, bytes: Uint8Array): void => {
+  const { actor, request, waiting } = subscriber;
+  const open = actor.getSnapshot().value === 'open';
+  actor.send({ type: 'event came', id: event.id });
+  if (actor.getSnapshot().status !== 'active') return;
+  if (!open) waiting.push(bytes);
+  else if (!request.response.write(bytes)) actor.send({ type: 'connection full' });
+};
+
+const drain = ({ actor, request, waiting }: Subscriber): void => {
+  let taken = 0, full = false;
+  while (!full && taken < waiting.length) full = !request.response.write(waiting[taken++]!);
+  waiting.splice(0, taken);
+  actor.send({ type: 'connection drained', taken, full });
+};
+
+/** The bytes of an event on the wire. */
+export const eventBytes = (event: LakeEvent, { format, names }: { readonly format: FormatName; readonly names: EventNames }): Uint8Array => {
+  const bytes = valueBytes(eventValue(event), format);
+  const text = binary.has(format) ? Buffer.from(bytes).toString('base64') : Buffer.from(bytes).toString('utf8').replace(/\r?\n$/, '');
+  const data = text.split(/\r\n|\n|\r/).map((line) => `data: ${line}\n`).join('');
+  return Buffer.from(`event: ${names === 'superdb' ? superdbNames[event.kind] : event.kind}\n${data}id: ${event.id}\n\n`);
+};

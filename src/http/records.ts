@@ -1,0 +1,94 @@
+/**
+ * Answers of the API as values, with the type names that the reference's clients look for. Ids are 20 bytes of the type `ksuid.KSUID`
+ * (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
+ */
+import type { BranchRecord, Id, LakeEvent, PoolConfig, PoolStats } from '../lake/lake.types.ts';
+import { namedType, types, arrayType, recordType, type Type } from '../vectors/type.ts';
+import { type Data, type Value, arrayValue, boolValue, floatValue, intValue, integer, nullValue, recordValue, stringValue } from '../vectors/value.ts';
+import { parseTime } from '../vectors/literal.ts';
+
+const ksuidType = namedType('ksuid.KSUID', types.bytes);
+const eventIdType = namedType('KSUID', types.bytes);
+const orderType = namedType('order.Which', types.string);
+const pathType = namedType('field.Path', arrayType(types.string));
+const pathsType = namedType('field.List', arrayType(pathType));
+const warningsType = arrayType(types.string);
+
+const named = (name: string, value: Value): Value => ({ type: namedType(name, value.type), data: value.data });
+const record = (fields: Readonly<Record<string, Value>>): Value => recordValue(Object.entries(fields).map(([name, value]) => ({ name, value })));
+
+const idData = (id: Id): Data => new Uint8Array(Buffer.from(id, 'hex'));
+const idValue = (id: Id): Value => ({ type: ksuidType, data: idData(id) });
+const timeValue = (ns: bigint): Value => ({ type: types.time, data: integer(ns) });
+
+const poolValue = (pool: PoolConfig): Value => named('pools.Config', record({
+  ts: timeValue(pool.tsNs),
+  name: stringValue(pool.name),
+  id: idValue(pool.id),
+  layout: named('order.SortKey', record({ order: { type: orderType, data: pool.layout.order }, keys: { type: pathsType, data: pool.layout.keys.map((path) => [...path]) } })),
+  seek_stride: intValue(pool.seekStride),
+  threshold: intValue(pool.threshold),
+}));
+
+/** A branch: answer of branch creation. */
+export const branchValue = (branch: BranchRecord): Value =>
+  named('branches.Config', record({ ts: timeValue(branch.tsNs), name: stringValue(branch.name), commit: idValue(branch.commit) }));
+
+/** A pool and its `main` branch: answer of pool creation. */
+export const createdValue = (pool: PoolConfig, branch: BranchRecord): Value => named('db.BranchMeta', record({ pool: poolValue(pool), branch: branchValue(branch) }));
+
+/** A commit; `warnings` is null on all operations but load. */
+export const commitValue = (commit: Id, warnings?: readonly string[]): Value =>
+  named('api.CommitResponse', record({ commit: idValue(commit), warnings: warnings ? { type: warningsType, data: [...warnings] } : nullValue }));
+
+/** Objects that a vacuum removed or would remove. */
+export const vacuumValue = (ids: readonly Id[]): Value =>
+  named('api.VacuumResponse', record({ object_ids: { type: arrayType(ksuidType), data: ids.map(idData) } }));
+
+/** The error text of a query that ended. */
+export const queryStatusValue = (error: string): Value => named('api.QueryError', record({ error: stringValue(error) }));
+
+/** Size of `main` and the time it spans, if its key is a time. */
+export const statsValue = (stats: PoolStats): Value => {
+  const start = stats.span && parseTime(stats.span.min.text), end = stats.span && parseTime(stats.span.max.text);
+  const span = start === undefined || end === undefined ? nullValue : named('nano.Span', record({
+    ts: { type: types.time, data: start },
+    // The reference counts the last nanosecond too.
+    dur: named('nano.Duration', intValue(BigInt(end) - BigInt(start) + 1n)),
+  }));
+  return named('exec.PoolStats', record({ size: intValue(stats.size), span }));
+};
+
+/** How one logs in: not at all. */
+export const authMethodValue = (): Value =>
+  named('api.AuthMethodResponse', record({ kind: named('api.AuthMethod', stringValue('')), auth0: nullValue }));
+
+/** Who everybody is while there is no access control. */
+export const authIdentityValue = (): Value =>
+  named('api.AuthIdentityResponse', record({ tenant_id: stringValue('tenant_000000000000000000000000001'), user_id: stringValue('user_000000000000000000000000001') }));
+
+/** The data of an event: ids first, in the order that the reference's clients read. */
+export const eventValue = (event: LakeEvent): Value => {
+  const id = (hex: Id): Value => ({ type: eventIdType, data: idData(hex) });
+  if (event.kind === 'pool-commit') {
+    return named('EventBranchCommit', record({
+      commit_id: id(event.commitId!), pool_id: id(event.poolId), branch: stringValue(event.branch ?? ''), parent: stringValue(event.parent ?? ''),
+    }));
+  }
+  if (event.kind === 'branch-update' || event.kind === 'branch-delete') return named('EventBranch', record({ pool_id: id(event.poolId), branch: stringValue(event.branch ?? '') }));
+  return named('EventPool', record({ pool_id: id(event.poolId) }));
+};
+
+/** Any JSON-like data as a value: objects are records, whole numbers int64. */
+export const plainValue = (x: unknown): Value => {
+  if (x === null || x === undefined) return nullValue;
+  if (typeof x === 'string') return stringValue(x);
+  if (typeof x === 'boolean') return boolValue(x);
+  if (typeof x === 'bigint') return intValue(x);
+  if (typeof x === 'number') return Number.isInteger(x) ? intValue(x) : floatValue(x);
+  if (Array.isArray(x)) return arrayValue(x.map(plainValue));
+  if (x instanceof Uint8Array) return { type: types.bytes, data: x };
+  const fields = Object.entries(x as object).filter(([, value]) => value !== undefined && typeof value !== 'function');
+  if (fields.length === 0) return { type: recordType([]) as Type, data: [] };
+  return recordValue(fields.map(([name, value]) => ({ name, value: plainValue(value) })));
+};

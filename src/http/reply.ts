@@ -1,0 +1,81 @@
+/**
+ * Answers: one value in the format asked for, an error as JSON, a stream of chunks.
+ *
+ * Bodies are sent as bytes, so that nobody adds a charset to the media type: three clients compare it literally.
+ */
+import type { FastifyReply } from 'fastify';
+import { LakeError } from '../errors.ts';
+import { type FormatName, createWriter } from '../formats/formats.ts';
+import type { Value } from '../vectors/value.ts';
+import { vectorOf } from '../vectors/builder.ts';
+import type { ResponseFormat } from './negotiate.ts';
+
+/** The bytes of one value in a format. @throws format-not-written, or what the writer says of a value that it cannot hold */
+export const valueBytes = (value: Value, format: FormatName): Uint8Array => {
+  const writer = createWriter(format);
+  return Buffer.concat([...writer.write(vectorOf([value])), ...writer.end()]);
+};
+
+/** Sends one value. */
+export const sendValue = (reply: FastifyReply, value: Value, response: ResponseFormat): FastifyReply =>
+  reply.code(200).header('content-type', response.mediaType).send(valueBytes(value, response.format));
+
+/** Sends text. */
+export const sendText = (reply: FastifyReply, status: number, mediaType: string, text: string): FastifyReply =>
+  reply.code(status).header('content-type', mediaType).send(Buffer.from(text));
+
+/** Status and body of an error; what nobody foresaw is a 500 with its message. */
+export const errorAnswer = (error: unknown): { readonly status: number; readonly body: string } => {
+  if (error instanceof LakeError) return { status: error.status, body: errorBody(error.kind, error.message, error.details) };
+  const status = (error as { readonly statusCode?: number } | null)?.statusCode;
+  const text = error instanceof Error ? error.message : String(error);
+  if (status !== undefined && status >= 400 && status < 500) return { status, body: errorBody('invalid operation', text) };
+  return { status: 500, body: errorBody('other error', text) };
+};
+
+const errorBody = (kind: string, error: string, details: Readonly<Record<string, unknown>> = {}): string =>
+  `${JSON.stringify({ type: 'Error', kind, error, ...details })}\n`;
+
+/** Sends an error; the body is JSON whatever the client accepts. */
+export const sendError = (reply: FastifyReply, error: unknown): FastifyReply => {
+  const { status, body } = errorAnswer(error);
+  return reply.code(status).header('content-type', 'application/json').send(Buffer.from(body));
+};
+
+/**
+ * Sends chunks as they come, no faster than the client takes them. A failure after the first byte ends the connection without the last chunk, so that
+ * no client takes the body for whole; what came before it is still delivered. Resolves when the answer has ended, however it did.
+ */
+export const sendChunks = async (reply: FastifyReply, chunks: AsyncIterable<Uint8Array>, mediaType: string, onFault: (fault: unknown) => void): Promise<void> => {
+  reply.hijack();
+  const { raw } = reply;
+  // Headers that hooks have set are the framework's until it sends them: take them over.
+  raw.writeHead(200, { ...reply.getHeaders(), 'content-type': mediaType } as Record<string, string>);
+  let flushed = Promise.resolve();
+  try {
+    for await (const chunk of chunks) {
+      if (raw.destroyed) return;
+      let full = false;
+      flushed = new Promise<void>((resolve) => { full = !raw.write(chunk, () => resolve()); });
+      if (full) await drained(raw);
+    }
+    raw.end();
+  } catch (fault) {
+    onFault(fault);
+    raw.flushHeaders();
+    await Promise.race([flushed, closed(raw)]);
+    raw.socket?.destroySoon();
+  }
+};
+
+const closed = (raw: FastifyReply['raw']): Promise<void> => new Promise((resolve) => (raw.destroyed ? resolve() : raw.once('close', () => resolve())));
+const drained = (raw: FastifyReply['raw']): Promise<void> => new Promise((resolve) => {
+  const done = (): void => {
+    raw.off('drain', done);
+    raw.off('close', done);
+    resolve();
+  };
+  raw.on('drain', done);
+  raw.on('close', done);
+  if (raw.destroyed) done();
+});

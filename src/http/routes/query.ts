@@ -1,0 +1,61 @@
+/** Queries: run, ask how one ended, look at what a text means. */
+import { Type } from 'typebox';
+import { LakeError } from '../../errors.ts';
+import { idBuffer } from '../../lake/ksuid.ts';
+import type { Plan } from '../../query/plan.ts';
+import { describePlan } from '../describe.ts';
+import { isForeign } from '../origin.ts';
+import { boolParameter } from '../parameters.ts';
+import { plainValue, queryStatusValue } from '../records.ts';
+import { sendChunks, sendValue } from '../reply.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { controlBody } from './pool.ts';
+
+interface QueryBody { readonly text: string; readonly head?: { readonly pool: string; readonly branch?: string } }
+
+/** Text and default source of a query request. @throws query-missing if there is neither */
+const queryBody = async (call: Call): Promise<QueryBody> => {
+  const body = await controlBody(call);
+  const text = body.text('query') ?? '';
+  const head = body.record('head');
+  const pool = head?.text('pool'), branch = head?.text('branch');
+  if (text === '' && !pool) throw new LakeError('query-missing');
+  return { text, ...(pool && { head: { pool, ...(branch && { branch }) } }) };
+};
+
+export const queryRoutes: readonly Route[] = [
+  route({
+    method: 'POST', path: '/query', summary: 'Run a query', preflight: true,
+    query: Type.Object({ ctrl: Type.Optional(Type.String({ description: 'T: control messages in BSUP and JSUP' })) }),
+    handler: async (call) => {
+      const { service, request, reply, query, response, id, signal } = call;
+      const control = boolParameter(query.ctrl);
+      const { text, head } = await queryBody(call);
+      const readOnly = isForeign({ origins: service.config.corsOrigins, listen: service.config.listen }, request.headers);
+      const answer = await service.workers.query({ id, text, format: response.format, control, signal, ...(head && { head }), ...(readOnly && { readOnly }) });
+      await sendChunks(reply, answer.chunks, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
+      return reply;
+    },
+  }),
+  route({
+    method: 'GET', path: '/query/status/:id', summary: 'Error text of a query, once it has ended', params: Type.Object({ id: Type.String({ description: 'X-Request-Id of the query' }) }),
+    handler: async ({ service, params, reply, response }) => {
+      const error = await service.workers.queryStatus(params.id);
+      if (error === undefined) throw new LakeError('query-unknown');
+      return sendValue(reply, queryStatusValue(error), response);
+    },
+  }),
+  route({
+    method: 'POST', path: '/query/describe', summary: 'Sources, channels and order of a query', preflight: true,
+    handler: async (call) => {
+      const { lake, workers } = call.service;
+      const { plan } = await workers.compile((await queryBody(call)).text);
+      const description = describePlan(plan as Plan, (name) => idBuffer(lake.pool(name).config.id));
+      return sendValue(call.reply, plainValue(description), call.response);
+    },
+  }),
+  route({
+    method: 'POST', path: '/compile', summary: 'Syntax tree of a query',
+    handler: async (call) => sendValue(call.reply, plainValue((await call.service.workers.compile((await queryBody(call)).text)).ast), call.response),
+  }),
+];

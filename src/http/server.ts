@@ -1,0 +1,204 @@
+/**
+ * The HTTP server: route table -> Fastify, with the rules that hold on every route.
+ *
+ * - Order of checks: route (404) and method (405), Host, Origin, Accept (400), handler.
+ * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
+ * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
+ * - Content-Type is taken away from the framework before it looks (it refuses empty and malformed ones), and bodies are left unread for the handlers.
+ */
+import { METHODS } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
+import type { ServeConfig } from '../config.ts';
+import { LakeError } from '../errors.ts';
+import type { Lake } from '../lake/lake.types.ts';
+import { base62, newId } from '../lake/ksuid.ts';
+import type { WorkerPool } from '../workers/pool.types.ts';
+import { EventFeed } from './events.ts';
+import { startMetrics } from './metrics.ts';
+import { responseFormat } from './negotiate.ts';
+import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
+import { sendError, sendText } from './reply.ts';
+import type { Call, Route, Service } from './route.ts';
+import { routes } from './routes/routes.ts';
+import { queryParameters, targetOf } from './url.ts';
+
+export interface ServerOptions {
+  readonly config: ServeConfig;
+  readonly version: string;
+  readonly lake: Lake;
+  readonly workers: WorkerPool;
+  readonly log: FastifyBaseLogger;
+}
+export interface Server {
+  /** `http://host:port` as it is to be reached. */
+  readonly address: string;
+  /** The framework's own, for requests without a socket in tests. */
+  readonly app: FastifyInstance;
+  /** Ends event streams, lets requests finish for `shutdownMs`, then cuts them off. */
+  close(): Promise<void>;
+}
+
+/** Starts to listen. */
+export const startServer = async (options: ServerOptions): Promise<Server> => {
+  const { app, service } = buildApp(options);
+  const { host, port } = options.config.listen;
+  await app.listen({ host, port });
+  app.server.maxConnections = options.config.connectionsMax;
+  // A load may take as long as it takes; only headers have a time limit.
+  app.server.requestTimeout = 0;
+  const bound = app.server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return { address: `http://${name}:${bound.port}`, app, close: () => close(app, service) };
+};
+
+const close = async (app: FastifyInstance, service: Service): Promise<void> => {
+  service.feed.close();
+  const cut = setTimeout(() => app.server.closeAllConnections(), service.config.shutdownMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(cut);
+    service.metrics.close();
+  }
+};
+
+/** Builds the server without listening. */
+export const buildApp = ({ config, version, lake, workers, log }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
+  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs });
+  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size) };
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    http: { maxHeaderSize: config.headerBytesMax + 4096 },
+    routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => Object.fromEntries(queryParameters(`?${text}`)) },
+    genReqId: (raw) => headerText(raw.headers['x-request-id']) || base62(newId()),
+    rewriteUrl: ({ url }) => internalUrl(url ?? '/'),
+    clientErrorHandler: answerUnparsed,
+  }) as unknown as FastifyInstance;
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  for (const method of METHODS) if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
+  app.setErrorHandler((error, request, reply) => {
+    if (!(error instanceof LakeError)) request.log.error({ err: error, id: request.id }, 'request failed');
+    return sendError(reply, error);
+  });
+  app.setNotFoundHandler((_request, reply) => notFound(reply));
+  addInternalRoutes(app);
+  addHooks(app, service);
+  addRoutes(app, service);
+  return { app, service };
+};
+
+const headerText = (value: string | string[] | undefined): string => (Array.isArray(value) ? value[0] ?? '' : value ?? '');
+const internal = { moved: '/.moved', malformed: '/.malformed', unknown: '/.unknown' } as const;
+
+/** Targets that the router must not see are sent to routes of ours; no client can name these, since a leading dot segment is no route. */
+const internalUrl = (url: string): string => {
+  const target = targetOf(url);
+  if (target.kind === 'route') return target.url.startsWith('/.') ? internal.unknown : target.url;
+  return target.kind === 'moved' ? `${internal.moved}?to=${encodeURIComponent(target.location)}` : internal[target.kind];
+};
+
+const addInternalRoutes = (app: FastifyInstance): void => {
+  const method = app.supportedMethods as HTTPMethods[];
+  app.route({ method, url: internal.moved, handler: (request, reply) => reply.code(301).header('location', (request.query as { readonly to: string }).to).send() });
+  app.route({ method, url: internal.malformed, handler: (_request, reply) => sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request') });
+  app.route({ method, url: internal.unknown, handler: (_request, reply) => notFound(reply) });
+};
+
+const notFound = (reply: FastifyReply): FastifyReply =>
+  sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
+
+/** Content-Type as the client sent it; the framework gets to see one that it accepts. */
+const contentTypes = new WeakMap<FastifyRequest, string | undefined>();
+
+const addHooks = (app: FastifyInstance, service: Service): void => {
+  app.addHook('onRequest', (request, _reply, done) => {
+    contentTypes.set(request, request.headers['content-type']);
+    request.headers['content-type'] = 'application/octet-stream';
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    service.metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
+    request.log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
+    drainRest(request);
+    done();
+  });
+};
+
+/** Reads what a client still sends after its answer, so that it gets to see the answer; a client that goes on is cut off. */
+const drainRest = ({ raw }: FastifyRequest): void => {
+  if (raw.complete || raw.destroyed) return;
+  raw.resume();
+  const cut = setTimeout(() => raw.destroy(), 2000);
+  cut.unref();
+  raw.once('close', () => clearTimeout(cut));
+};
+
+const addRoutes = (app: FastifyInstance, service: Service): void => {
+  const methodsOf = new Map<string, string[]>();
+  for (const row of routes) {
+    const methods = row.open ? [...app.supportedMethods] : [row.method, ...(row.preflight ? ['OPTIONS'] : [])];
+    methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
+    app.route({
+      method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false,
+      schema: { summary: row.summary, ...(row.params && { params: row.params }), ...(row.query && { querystring: row.query }) },
+      handler: (request, reply) => answer(service, row, request, reply),
+    });
+  }
+  for (const [url, taken] of methodsOf) {
+    const others = app.supportedMethods.filter((method) => !taken.includes(method)) as HTTPMethods[];
+    if (others.length === 0) continue;
+    app.route({ method: others, url, exposeHeadRoute: false, handler: (request, reply) => {
+      reply.header('allow', taken.join(', ')).header('vary', 'Origin');
+      return sendError(reply, new LakeError('method-not-allowed', { method: request.method, path: request.originalUrl }));
+    } });
+  }
+};
+
+const answer = async (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  const { config } = service;
+  const rules: OriginRules = { origins: config.corsOrigins, listen: config.listen };
+  if (row.preflight && request.method === 'OPTIONS' && request.headers['access-control-request-method']) {
+    return reply.code(204).headers(preflightHeaders(rules, request.headers)).send();
+  }
+  reply.headers({ vary: 'Origin', ...corsHeaders(rules, request.headers.origin) });
+  if (!row.open) reply.header('x-request-id', request.id);
+  const call: Omit<Call, 'response'> = {
+    service, request, reply, params: request.params, query: request.query,
+    id: Buffer.from(request.id, 'latin1').toString('utf8'),
+    contentType: contentTypes.get(request),
+    signal: clientSignal(reply),
+  };
+  if (row.open) return row.handler({ ...call, response: { format: 'sup', mediaType: 'application/x-sup' } });
+  checkHost(rules, request.headers.host);
+  if (row.writes) checkOrigin(rules, request.headers);
+  return row.handler({ ...call, response: responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo) });
+};
+
+/** Aborts when the connection ends before the answer did. */
+const clientSignal = (reply: FastifyReply): AbortSignal => {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+};
+
+/** Answers what is no HTTP request, or has headers beyond the limit. */
+const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${status.length}\r\n\r\n${status}`);
+  // Closing with unread bytes resets the connection, and the client would never see the answer.
+  socket.resume();
+  setTimeout(() => socket.destroy(), 1000).unref();
+};

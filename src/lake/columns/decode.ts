@@ -1,0 +1,293 @@
+/**
+ * Columns to vectors, in two steps: the directory of a block becomes a tree of columns that know their segments, then the columns that are asked for are read.
+ *
+ * Invariants:
+ * - A segment's bytes are compared with their checksum before anything is made of them.
+ * - Numbers of eight bytes and codes of four are views of the bytes that were read; narrower ones are widened.
+ */
+import type { Type } from '../../vectors/type.ts';
+import {
+  type Vector, type FlatVector, type Field, type NumberArray, emptyVector,
+} from '../../vectors/vector.ts';
+import { type ByteReader } from './byte-reader.ts';
+import { encodings, numberKinds } from './encode.ts';
+import type { Layout } from './layout.ts';
+import { type Packed, type Width, unpackBits, unpackCodes, unpackDistances, unpackOffsets, widen64 } from './packing.ts';
+import { type BytesBounds, type NumberBounds, readBytesBounds, readWide } from './statistics.ts';
+
+/** `offset` counts from the start of the block. */
+export interface Segment { readonly offset: number; readonly length: number; readonly check: number }
+interface Codes { readonly base: number; readonly width: Width; readonly segment?: Segment }
+type PackedPlan = Omit<Packed, 'bytes'> & { readonly first: number; readonly segment?: Segment };
+interface Flags { readonly same?: number; readonly segment?: Segment }
+
+export type Column =
+  | { readonly form: 'empty'; readonly type: Type; readonly rows: number }
+  | {
+      readonly form: 'number'; readonly layout: Extract<Layout, { form: 'number' | 'bytes' }>; readonly rows: number; readonly kind: number; readonly bounds?: NumberBounds;
+      readonly constant?: number; readonly base?: number | bigint; readonly packed?: PackedPlan; readonly segment?: Segment; readonly float32?: boolean;
+    }
+  | {
+      readonly form: 'bytes'; readonly layout: Extract<Layout, { form: 'number' | 'bytes' }>; readonly rows: number; readonly bounds?: BytesBounds;
+      readonly constant?: Uint8Array; readonly dictionary?: number; readonly codes?: Codes; readonly segment?: Segment;
+    }
+  | { readonly form: 'bool'; readonly rows: number; readonly flags: Flags }
+  | { readonly form: 'null'; readonly rows: number }
+  | { readonly form: 'type'; readonly rows: number; readonly table: readonly Type[]; readonly codes: Codes }
+  | { readonly form: 'enum'; readonly rows: number; readonly layout: Extract<Layout, { form: 'enum' }>; readonly codes: Codes }
+  | { readonly form: 'record'; readonly rows: number; readonly fields: readonly { readonly name: string; readonly optional: boolean; readonly present?: Flags; readonly values: Column }[] }
+  | { readonly form: 'list'; readonly rows: number; readonly layout: Extract<Layout, { form: 'list' }>; readonly lengths: Codes; readonly items: Column }
+  | { readonly form: 'map'; readonly rows: number; readonly layout: Extract<Layout, { form: 'map' }>; readonly lengths: Codes; readonly keys: Column; readonly values: Column }
+  | { readonly form: 'union'; readonly rows: number; readonly layout: Extract<Layout, { form: 'union' }>; readonly tags: Codes; readonly members: readonly Column[] }
+  | { readonly form: 'dynamic'; readonly rows: number; readonly tags: Codes; readonly parts: readonly Column[] }
+  | { readonly form: 'error'; readonly rows: number; readonly inner: Column }
+  | { readonly form: 'named'; readonly rows: number; readonly name: string; readonly inner: Column };
+
+/** Reads a block's directory. */
+export class DirectoryReader {
+  private readonly input: ByteReader;
+  private readonly typeOf: (number: number) => Type;
+  private readonly statistics: boolean;
+  private at = 0;
+  constructor(input: ByteReader, typeOf: (number: number) => Type, statistics: boolean) {
+    this.input = input;
+    this.typeOf = typeOf;
+    this.statistics = statistics;
+  }
+
+  column(layout: Layout, rows: number): Column {
+    switch (layout.form) {
+      case 'empty': return { form: 'empty', type: layout.type, rows };
+      case 'number': return this.numbers(layout, rows);
+      case 'bytes': return this.bytes(layout, rows);
+      case 'bool': return { form: 'bool', rows, flags: this.flags() };
+      case 'null': return { form: 'null', rows };
+      case 'type': return { form: 'type', rows, table: this.input.list(() => this.typeOf(this.input.uvarint())), codes: this.codes() };
+      case 'enum': return { form: 'enum', rows, layout, codes: this.codes() };
+      case 'record': {
+        const present = layout.fields.map((f) => (f.optional ? this.flags() : undefined));
+        return { form: 'record', rows, fields: layout.fields.map((f, k) => ({ name: f.name, optional: f.optional, present: present[k], values: this.column(f.values, rows) })) };
+      }
+      case 'list': {
+        const lengths = this.codes();
+        return { form: 'list', rows, layout, lengths, items: this.column(layout.items, this.input.uvarint()) };
+      }
+      case 'map': {
+        const lengths = this.codes(), items = this.input.uvarint(), keys = this.column(layout.keys, items);
+        return { form: 'map', rows, layout, lengths, keys, values: this.column(layout.values, items) };
+      }
+      case 'union': {
+        const tags = this.codes();
+        return { form: 'union', rows, layout, tags, members: layout.members.map((m) => this.column(m, this.input.uvarint())) };
+      }
+      case 'dynamic': {
+        if (this.input.uvarint() !== layout.parts.length) throw new Error('parts of another number');
+        const tags = this.codes();
+        return { form: 'dynamic', rows, tags, parts: layout.parts.map((p) => this.column(p, this.input.uvarint())) };
+      }
+      case 'error': return { form: 'error', rows, inner: this.column(layout.inner, rows) };
+      case 'named': return { form: 'named', rows, name: layout.name, inner: this.column(layout.inner, rows) };
+    }
+  }
+
+  private segment(): Segment {
+    const length = this.input.uvarint(), offset = this.at;
+    if (length === 0) return { offset, length, check: 0 };
+    this.at += (length + 7) & ~7;
+    return { offset, length, check: this.input.uint32() };
+  }
+  private codes(): Codes {
+    const base = this.input.uvarint(), width = this.width();
+    return width === 0 ? { base, width } : { base, width, segment: this.segment() };
+  }
+  private width(): Width {
+    const width = this.input.byte();
+    if (width !== 0 && width !== 1 && width !== 2 && width !== 4) throw new Error(`no width ${width}`);
+    return width;
+  }
+  private flags(): Flags { return this.input.byte() === encodings.constant ? { same: this.input.byte() } : { segment: this.segment() }; }
+
+  private numbers(layout: Extract<Layout, { form: 'number' | 'bytes' }>, rows: number): Column {
+    const { input } = this, encoding = input.byte(), kind = input.byte();
+    const bounds = this.statistics ? { min: input.float(), max: input.float() } : undefined;
+    const column = { form: 'number', layout, rows, kind, bounds } as const;
+    switch (encoding) {
+      case encodings.plain: return { ...column, segment: this.segment() };
+      case encodings.constant: return { ...column, constant: input.float() };
+      case encodings.float32: return { ...column, segment: this.segment(), float32: true };
+      case encodings.packed: {
+        const base = kind === numberKinds.float ? input.float() : readWide(input, kind === numberKinds.unsigned);
+        const width = this.width(), scale = 10 ** input.byte(), delta = input.byte() === 1;
+        const first = delta ? input.float() : 0, least = delta ? input.float() : 0;
+        return { ...column, base, packed: { width, scale, delta, first, least, ...(width > 0 && { segment: this.segment() }) } };
+      }
+      default: throw new Error(`no encoding ${encoding} of numbers`);
+    }
+  }
+
+  private bytes(layout: Extract<Layout, { form: 'number' | 'bytes' }>, rows: number): Column {
+    const { input } = this, encoding = input.byte(), column = { form: 'bytes', layout, rows } as const;
+    if (encoding === encodings.constant) return { ...column, constant: input.raw(input.uvarint()) };
+    const bounds = this.statistics ? readBytesBounds(input) : undefined;
+    if (encoding === encodings.dictionary) return { ...column, bounds, dictionary: input.uvarint(), codes: this.codes() };
+    if (encoding !== encodings.plain) throw new Error(`no encoding ${encoding} of bytes`);
+    return { ...column, bounds, codes: this.codes(), segment: this.segment() };
+  }
+}
+
+/** Fields that are wanted, by name; `true`: with all that is in them. */
+export type Projection = Map<string, Projection | true>;
+
+/** A column without the fields that nobody asks for. What is no record stays whole. */
+export const projectColumn = (column: Column, wanted: Projection): Column => {
+  switch (column.form) {
+    case 'record': {
+      const fields = [];
+      for (const f of column.fields) {
+        const inner = wanted.get(f.name);
+        if (inner) fields.push(inner === true ? f : { ...f, values: projectColumn(f.values, inner) });
+      }
+      return { ...column, fields };
+    }
+    case 'dynamic': return { ...column, parts: column.parts.map((p) => projectColumn(p, wanted)) };
+    case 'named': return { ...column, inner: projectColumn(column.inner, wanted) };
+    default: return column;
+  }
+};
+
+/** Calls `segment` for every segment under the column, in order of their places, and `dictionary` for every dictionary that it names. */
+export const visitSegments = (column: Column, visit: { readonly segment: (s: Segment) => void; readonly dictionary: (number: number) => void }): void => {
+  const codes = (c: Codes | undefined): void => { if (c?.segment) visit.segment(c.segment); };
+  switch (column.form) {
+    case 'empty': case 'null': return;
+    case 'number':
+      if (column.segment) visit.segment(column.segment);
+      if (column.packed?.segment) visit.segment(column.packed.segment);
+      return;
+    case 'bytes':
+      codes(column.codes);
+      if (column.segment) visit.segment(column.segment);
+      if (column.dictionary !== undefined) visit.dictionary(column.dictionary);
+      return;
+    case 'bool':
+      if (column.flags.segment) visit.segment(column.flags.segment);
+      return;
+    case 'type': case 'enum': return codes(column.codes);
+    case 'record':
+      for (const f of column.fields) if (f.present?.segment) visit.segment(f.present.segment);
+      for (const f of column.fields) visitSegments(f.values, visit);
+      return;
+    case 'list':
+      codes(column.lengths);
+      return visitSegments(column.items, visit);
+    case 'map':
+      codes(column.lengths);
+      visitSegments(column.keys, visit);
+      return visitSegments(column.values, visit);
+    case 'union':
+      codes(column.tags);
+      for (const m of column.members) visitSegments(m, visit);
+      return;
+    case 'dynamic':
+      codes(column.tags);
+      for (const p of column.parts) visitSegments(p, visit);
+      return;
+    case 'error': case 'named': return visitSegments(column.inner, visit);
+  }
+};
+
+/** Where the bytes of a block come from: segments already read and checked, dictionaries already decoded. */
+export interface SegmentSource {
+  readonly bytes: (s: Segment) => Uint8Array;
+  readonly dictionary: (number: number) => Vector;
+}
+
+/** The rows of a column. */
+export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
+  switch (column.form) {
+    case 'empty': return emptyVector(column.type);
+    case 'number': return decodeNumbers(column, source);
+    case 'bytes': return decodeBytes(column, source);
+    case 'bool': return column.flags.same === undefined
+      ? { form: 'bool', length: column.rows, values: decodeFlags(column.flags, column.rows, source) }
+      : { form: 'constant', length: column.rows, inner: { form: 'bool', length: 1, values: Uint8Array.of(column.flags.same) } };
+    case 'null': return { form: 'null', length: column.rows };
+    case 'type': return { form: 'type', length: column.rows, codes: decodeCodes(column.codes, column.rows, source), table: column.table };
+    case 'enum': return { form: 'enum', length: column.rows, codes: decodeCodes(column.codes, column.rows, source), type: column.layout.type };
+    case 'record': return {
+      form: 'record', length: column.rows,
+      fields: column.fields.map((f): Field => ({
+        name: f.name, optional: f.optional, values: decodeColumn(f.values, source), ...(f.present && { present: decodeFlags(f.present, column.rows, source) }),
+      })),
+    };
+    case 'list': return { form: 'list', type: column.layout.type, length: column.rows, offsets: decodeOffsets(column.lengths, column.rows, source), items: decodeColumn(column.items, source) };
+    case 'map': return {
+      form: 'map', type: column.layout.type, length: column.rows, offsets: decodeOffsets(column.lengths, column.rows, source),
+      keys: decodeColumn(column.keys, source), values: decodeColumn(column.values, source),
+    };
+    case 'union': {
+      const tags = decodeCodes(column.tags, column.rows, source);
+      return { form: 'union', type: column.layout.type, length: column.rows, tags, slots: slotsOf(tags, column.rows, column.members.length), members: column.members.map((m) => decodeColumn(m, source)) };
+    }
+    case 'dynamic': {
+      const tags = decodeCodes(column.tags, column.rows, source);
+      return { form: 'dynamic', length: column.rows, tags, slots: slotsOf(tags, column.rows, column.parts.length), parts: column.parts.map((p) => decodeColumn(p, source)) };
+    }
+    case 'error': return { form: 'error', length: column.rows, inner: decodeColumn(column.inner, source) };
+    case 'named': return { form: 'named', name: column.name, length: column.rows, inner: decodeColumn(column.inner, source) };
+  }
+};
+
+/** Each member's rows are stored in row order. */
+const slotsOf = (tags: Uint32Array, rows: number, members: number): Uint32Array => {
+  const next = new Uint32Array(members), slots = new Uint32Array(rows);
+  for (let i = 0; i < rows; i++) {
+    const tag = tags[i]!;
+    if (tag >= members) throw new Error('tag without a member');
+    slots[i] = next[tag]!++;
+  }
+  return slots;
+};
+
+const noBytes = new Uint8Array(0);
+const bytesOf = (segment: Segment | undefined, source: SegmentSource, least: number): Uint8Array => {
+  const bytes = segment ? source.bytes(segment) : noBytes;
+  if (bytes.length < least) throw new Error('segment too short');
+  return bytes;
+};
+const decodeCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
+const decodeOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
+const decodeFlags = (f: Flags, rows: number, source: SegmentSource): Uint8Array =>
+  f.same === undefined ? unpackBits(bytesOf(f.segment, source, (rows + 7) >> 3), rows) : new Uint8Array(rows).fill(f.same);
+
+const decodeNumbers = (column: Extract<Column, { form: 'number' }>, source: SegmentSource): Vector => {
+  const { rows, kind, layout } = column;
+  if (column.constant !== undefined) return { form: 'constant', length: rows, inner: { form: 'number', type: layout.type, length: 1, values: Float64Array.of(column.constant) } };
+  return { form: 'number', type: layout.type, length: rows, values: decodeNumberArray(column, rows, kind, source) };
+};
+const decodeNumberArray = (column: Extract<Column, { form: 'number' }>, rows: number, kind: number, source: SegmentSource): NumberArray => {
+  if (column.packed) {
+    const { packed } = column, bytes = bytesOf(packed.segment, source, rows * packed.width);
+    if (kind === numberKinds.float) return unpackDistances({ ...packed, bytes }, column.base as number, packed.first, rows);
+    return widen64(unpackDistances({ ...packed, bytes }, 0, packed.first, rows), column.base as bigint, kind === numberKinds.unsigned);
+  }
+  if (column.float32) {
+    const bytes = bytesOf(column.segment, source, rows * 4);
+    return Float64Array.from(new Float32Array(bytes.buffer, bytes.byteOffset, rows));
+  }
+  const bytes = bytesOf(column.segment, source, rows * 8);
+  return kind === numberKinds.float ? new Float64Array(bytes.buffer, bytes.byteOffset, rows)
+    : kind === numberKinds.signed ? new BigInt64Array(bytes.buffer, bytes.byteOffset, rows) : new BigUint64Array(bytes.buffer, bytes.byteOffset, rows);
+};
+
+const decodeBytes = (column: Extract<Column, { form: 'bytes' }>, source: SegmentSource): Vector => {
+  const { rows, layout: { type } } = column;
+  if (column.constant) {
+    const inner: FlatVector = { form: 'bytes', type, length: 1, offsets: Uint32Array.of(0, column.constant.length), bytes: column.constant };
+    return { form: 'constant', length: rows, inner };
+  }
+  if (column.dictionary !== undefined) return { form: 'dictionary', length: rows, codes: decodeCodes(column.codes!, rows, source), values: source.dictionary(column.dictionary) };
+  const offsets = decodeOffsets(column.codes!, rows, source);
+  return { form: 'bytes', type, length: rows, offsets, bytes: bytesOf(column.segment, source, offsets[rows]!) };
+};
+

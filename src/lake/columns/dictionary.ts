@@ -1,0 +1,110 @@
+/**
+ * The distinct values of one column of bytes (text, mostly) over a whole object: blocks store codes, the values are stored once.
+ *
+ * Invariants:
+ * - Codes are given in order of first appearance and never change.
+ * - A dictionary that turns out not to pay is retired: later blocks store their bytes themselves, earlier ones keep their codes.
+ */
+import { Uint32List, Uint8List } from '../../vectors/builder.ts';
+import type { PrimitiveType } from '../../vectors/type.ts';
+import type { BytesVector } from '../../vectors/vector.ts';
+
+/** Codes fit two bytes. */
+export const dictionaryEntriesMax = 65_536;
+const dictionaryBytesMax = 4 << 20;
+/** Share of distinct values among rows above which a dictionary does not pay. */
+const distinctShareMax = 0.6;
+
+export class ColumnDictionary {
+  readonly type: PrimitiveType;
+  readonly offsets = new Uint32List();
+  readonly bytes = new Uint8List();
+  /** Codes plus one by hash, 0 for free. */
+  private slots = new Uint32Array(256);
+  retired = false;
+  /** Rows and new entries of all blocks so far. */
+  rows = 0;
+  /** Its place among the object's dictionaries. */
+  readonly number: number;
+  constructor(type: PrimitiveType, number: number) {
+    this.type = type;
+    this.number = number;
+    this.offsets.push(0);
+  }
+
+  get length(): number { return this.offsets.length - 1; }
+
+  /** Codes of the values; undefined when the dictionary is retired, from before or by them. `rows`: how many rows they stand for. */
+  codesOf(v: BytesVector, rows = v.length): Uint32Array | undefined {
+    if (this.retired) return undefined;
+    const codes = new Uint32Array(v.length), before = this.length;
+    for (let i = 0; i < v.length; i++) {
+      codes[i] = this.code(v.bytes, v.offsets[i]!, v.offsets[i + 1]!);
+      if (this.length > dictionaryEntriesMax || this.bytes.length > dictionaryBytesMax) return this.retireAt(before);
+    }
+    if (this.rows > 0 && this.length - before > rows * distinctShareMax) return this.retireAt(before);
+    this.rows += rows;
+    return codes;
+  }
+
+  /** Begins anew after a trial over the first blocks, retired if coding them did not pay. */
+  restart(): void {
+    const pays = !this.retired && this.length <= this.rows * distinctShareMax;
+    this.retireAt(0);
+    this.rows = 0;
+    if (!pays) return;
+    this.retired = false;
+    this.slots = new Uint32Array(256);
+  }
+
+  values(): BytesVector {
+    return { form: 'bytes', type: this.type, length: this.length, offsets: this.offsets.done(), bytes: this.bytes.done() };
+  }
+
+  private retireAt(length: number): undefined {
+    this.retired = true;
+    this.offsets.length = length + 1;
+    this.bytes.length = this.offsets.array[length]!;
+    this.slots = new Uint32Array(0);
+    return undefined;
+  }
+
+  private code(source: Uint8Array, start: number, end: number): number {
+    const mask = this.slots.length - 1;
+    let slot = hash(source, start, end) & mask;
+    for (let found = this.slots[slot]!; found !== 0; found = this.slots[slot]!) {
+      if (this.holds(found - 1, source, start, end)) return found - 1;
+      slot = (slot + 1) & mask;
+    }
+    const code = this.length;
+    this.slots[slot] = code + 1;
+    this.bytes.append(source, start, end);
+    this.offsets.push(this.bytes.length);
+    if (code * 2 > mask) this.rehash();
+    return code;
+  }
+
+  private holds(code: number, source: Uint8Array, start: number, end: number): boolean {
+    const at = this.offsets.array[code]!;
+    if (this.offsets.array[code + 1]! - at !== end - start) return false;
+    const own = this.bytes.array;
+    for (let i = start, j = at; i < end; i++, j++) if (source[i] !== own[j]) return false;
+    return true;
+  }
+
+  private rehash(): void {
+    const slots = new Uint32Array(this.slots.length * 4), mask = slots.length - 1;
+    for (let code = 0; code < this.length; code++) {
+      let slot = hash(this.bytes.array, this.offsets.array[code]!, this.offsets.array[code + 1]!) & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = code + 1;
+    }
+    this.slots = slots;
+  }
+}
+
+const hash = (bytes: Uint8Array, start: number, end: number): number => {
+  let h = 0x811c9dc5 ^ (end - start);
+  for (let i = start; i < end; i++) h = Math.imul(h ^ bytes[i]!, 0x01000193);
+  return (h ^ (h >>> 15)) >>> 0;
+};

@@ -1,0 +1,391 @@
+/**
+ * Vectors to columns: a block's rows become segments of bytes and a directory that describes them, column by column in the order of the layout.
+ *
+ * Invariants:
+ * - Segments begin at multiples of eight from the block's start, in the order of the directory: their places follow from their lengths.
+ * - What the directory says of a column begins with a byte of its encoding (`encodings`); `decode.ts` reads it in the same order.
+ * - Rows of a dynamic or union column are stored member by member in row order, so that tags alone tell their places.
+ */
+import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/type.ts';
+import { ByteWriter } from '../../vectors/value.ts';
+import {
+  type Vector, type NumberVector, type BytesVector, type BoolVector, type RecordVector, type ListVector, type MapVector, type DynamicVector, type UnionVector,
+  type TypeVector, type DictionaryVector, flatten, slice, take, uniformType,
+} from '../../vectors/vector.ts';
+import { checksum } from './checksum.ts';
+import { ColumnDictionary } from './dictionary.ts';
+import { type Layout, type TypeTable } from './layout.ts';
+import { type Packed, packBits, packCodes, packDistances, wideDistances } from './packing.ts';
+import { BytesRange, numberBounds, wideBounds, writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
+
+/** Encodings of a column of numbers, bytes or bools. */
+export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4 } as const;
+/** What arrays hold the numbers of a column. */
+export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
+
+/** Longest text that a directory holds itself. */
+const constantBytesMax = 256;
+/** Below so many rows a column gets no dictionary. */
+const dictionaryRowsMin = 32;
+
+/** What the blocks of one object share. */
+export interface ObjectTables {
+  readonly types: TypeTable;
+  /** By path of the column, numbered in this order; absent: none are made. */
+  readonly dictionaries?: Map<string, ColumnDictionary>;
+}
+export interface EncodedBlock {
+  readonly rows: number;
+  readonly layout: Layout;
+  readonly directory: Uint8Array;
+  /** Segments with the padding between them. */
+  readonly data: readonly Uint8Array[];
+  /** Bytes of `data`, a multiple of eight. */
+  readonly dataLength: number;
+}
+
+/** Encodes one block. `statistics`: with zone maps. */
+export const encodeBlock = (batch: Vector, tables: ObjectTables, statistics: boolean): EncodedBlock => {
+  const encoder = new BlockEncoder(tables, statistics);
+  const layout = encoder.column(batch, '', undefined);
+  return { rows: batch.length, layout, directory: encoder.directory.done(), data: encoder.data, dataLength: encoder.dataLength };
+};
+
+const noPadding = new Uint8Array(8);
+
+class BlockEncoder {
+  readonly directory = new ByteWriter();
+  readonly data: Uint8Array[] = [];
+  dataLength = 0;
+  private readonly tables: ObjectTables;
+  private readonly statistics: boolean;
+  constructor(tables: ObjectTables, statistics: boolean) {
+    this.tables = tables;
+    this.statistics = statistics;
+  }
+
+  /** Encodes a column; `expected` is its type if it has no rows to tell. */
+  column(v: Vector, path: string, expected: Type | undefined): Layout {
+    if (v.length === 0) return { form: 'empty', type: expected ?? uniformType(v) ?? types.null };
+    if (v.form === 'dictionary' && v.values.form === 'bytes') return this.coded(v, v.values, path);
+    const flat = flatten(v);
+    switch (flat.form) {
+      case 'number': return this.numbers(flat);
+      case 'bytes': return this.bytes(flat, path);
+      case 'bool': return this.bools(flat);
+      case 'null': return { form: 'null' };
+      case 'type': return this.typeValues(flat);
+      case 'enum':
+        this.codes(flat.codes, flat.length);
+        return { form: 'enum', type: flat.type };
+      case 'record': return this.record(flat, path);
+      case 'list': return this.list(flat, path);
+      case 'map': return this.map(flat, path);
+      case 'union': return this.union(flat, path);
+      case 'dynamic': return this.dynamic(flat, path);
+      case 'error': return { form: 'error', inner: this.column(flat.inner, `${path}/error`, undefined) };
+      case 'named': return { form: 'named', name: flat.name, inner: this.column(flat.inner, `${path}/=${flat.name}`, undefined) };
+    }
+  }
+
+  private segment(bytes: Uint8Array): void {
+    this.directory.uvarint(bytes.length);
+    if (bytes.length === 0) return;
+    const check = checksum(bytes);
+    for (let shift = 0; shift < 32; shift += 8) this.directory.byte((check >>> shift) & 0xff);
+    this.data.push(bytes);
+    const padding = -bytes.length & 7;
+    if (padding) this.data.push(noPadding.subarray(0, padding));
+    this.dataLength += bytes.length + padding;
+  }
+
+  private codes(values: Uint32Array, length: number): void {
+    const { base, width, bytes } = packCodes(values, length);
+    this.directory.uvarint(base);
+    this.directory.byte(width);
+    if (width > 0) this.segment(bytes);
+  }
+
+  private numbers(v: NumberVector): Layout {
+    if (v.values instanceof Float64Array) this.floats(v.type, v.values, v.length);
+    else this.wides(v.values, v.length);
+    return { form: 'number', type: v.type };
+  }
+
+  private floats(type: PrimitiveType, values: Float64Array, length: number): void {
+    const out = this.directory, { min, max } = numberBounds(values, length);
+    const same = min === max && isConstant(values, length);
+    out.byte(same ? encodings.constant : 0);
+    const encodingAt = out.length - 1;
+    out.byte(numberKinds.float);
+    if (this.statistics) {
+      writeFloat(out, min);
+      writeFloat(out, max);
+    }
+    if (same) return writeFloat(out, values[0]!);
+    const distances = isWhole(values, length, isFloat(type)) && max - min <= Number.MAX_SAFE_INTEGER ? lessBase(values, length, min) : undefined;
+    const packed = distances && packDistances(distances);
+    if (packed) {
+      out.bytes[encodingAt] = encodings.packed;
+      writeFloat(out, min);
+      return this.packed(packed, distances[0]!);
+    }
+    if (isFloat(type) && isFloat32(values, length)) {
+      out.bytes[encodingAt] = encodings.float32;
+      return this.segment(new Uint8Array(Float32Array.from(values.subarray(0, length)).buffer));
+    }
+    this.segment(new Uint8Array(values.buffer, values.byteOffset, length * 8));
+  }
+
+  private wides(values: BigInt64Array | BigUint64Array, length: number): void {
+    const out = this.directory, spread = wideDistances(values, length), packed = spread && packDistances(spread.distances);
+    out.byte(packed ? encodings.packed : encodings.plain);
+    out.byte(values instanceof BigUint64Array ? numberKinds.unsigned : numberKinds.signed);
+    if (this.statistics) {
+      const { min, max } = wideBounds(values, length);
+      writeFloat(out, min);
+      writeFloat(out, max);
+    }
+    if (!packed) return this.segment(new Uint8Array(values.buffer, values.byteOffset, length * 8));
+    writeWide(out, spread.base);
+    this.packed(packed, spread.distances[0]!);
+  }
+
+  private packed(p: Packed, first: number): void {
+    const out = this.directory;
+    out.byte(p.width);
+    out.byte(Math.round(Math.log10(p.scale)));
+    out.byte(p.delta ? 1 : 0);
+    if (p.delta) {
+      writeFloat(out, first);
+      writeFloat(out, p.least);
+    }
+    if (p.width > 0) this.segment(p.bytes);
+  }
+
+  private bytes(v: BytesVector, path: string): Layout {
+    const out = this.directory, layout: Layout = { form: 'bytes', type: v.type };
+    if (isOneRun(v)) {
+      out.byte(encodings.constant);
+      const value = v.bytes.subarray(v.offsets[0], v.offsets[1]);
+      out.uvarint(value.length);
+      out.raw(value);
+      return layout;
+    }
+    if (v.length >= dictionaryRowsMin) {
+      const dictionary = this.dictionary(v.type, path), codes = dictionary?.codesOf(v);
+      if (dictionary && codes) {
+        this.dictionaryCodes(dictionary, codes);
+        return layout;
+      }
+    }
+    out.byte(encodings.plain);
+    if (this.statistics) {
+      const range = new BytesRange(v.bytes);
+      for (let i = 0; i < v.length; i++) range.add(v.offsets[i]!, v.offsets[i + 1]!);
+      writeBytesBounds(out, range.bounds());
+    }
+    const lengths = new Uint32Array(v.length);
+    for (let i = 0; i < v.length; i++) lengths[i] = v.offsets[i + 1]! - v.offsets[i]!;
+    this.codes(lengths, v.length);
+    this.segment(v.bytes.subarray(v.offsets[0], v.offsets[v.length]));
+    return layout;
+  }
+
+  /** A column that comes with a dictionary: its values are looked up once each. */
+  private coded(v: DictionaryVector, values: BytesVector, path: string): Layout {
+    if (v.length < dictionaryRowsMin || values.length > v.length) return this.bytes(flatten(v) as BytesVector, path);
+    const dictionary = this.dictionary(values.type, path);
+    if (!dictionary || dictionary.retired) return this.bytes(flatten(v) as BytesVector, path);
+    const used = new Uint8Array(values.length);
+    for (let i = 0; i < v.length; i++) used[v.codes[i]!] = 1;
+    const index = new Uint32Array(values.length);
+    let count = 0;
+    for (let k = 0; k < used.length; k++) if (used[k]) index[count++] = k;
+    const distinct = flatten(take(values, index.subarray(0, count))) as BytesVector;
+    const known = count > 1 ? dictionary.codesOf(distinct, v.length) : undefined;
+    if (!known) return this.bytes(flatten(v) as BytesVector, path);
+    const mapped = new Uint32Array(values.length);
+    for (let k = 0; k < count; k++) mapped[index[k]!] = known[k]!;
+    const codes = new Uint32Array(v.length);
+    for (let i = 0; i < codes.length; i++) codes[i] = mapped[v.codes[i]!]!;
+    this.dictionaryCodes(dictionary, codes);
+    return { form: 'bytes', type: values.type };
+  }
+
+  private dictionary(type: PrimitiveType, path: string): ColumnDictionary | undefined {
+    const key = `${path}/${type.name}`, { dictionaries } = this.tables;
+    let dictionary = dictionaries?.get(key);
+    if (!dictionary && dictionaries) dictionaries.set(key, (dictionary = new ColumnDictionary(type, dictionaries.size)));
+    return dictionary;
+  }
+
+  private dictionaryCodes(dictionary: ColumnDictionary, codes: Uint32Array): void {
+    const out = this.directory;
+    out.byte(encodings.dictionary);
+    if (this.statistics) {
+      const seen = new Uint8Array(dictionary.length), range = new BytesRange(dictionary.bytes.array), { array: offsets } = dictionary.offsets;
+      for (let i = 0; i < codes.length; i++) seen[codes[i]!] = 1;
+      for (let code = 0; code < seen.length; code++) if (seen[code]) range.add(offsets[code]!, offsets[code + 1]!);
+      writeBytesBounds(out, range.bounds());
+    }
+    out.uvarint(dictionary.number);
+    this.codes(codes, codes.length);
+  }
+
+  private bools(v: BoolVector): Layout {
+    this.flags(v.values, v.length);
+    return { form: 'bool' };
+  }
+  private flags(values: Uint8Array, length: number): void {
+    let ones = 0;
+    for (let i = 0; i < length; i++) ones += values[i]!;
+    if (ones === 0 || ones === length) {
+      this.directory.byte(encodings.constant);
+      this.directory.byte(ones ? 1 : 0);
+    } else {
+      this.directory.byte(encodings.plain);
+      this.segment(packBits(values, length));
+    }
+  }
+
+  private typeValues(v: TypeVector): Layout {
+    const numbers = v.table.map((t) => this.tables.types.number(t));
+    this.directory.uvarint(numbers.length);
+    for (const n of numbers) this.directory.uvarint(n);
+    this.codes(v.codes, v.length);
+    return { form: 'type' };
+  }
+
+  private record(v: RecordVector, path: string): Layout {
+    for (const f of v.fields) {
+      if (!f.optional) continue;
+      if (f.present) this.flags(f.present, v.length);
+      else {
+        this.directory.byte(encodings.constant);
+        this.directory.byte(1);
+      }
+    }
+    return {
+      form: 'record',
+      fields: v.fields.map((f) => ({
+        name: f.name, optional: f.optional,
+        values: this.column(f.values.length === v.length ? f.values : slice(f.values, 0, v.length), `${path}.${f.name}`, undefined),
+      })),
+    };
+  }
+
+  private lengths(offsets: Uint32Array, length: number): { readonly start: number; readonly end: number } {
+    const lengths = new Uint32Array(length);
+    for (let i = 0; i < length; i++) lengths[i] = offsets[i + 1]! - offsets[i]!;
+    this.codes(lengths, length);
+    this.directory.uvarint(offsets[length]! - offsets[0]!);
+    return { start: offsets[0]!, end: offsets[length]! };
+  }
+  private list(v: ListVector, path: string): Layout {
+    const { start, end } = this.lengths(v.offsets, v.length);
+    return { form: 'list', type: v.type, items: this.column(slice(v.items, start, end), `${path}[]`, v.type.element) };
+  }
+  private map(v: MapVector, path: string): Layout {
+    const { start, end } = this.lengths(v.offsets, v.length);
+    const keys = this.column(slice(v.keys, start, end), `${path}|k`, v.type.key);
+    return { form: 'map', type: v.type, keys, values: this.column(slice(v.values, start, end), `${path}|v`, v.type.value) };
+  }
+
+  private union(v: UnionVector, path: string): Layout {
+    this.codes(v.tags, v.length);
+    const members = v.members.map((m, tag) => {
+      const rows = rowsOf(m, v.tags, v.slots, tag, v.length);
+      this.directory.uvarint(rows.length);
+      return this.column(rows, `${path}(${tag})`, v.type.members[tag]);
+    });
+    return { form: 'union', type: v.type, members };
+  }
+
+  private dynamic(v: DynamicVector, path: string): Layout {
+    const counts = new Uint32Array(v.parts.length);
+    for (let i = 0; i < v.length; i++) counts[v.tags[i]!]!++;
+    const live = [...counts.keys()].filter((tag) => counts[tag]! > 0).map((tag) => ({ tag, name: partName(v.parts[tag]!) }));
+    if (live.length === 1) return this.column(rowsOf(v.parts[live[0]!.tag]!, v.tags, v.slots, live[0]!.tag, v.length), path, undefined);
+    live.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.tag - b.tag));
+    const renumbered = new Uint32Array(v.parts.length);
+    live.forEach((p, at) => { renumbered[p.tag] = at; });
+    const tags = new Uint32Array(v.length);
+    for (let i = 0; i < tags.length; i++) tags[i] = renumbered[v.tags[i]!]!;
+    this.directory.uvarint(live.length);
+    this.codes(tags, v.length);
+    const parts = live.map(({ tag, name }) => {
+      this.directory.uvarint(counts[tag]!);
+      return this.column(rowsOf(v.parts[tag]!, v.tags, v.slots, tag, v.length), `${path}<${name}>`, undefined);
+    });
+    return { form: 'dynamic', parts };
+  }
+}
+
+/** Parts are stored by name, so that blocks that met them in another order share a layout. */
+const partName = (v: Vector): string => {
+  switch (v.form) {
+    case 'constant': case 'error': return `${v.form} ${partName(v.inner)}`;
+    case 'named': return `=${v.name}`;
+    case 'dictionary': return partName(v.values);
+    case 'selected': return partName(v.base);
+    case 'record': return `{${v.fields.map((f) => f.name).join()}}`;
+    case 'dynamic': return 'dynamic';
+    default: {
+      const type = uniformType(v)!;
+      return type.kind === 'primitive' ? type.name : `${v.form} ${type.id}`;
+    }
+  }
+};
+
+/** The rows of one member in row order; the member itself if that is what it holds. */
+const rowsOf = (member: Vector, tags: Uint32Array, slots: Uint32Array, tag: number, length: number): Vector => {
+  let count = 0, inOrder = true;
+  for (let i = 0; i < length; i++) {
+    if (tags[i] !== tag) continue;
+    if (slots[i] !== count) inOrder = false;
+    count++;
+  }
+  if (inOrder) return count === member.length ? member : slice(member, 0, count);
+  const index = new Uint32Array(count);
+  for (let i = 0, at = 0; i < length; i++) if (tags[i] === tag) index[at++] = slots[i]!;
+  return take(member, index);
+};
+
+/** Bit by bit: 0 and -0 are two values. */
+const isConstant = (values: Float64Array, length: number): boolean => {
+  const first = values[0]!;
+  for (let i = 1; i < length; i++) if (!Object.is(values[i], first)) return false;
+  return true;
+};
+/** Whole numbers that are safe; where the sign of zero counts, no -0. */
+const isWhole = (values: Float64Array, length: number, signedZero: boolean): boolean => {
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (Math.floor(x) !== x || x > Number.MAX_SAFE_INTEGER || x < Number.MIN_SAFE_INTEGER) return false;
+    if (x === 0 && signedZero && Object.is(x, -0)) return false;
+  }
+  return true;
+};
+const isFloat32 = (values: Float64Array, length: number): boolean => {
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (Math.fround(x) !== x && x === x) return false;
+  }
+  return true;
+};
+const lessBase = (values: Float64Array, length: number, base: number): Float64Array => {
+  const out = new Float64Array(length);
+  for (let i = 0; i < length; i++) out[i] = values[i]! - base;
+  return out;
+};
+const isOneRun = (v: BytesVector): boolean => {
+  const start = v.offsets[0]!, size = v.offsets[1]! - start;
+  if (size > constantBytesMax) return false;
+  for (let i = 1; i < v.length; i++) {
+    const at = v.offsets[i]!;
+    if (v.offsets[i + 1]! - at !== size) return false;
+    for (let k = 0; k < size; k++) if (v.bytes[at + k] !== v.bytes[start + k]) return false;
+  }
+  return true;
+};

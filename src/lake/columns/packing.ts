@@ -1,0 +1,182 @@
+/**
+ * Integers in few bytes: each is stored as its distance from a base, divided by a common power of ten, in 0, 1, 2 or 4 bytes; or as the distance from the
+ * row before (delta). Kernels are one function per width, so that each sees one kind of array.
+ */
+import assert from 'node:assert';
+
+/** Bytes a stored number takes; 0: all are the same. */
+export type Width = 0 | 1 | 2 | 4;
+export interface Packed {
+  readonly width: Width;
+  /** Numbers between base and value; `delta`: between value and the one before. */
+  readonly scale: number;
+  /** What is added to each stored number before it is scaled (delta only; else 0). */
+  readonly least: number;
+  readonly delta: boolean;
+  readonly bytes: Uint8Array;
+}
+
+const widthFor = (greatest: number): Width | undefined =>
+  greatest === 0 ? 0 : greatest <= 0xff ? 1 : greatest <= 0xffff ? 2 : greatest <= 0xffff_ffff ? 4 : undefined;
+
+/** Packs codes, lengths or tags: the base and the width that holds the greatest distance from it. */
+export const packCodes = (values: Uint32Array, length: number): { readonly base: number; readonly width: Width; readonly bytes: Uint8Array } => {
+  let least = length ? values[0]! : 0, greatest = least;
+  for (let i = 1; i < length; i++) {
+    const x = values[i]!;
+    if (x < least) least = x;
+    else if (x > greatest) greatest = x;
+  }
+  const width = widthFor(greatest - least)!;
+  const out = store(width, length);
+  for (let i = 0; width > 0 && i < length; i++) out[i] = values[i]! - least;
+  return { base: least, width, bytes: new Uint8Array(out.buffer, 0, length * width) };
+};
+
+/** The array that `length` numbers of this width are stored in. */
+const store = (width: Width, length: number): Uint8Array | Uint16Array | Uint32Array =>
+  width === 0 ? new Uint8Array(0) : width === 1 ? new Uint8Array(length) : width === 2 ? new Uint16Array(length) : new Uint32Array(length);
+
+/** Codes as `packCodes` stored them, always as a Uint32Array. */
+export const unpackCodes = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
+  if (width === 4 && base === 0) return new Uint32Array(bytes.buffer, bytes.byteOffset, length);
+  const out = new Uint32Array(length);
+  if (width === 0) out.fill(base);
+  else if (width === 1) widen8(bytes, base, out);
+  else if (width === 2) widen16(new Uint16Array(bytes.buffer, bytes.byteOffset, length), base, out);
+  else widen32(new Uint32Array(bytes.buffer, bytes.byteOffset, length), base, out);
+  return out;
+};
+const widen8 = (from: Uint8Array, base: number, to: Uint32Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! + base; };
+const widen16 = (from: Uint16Array, base: number, to: Uint32Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! + base; };
+const widen32 = (from: Uint32Array, base: number, to: Uint32Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! + base; };
+
+/** Offsets of runs whose lengths were packed: one more than there are runs. */
+export const unpackOffsets = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
+  const lengths = unpackCodes(bytes, base, width, length), out = new Uint32Array(length + 1);
+  let at = 0;
+  for (let i = 0; i < length; i++) out[i + 1] = at += lengths[i]!;
+  return out;
+};
+
+/** The greatest power of ten, up to 10^9, that divides all distances. */
+const commonScale = (distances: Float64Array): number => {
+  let scale = 1e9;
+  for (let i = 0; i < distances.length && scale > 1; i++) {
+    const d = distances[i]!;
+    while (scale > 1 && Math.floor(d / scale) * scale !== d) scale /= 10;
+  }
+  return scale;
+};
+
+/**
+ * Packs distances from a base: whole numbers from 0 to 2^53 - 1. Undefined if they take more than four bytes.
+ * `first` is the distance of the first row, the base of delta.
+ */
+export const packDistances = (distances: Float64Array): Packed | undefined => {
+  const length = distances.length;
+  const scale = commonScale(distances);
+  let greatest = 0, least = Infinity, most = -Infinity, before = distances[0]!;
+  for (let i = 0; i < length; i++) {
+    const d = distances[i]!;
+    if (d > greatest) greatest = d;
+    if (i > 0) {
+      const step = d - before;
+      if (step < least) least = step;
+      if (step > most) most = step;
+    }
+    before = d;
+  }
+  const plain = widthFor(greatest / scale);
+  const stepped = length > 2 ? widthFor((most - least) / scale) : undefined;
+  if (stepped !== undefined && (plain === undefined || stepped < plain) && Math.abs(least) <= Number.MAX_SAFE_INTEGER) return packSteps(distances, scale, least, stepped);
+  if (plain === undefined) return undefined;
+  const out = store(plain, length);
+  for (let i = 0; plain > 0 && i < length; i++) out[i] = distances[i]! / scale;
+  return { width: plain, scale, least: 0, delta: false, bytes: new Uint8Array(out.buffer, 0, length * plain) };
+};
+/** The first row's step is 0: its distance is kept beside the segment. */
+const packSteps = (distances: Float64Array, scale: number, least: number, width: Width): Packed => {
+  const out = store(width, distances.length);
+  for (let i = 1; width > 0 && i < distances.length; i++) out[i] = (distances[i]! - distances[i - 1]! - least) / scale;
+  return { width, scale, least, delta: true, bytes: new Uint8Array(out.buffer, 0, distances.length * width) };
+};
+
+/** Distances as `packDistances` took them, plus `base`; with delta, `first` is the first row's distance. */
+export const unpackDistances = (packed: Packed, base: number, first: number, length: number): Float64Array => {
+  const { width, scale, bytes, delta } = packed, out = new Float64Array(length);
+  const offset = delta ? packed.least : base;
+  if (width === 0) out.fill(offset);
+  else if (width === 1) spread8(bytes, scale, offset, out);
+  else if (width === 2) spread16(new Uint16Array(bytes.buffer, bytes.byteOffset, length), scale, offset, out);
+  else spread32(new Uint32Array(bytes.buffer, bytes.byteOffset, length), scale, offset, out);
+  if (delta) accumulate(out, base + first);
+  return out;
+};
+const spread8 = (from: Uint8Array, scale: number, base: number, to: Float64Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base; };
+const spread16 = (from: Uint16Array, scale: number, base: number, to: Float64Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base; };
+const spread32 = (from: Uint32Array, scale: number, base: number, to: Float64Array): void => { for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base; };
+const accumulate = (steps: Float64Array, first: number): void => {
+  let at = first;
+  steps[0] = at;
+  for (let i = 1; i < steps.length; i++) steps[i] = at += steps[i]!;
+};
+
+/** Distances of 64-bit integers from the least of them; undefined if one is 2^53 or more. */
+export const wideDistances = (values: BigInt64Array | BigUint64Array, length: number): { readonly base: bigint; readonly distances: Float64Array } | undefined => {
+  const { low, high } = halves(values, length);
+  let leastHigh = high[0]!, leastLow = low[0]!;
+  for (let i = 1; i < length; i++) {
+    const h = high[i]!;
+    if (h < leastHigh || (h === leastHigh && low[i]! < leastLow)) {
+      leastHigh = h;
+      leastLow = low[i]!;
+    }
+  }
+  const distances = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    const d = (high[i]! - leastHigh) * 4294967296 + (low[i]! - leastLow);
+    if (d > Number.MAX_SAFE_INTEGER) return undefined;
+    distances[i] = d;
+  }
+  return { base: (BigInt(leastHigh) << 32n) + BigInt(leastLow), distances };
+};
+
+/** The low and high 32 bits of 64-bit integers as numbers; the high ones carry the sign. */
+export const halves = (values: BigInt64Array | BigUint64Array, length: number): { readonly low: Float64Array; readonly high: Float64Array } => {
+  const words = new Uint32Array(values.buffer, values.byteOffset, length * 2);
+  const low = new Float64Array(length), high = new Float64Array(length);
+  const isSigned = values instanceof BigInt64Array;
+  for (let i = 0; i < length; i++) {
+    low[i] = words[2 * i]!;
+    high[i] = isSigned ? words[2 * i + 1]! | 0 : words[2 * i + 1]!;
+  }
+  return { low, high };
+};
+
+/** base + distance for each row, as 64-bit integers. Distances are whole numbers from 0 to 2^53 - 1. */
+export const widen64 = (distances: Float64Array, base: bigint, unsigned: boolean): BigInt64Array | BigUint64Array => {
+  const length = distances.length;
+  const out = unsigned ? new BigUint64Array(length) : new BigInt64Array(length);
+  const words = new Uint32Array(out.buffer);
+  const baseBits = BigInt.asUintN(64, base), baseLow = Number(baseBits & 0xffff_ffffn), baseHigh = Number(baseBits >> 32n);
+  for (let i = 0; i < length; i++) {
+    const d = distances[i]!, low = baseLow + (d >>> 0);
+    words[2 * i] = low;
+    words[2 * i + 1] = baseHigh + Math.floor(d / 4294967296) + (low > 0xffff_ffff ? 1 : 0);
+  }
+  return out;
+};
+
+/** One bit a row. */
+export const packBits = (values: Uint8Array, length: number): Uint8Array => {
+  const out = new Uint8Array((length + 7) >> 3);
+  for (let i = 0; i < length; i++) out[i >> 3]! |= (values[i]! & 1) << (i & 7);
+  return out;
+};
+export const unpackBits = (bits: Uint8Array, length: number): Uint8Array => {
+  assert(bits.length >= (length + 7) >> 3);
+  const out = new Uint8Array(length);
+  for (let i = 0; i < length; i++) out[i] = (bits[i >> 3]! >> (i & 7)) & 1;
+  return out;
+};

@@ -1,0 +1,81 @@
+/** Whether a block may hold rows that pass a test, from zone maps alone (comparison rules: reference/language/types-and-casts.md section 4). */
+import { type Type, types, isNumeric } from '../../vectors/type.ts';
+import { type Value, compareBytes } from '../../vectors/value.ts';
+import type { Column } from './decode.ts';
+import { outward } from './statistics.ts';
+
+/** A test of one column; the shape of `Predicate` in query/plan.ts. */
+export interface ColumnTest { readonly path: readonly string[]; readonly operator: '==' | '!=' | '<' | '<=' | '>' | '>='; readonly value: Value }
+/** The shape of `Pruner` in query/plan.ts. */
+export type ColumnPruner =
+  | { readonly kind: 'test'; readonly test: ColumnTest }
+  | { readonly kind: 'all' | 'any'; readonly of: readonly ColumnPruner[] };
+
+/** False only if certainly no row of the column passes. */
+export const mayBeTrue = (column: Column, pruner: ColumnPruner): boolean => {
+  switch (pruner.kind) {
+    case 'test': return mayPass(column, pruner.test, 0);
+    case 'all': return pruner.of.every((p) => mayBeTrue(column, p));
+    case 'any': return pruner.of.length === 0 || pruner.of.some((p) => mayBeTrue(column, p));
+  }
+};
+
+const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
+  switch (column.form) {
+    case 'empty': return column.rows > 0;
+    // Errors and nulls are never true.
+    case 'error': case 'null': return false;
+    case 'dynamic': return column.parts.some((p) => mayPass(p, test, depth));
+    case 'union': return column.members.some((m) => mayPass(m, test, depth));
+    case 'named': return mayPass(column.inner, test, depth);
+    default: break;
+  }
+  if (depth < test.path.length) {
+    if (column.form !== 'record') return true;
+    const field = column.fields.find((f) => f.name === test.path[depth]);
+    return field !== undefined && mayPass(field.values, test, depth + 1);
+  }
+  if (column.form === 'number' && isNumeric(test.value.type)) return numbersMayPass(column, test);
+  if (column.form === 'bytes' && column.layout.type === test.value.type) return bytesMayPass(column, test);
+  if ((column.form === 'number' || column.form === 'bytes') && isPlainConstant(test.value.type)) return test.operator === '!=';
+  return true;
+};
+
+const plainConstants: ReadonlySet<Type> = new Set([types.string, types.bytes, types.bool, types.ip]);
+/** Constants that compare as false with values of any other type. */
+const isPlainConstant = (type: Type): boolean => plainConstants.has(type) || isNumeric(type);
+
+const numbersMayPass = (column: Extract<Column, { form: 'number' }>, test: ColumnTest): boolean => {
+  const data = test.value.data as number | bigint;
+  const bounds = column.constant === undefined ? column.bounds : { min: column.constant, max: column.constant };
+  if (!bounds || data !== data) return true;
+  // Beyond 2^53 bounds and constants are rounded outwards, and floats compare as floats: leave room for equality.
+  const isExact = typeof data === 'number' && Math.abs(data) < 2 ** 53;
+  const { min: least, max: greatest } = typeof data === 'number' ? { min: data, max: data } : outward(data, data);
+  const { min, max } = bounds;
+  switch (test.operator) {
+    case '==': return min <= greatest && max >= least;
+    case '!=': return !(isExact && column.constant === data);
+    case '<': return isExact ? min < data : min <= greatest;
+    case '<=': return min <= greatest;
+    case '>': return isExact ? max > data : max >= least;
+    case '>=': return max >= least;
+  }
+};
+
+const utf8 = new TextEncoder();
+const bytesMayPass = (column: Extract<Column, { form: 'bytes' }>, test: ColumnTest): boolean => {
+  const bounds = column.constant ? { min: column.constant, max: column.constant } : column.bounds;
+  if (!bounds) return true;
+  const data = typeof test.value.data === 'string' ? utf8.encode(test.value.data) : (test.value.data as Uint8Array);
+  const low = compareBytes(bounds.min, data), high = compareBytes(bounds.max, data);
+  if (test.operator === '==') return low <= 0 && high >= 0;
+  if (test.value.type !== types.string && test.value.type !== types.bytes) return true;
+  switch (test.operator) {
+    case '!=': return !(column.constant && low === 0);
+    case '<': return low < 0;
+    case '<=': return low <= 0;
+    case '>': return high > 0;
+    case '>=': return high >= 0;
+  }
+};

@@ -1,0 +1,110 @@
+/**
+ * Zone maps: what is known of the values of a column in a block without reading them. Bounds are never too narrow: numbers beyond 2^53 are rounded
+ * outwards, texts are cut.
+ */
+import { ByteWriter } from '../../vectors/value.ts';
+import type { ByteReader } from './byte-reader.ts';
+
+/** `nan`: some values are NaN, which no bound covers. */
+export interface NumberBounds { readonly min: number; readonly max: number }
+export interface BytesBounds { readonly min: Uint8Array; readonly max: Uint8Array }
+
+/** Bytes of a text that a bound keeps. */
+const boundBytesMax = 16;
+
+/** Least and greatest of the numbers; NaN does not count. min > max when there is nothing else. */
+export const numberBounds = (values: Float64Array, length: number): NumberBounds => {
+  let min = Infinity, max = -Infinity;
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (x < min) min = x;
+    if (x > max) max = x;
+  }
+  return { min, max };
+};
+/** Rounded outwards. */
+export const wideBounds = (values: BigInt64Array | BigUint64Array, length: number): NumberBounds => {
+  let min = values[0]!, max = min;
+  for (let i = 1; i < length; i++) {
+    const x = values[i]!;
+    if (x < min) min = x;
+    else if (x > max) max = x;
+  }
+  return outward(min, max);
+};
+/** The doubles around a range of integers. */
+export const outward = (min: bigint, max: bigint): NumberBounds => {
+  const low = Number(min), high = Number(max);
+  return { min: BigInt(low) > min ? low - Math.abs(low) * 2 ** -52 : low, max: BigInt(high) < max ? high + Math.abs(high) * 2 ** -52 : high };
+};
+
+/** Collects bounds of runs of bytes. */
+export class BytesRange {
+  private source: Uint8Array = new Uint8Array(0);
+  private minStart = -1;
+  private minEnd = 0;
+  private maxStart = 0;
+  private maxEnd = 0;
+  constructor(source: Uint8Array) { this.source = source; }
+  add(start: number, end: number): void {
+    if (this.minStart < 0) {
+      this.minStart = this.maxStart = start;
+      this.minEnd = this.maxEnd = end;
+      return;
+    }
+    if (before(this.source, start, end, this.minStart, this.minEnd)) {
+      this.minStart = start;
+      this.minEnd = end;
+    } else if (before(this.source, this.maxStart, this.maxEnd, start, end)) {
+      this.maxStart = start;
+      this.maxEnd = end;
+    }
+  }
+  bounds(): BytesBounds {
+    const min = this.source.slice(this.minStart, Math.min(this.minEnd, this.minStart + boundBytesMax));
+    const max = this.source.slice(this.maxStart, this.maxEnd);
+    return { min, max: max.length > boundBytesMax ? cutUp(max) : max };
+  }
+}
+const before = (source: Uint8Array, aStart: number, aEnd: number, bStart: number, bEnd: number): boolean => {
+  const n = Math.min(aEnd - aStart, bEnd - bStart);
+  for (let i = 0; i < n; i++) {
+    const x = source[aStart + i]!, y = source[bStart + i]!;
+    if (x !== y) return x < y;
+  }
+  return aEnd - aStart < bEnd - bStart;
+};
+/** The first bytes, made greater than all that begins with them; the whole when that cannot be. */
+const cutUp = (bytes: Uint8Array): Uint8Array => {
+  let i = boundBytesMax - 1;
+  while (i >= 0 && bytes[i] === 0xff) i--;
+  if (i < 0) return bytes;
+  const cut = bytes.slice(0, i + 1);
+  cut[i]!++;
+  return cut;
+};
+
+const scratch = new DataView(new ArrayBuffer(8));
+const scratchBytes = new Uint8Array(scratch.buffer);
+export const writeFloat = (out: ByteWriter, x: number): void => {
+  scratch.setFloat64(0, x, true);
+  out.raw(scratchBytes);
+};
+export const writeWide = (out: ByteWriter, x: bigint): void => {
+  scratch.setBigUint64(0, BigInt.asUintN(64, x), true);
+  out.raw(scratchBytes);
+};
+export const readWide = (input: ByteReader, unsigned: boolean): bigint => {
+  const raw = input.raw(8), view = new DataView(raw.buffer, raw.byteOffset, 8);
+  return unsigned ? view.getBigUint64(0, true) : view.getBigInt64(0, true);
+};
+export const writeBytesBounds = (out: ByteWriter, bounds: BytesBounds): void => {
+  for (const b of [bounds.min, bounds.max]) {
+    out.uvarint(b.length);
+    out.raw(b);
+  }
+};
+export const readBytesBounds = (input: ByteReader): BytesBounds => {
+  const min = input.raw(input.uvarint());
+  return { min, max: input.raw(input.uvarint()) };
+};

@@ -1,0 +1,57 @@
+/**
+ * KSUIDs: ids of 20 bytes, 4 of seconds since 2014-05-13T16:53:20Z and 16 random ones.
+ *
+ * Inside the service an id is a text of 40 lower-case hexadecimal digits. Clients write `0x` and 40 digits, or 27 characters of base 62.
+ */
+import { randomFillSync } from 'node:crypto';
+import type { Id } from './lake.types.ts';
+
+const epochSeconds = 1_400_000_000;
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const base62Length = 27;
+const idBytes = 20;
+
+/** No commit at all: the tip of an empty branch, the parent of a first commit. */
+export const zeroId: Id = '0'.repeat(idBytes * 2);
+
+// Random bytes come in bulk: one call of the system per 256 ids.
+const pool = Buffer.allocUnsafe(16 * 256);
+let used = pool.length;
+
+/** A new id. Ids of the same second have no order. */
+export const newId = (nowMs: number = Date.now()): Id => {
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const seconds = Math.floor(nowMs / 1000) - epochSeconds;
+  const random = pool.hexSlice(used, used + 16);
+  used += 16;
+  return seconds.toString(16).padStart(8, '0') + random;
+};
+
+export const idBuffer = (id: Id): Buffer => Buffer.from(id, 'hex');
+export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+
+/** 27 characters of base 62, as in messages and error texts. */
+export const base62 = (id: Id): string => {
+  let rest = BigInt(`0x${id}`), text = '';
+  for (let i = 0; i < base62Length; i++) {
+    text = digits[Number(rest % 62n)]! + text;
+    rest /= 62n;
+  }
+  return text;
+};
+
+const hexPattern = /^0x[0-9a-fA-F]{40}$/;
+const base62Pattern = /^[0-9A-Za-z]{27}$/;
+const idMax = (1n << 160n) - 1n;
+
+/** The id that a client wrote in either spelling, or undefined. Base 62 beyond 160 bits is none. */
+export const parseId = (text: string): Id | undefined => {
+  if (hexPattern.test(text)) return text.slice(2).toLowerCase();
+  if (!base62Pattern.test(text)) return undefined;
+  let value = 0n;
+  for (const c of text) value = value * 62n + BigInt(digits.indexOf(c));
+  return value > idMax ? undefined : value.toString(16).padStart(idBytes * 2, '0');
+};

@@ -1,0 +1,265 @@
+/**
+ * Batches to sorted data objects. What does not fit the memory that is allowed is sorted in runs, which wait in temporary files and are merged in the end.
+ *
+ * Invariants:
+ * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys; `threshold` bounds an object, never a buffer.
+ * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
+ */
+import { randomBytes } from 'node:crypto';
+import { type Vector, sizeOf, slice, take, valueAt } from '../vectors/vector.ts';
+import { concat } from '../vectors/concat.ts';
+import { types } from '../vectors/type.ts';
+import { type Value, isMissing, nullValue, underValue } from '../vectors/value.ts';
+import { lowerBound, sortKeyBytes, upperBound } from '../vectors/sort-key.ts';
+import { supText } from '../vectors/sup-print.ts';
+import type { Id, KeyBound, ObjectMeta, SortOrder } from './lake.types.ts';
+import { blockRowsMax, inlineBytesMax } from './object-format.ts';
+import { ObjectWriter } from './object-writer.ts';
+import type { ObjectSink, ObjectStore } from './objects.ts';
+import { scanObjects } from './scan.ts';
+import { byBytes, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
+
+export interface SortKeys { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
+export interface LoadSortOptions extends SortKeys {
+  /** Bytes: about where an object is cut. */
+  readonly threshold: number;
+  /** Bytes of vectors that may wait in memory. */
+  readonly memoryBytesMax: number;
+  readonly objects: ObjectStore;
+  /** Makes a folder for sorted runs; called when the first one is needed. The caller removes it. */
+  readonly spill: () => ObjectStore;
+  readonly signal?: AbortSignal;
+}
+export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
+
+/** Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
+const tieRowsMax = 8192;
+/** A block takes no more bytes in memory than this, unless a single row does. */
+const blockBytesMax = 16 << 20;
+
+/** Sorts all rows and writes them as objects. */
+export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: LoadSortOptions): Promise<SortedObjects> => {
+  const cutter = new ObjectCutter(options, options.objects, options.threshold);
+  const spilled: ObjectMeta[] = [];
+  let spill: ObjectStore | undefined, held: Vector[] = [], heldBytes = 0, heldRows = 0;
+  try {
+    for await (const batch of batches) {
+      options.signal?.throwIfAborted();
+      if (batch.length === 0) continue;
+      held.push(batch);
+      heldBytes += sizeOf(batch);
+      heldRows += batch.length;
+      if (heldBytes < options.memoryBytesMax) continue;
+      spill ??= options.spill();
+      spilled.push(...await spillRun(held, heldRows, spill, options));
+      held = [];
+      heldBytes = heldRows = 0;
+    }
+    if (!spill) {
+      cutter.expect(heldRows);
+      for (const piece of sortedPieces(held, heldRows, options)) {
+        cutter.add(piece);
+        options.signal?.throwIfAborted();
+      }
+    } else {
+      if (held.length > 0) spilled.push(...await spillRun(held, heldRows, spill, options));
+      held = [];
+      cutter.expect(spilled.reduce((n, o) => n + o.count, 0));
+      for await (const piece of mergedRuns(spilled, spill, options)) cutter.add(piece);
+    }
+    return await cutter.finish();
+  } catch (error) {
+    await cutter.abort();
+    throw error;
+  }
+};
+
+/** One sorted run as an object in the spill folder. */
+const spillRun = async (held: readonly Vector[], rows: number, spill: ObjectStore, options: LoadSortOptions): Promise<readonly ObjectMeta[]> => {
+  const cutter = new ObjectCutter(options, spill, Infinity);
+  cutter.expect(rows);
+  for (const piece of sortedPieces(held, rows, options)) cutter.add(piece);
+  return (await cutter.finish()).objects;
+};
+
+const mergedRuns = (runs: readonly ObjectMeta[], spill: ObjectStore, options: LoadSortOptions): AsyncIterable<Vector> => {
+  const startOf = (o: ObjectMeta): Uint8Array => (options.order === 'asc' ? o.min : o.max).sort;
+  const ordered = [...runs].sort((a, b) => Buffer.compare(startOf(a), startOf(b)) * (options.order === 'asc' ? 1 : -1));
+  const scan = { keys: options.keys, order: options.order, objects: spill, page: () => ({ objects: ordered }) };
+  return scanObjects(scan, { ordered: true, batchRows: blockRowsMax, signal: options.signal });
+};
+
+/** The rows in order, block by block. Batches that are in order already are not copied into one. */
+function* sortedPieces(held: readonly Vector[], rows: number, options: SortKeys): Generator<Vector> {
+  if (held.length === 0) return;
+  const columns = options.keys.map((path) => sortColumn(concat(held.map((b) => keyColumn(b, path)))));
+  const ties = rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
+  const order = sortRows(columns, rows, { descending: options.order === 'desc', ties });
+  if (!order) return yield* held;
+  const all = concat(held);
+  for (let start = 0; start < rows; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(rows, start + blockRowsMax)));
+}
+
+/** Cuts rows that come in order into blocks and objects, small ones inline, others into files. */
+export class ObjectCutter {
+  private readonly options: SortKeys;
+  private readonly store: ObjectStore;
+  private readonly threshold: number;
+  private readonly done: ObjectMeta[] = [];
+  private readonly closing: Promise<void>[] = [];
+  private rowsExpected = 0;
+  private held: Vector[] = [];
+  private heldRows = 0;
+  private heldBytes = 0;
+  private object: OpenObject | undefined;
+  private readonly files: Id[] = [];
+
+  constructor(options: SortKeys, store: ObjectStore, threshold: number) {
+    this.options = options;
+    this.store = store;
+    this.threshold = threshold;
+  }
+
+  /** Rows that will come, about. */
+  expect(rows: number): void { this.rowsExpected = rows; }
+
+  /** Appends rows. */
+  add(batch: Vector): void {
+    const rowsMax = this.blockRows(batch);
+    for (let start = 0; start < batch.length;) {
+      const end = Math.min(batch.length, start + Math.max(1, rowsMax - this.heldRows)), piece = slice(batch, start, end);
+      this.held.push(piece);
+      this.heldRows += piece.length;
+      this.heldBytes += (sizeOf(batch) / batch.length) * piece.length;
+      if (this.heldRows >= rowsMax || this.heldBytes >= blockBytesMax) this.block();
+      start = end;
+    }
+  }
+
+  /** Ends the last object and waits until all are durable. */
+  async finish(): Promise<SortedObjects> {
+    this.block();
+    this.endObject();
+    await Promise.all(this.closing);
+    return { objects: this.done, records: this.done.reduce((n, o) => n + o.count, 0), bytes: this.done.reduce((n, o) => n + o.size, 0) };
+  }
+
+  /** Removes what was written. */
+  async abort(): Promise<void> {
+    await this.object?.abort();
+    this.object = undefined;
+    await Promise.allSettled(this.closing);
+    for (const id of this.files) await this.store.delete(id);
+  }
+
+  /** Rows of a block so that neither block nor object gets too large. */
+  private blockRows(batch: Vector): number {
+    const bytesPerRow = Math.max(1, sizeOf(batch) / batch.length);
+    return Math.max(1, Math.min(blockRowsMax, Math.floor(Math.min(blockBytesMax, this.threshold) / bytesPerRow)));
+  }
+
+  private block(): void {
+    if (this.heldRows === 0) return;
+    const batch = concat(this.held);
+    this.held = [];
+    this.heldRows = this.heldBytes = 0;
+    this.object ??= new OpenObject(this.store, this.rowsExpected, this.options.order);
+    const column = keyColumn(batch, this.options.keys[0] ?? []);
+    this.object.block(batch, valueAt(column, 0), valueAt(column, batch.length - 1));
+    this.rowsExpected = Math.max(0, this.rowsExpected - batch.length);
+    if (this.object.size >= this.threshold) this.endObject();
+  }
+
+  private endObject(): void {
+    if (!this.object) return;
+    const { meta, closed } = this.object.finish();
+    this.object = undefined;
+    this.done.push(meta);
+    if (!closed) return;
+    this.files.push(meta.id);
+    closed.catch(() => undefined);
+    this.closing.push(closed);
+  }
+}
+
+/** Bytes that are gathered before they go to the file. */
+const writeBytes = 256 << 10;
+
+/** An object in work: in memory until it is too large to be inline. */
+class OpenObject {
+  readonly id = newObjectId();
+  private readonly store: ObjectStore;
+  private readonly order: SortOrder;
+  private readonly writer: ObjectWriter;
+  private chunks: Uint8Array[] = [];
+  private chunkBytes = 0;
+  private sink: ObjectSink | undefined;
+  private first: Value = nullValue;
+  private last: Value = nullValue;
+
+  constructor(store: ObjectStore, rowsExpected: number, order: SortOrder) {
+    this.store = store;
+    this.order = order;
+    this.writer = new ObjectWriter((chunk) => { this.write(chunk); }, { rowsExpected });
+  }
+
+  get size(): number { return this.writer.size; }
+
+  block(batch: Vector, first: Value, last: Value): void {
+    if (this.writer.count === 0) this.first = first;
+    this.last = last;
+    const ascending = this.order === 'asc', start = sortKeyBytes(first), end = sortKeyBytes(last);
+    this.writer.block(batch, { first: ascending ? lowerBound(start) : upperBound(start), last: ascending ? upperBound(end) : lowerBound(end) });
+  }
+
+  /** `closed` settles when a file is durable; inline objects have none. */
+  finish(): { readonly meta: ObjectMeta; readonly closed?: Promise<void> } {
+    const size = this.writer.finish();
+    const [low, high] = this.order === 'asc' ? [this.first, this.last] : [this.last, this.first];
+    const meta = { id: this.id, count: this.writer.count, size, min: keyBound(low, lowerBound), max: keyBound(high, upperBound) };
+    if (!this.sink && size < inlineBytesMax) return { meta: { ...meta, inline: joined(this.chunks, size) } };
+    this.flush();
+    return { meta, closed: this.sink!.close() };
+  }
+
+  async abort(): Promise<void> { await this.sink?.abort(); }
+
+  private write(chunk: Uint8Array): void {
+    this.chunks.push(chunk);
+    this.chunkBytes += chunk.length;
+    if (this.chunkBytes >= (this.sink ? writeBytes : inlineBytesMax)) this.flush();
+  }
+  private flush(): void {
+    this.sink ??= this.store.create(this.id);
+    this.sink.write(joined(this.chunks, this.chunkBytes));
+    this.chunks = [];
+    this.chunkBytes = 0;
+  }
+}
+
+const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
+  const out = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    out.set(chunk, at);
+    at += chunk.length;
+  }
+  return out;
+};
+
+/** A missing key counts as null. */
+const keyBound = (value: Value, cut: (key: Uint8Array) => Uint8Array): KeyBound => {
+  const under = underValue(value);
+  const known = under.type === types.null || isMissing(under) ? nullValue : value;
+  return { text: supText(known), sort: cut(sortKeyBytes(known)) };
+};
+
+/** Seconds at the epoch of the ids. */
+const idEpochSeconds = 1_400_000_000;
+/** A new id: four bytes of seconds, sixteen at random. */
+export const newObjectId = (): Id => {
+  const bytes = Buffer.alloc(20);
+  bytes.writeUInt32BE(Math.floor(Date.now() / 1000) - idEpochSeconds);
+  randomBytes(16).copy(bytes, 4);
+  return bytes.toString('hex');
+};

@@ -1,0 +1,21 @@
+/**
+ * The bytes of a data object, from front to back; all numbers little-endian, `n` is a LEB128 number:
+ *
+ * - header: `LAKEOBJ1` (8 bytes);
+ * - for each block of rows: segments of its columns, each at a multiple of 8, in the order of its directory;
+ * - for each dictionary: its segments, likewise;
+ * - footer: n version, byte flags (1: zone maps), n rows, n types and their definitions, n layouts and themselves, n dictionaries (n entries, then unless 0:
+ *   n type, n place / 8, n length / 8, n and bytes of its directory), n blocks (n rows, n layout, n place / 8, n length / 8, n directory length,
+ *   n and bytes of the first row's sort key, the same of the last row's), then the directories of the blocks;
+ * - trailer: length of the footer (4 bytes), checksum of the footer (4 bytes), `LAKEOBJ1`.
+ *
+ * A directory describes a column by its encoding and the lengths and checksums of its segments (columns/encode.ts, columns/decode.ts).
+ */
+export const formatVersion = 1;
+export const magic: Uint8Array = new TextEncoder().encode('LAKEOBJ1');
+export const header = magic;
+export const trailerLength = 16;
+/** Rows of a block, at most. */
+export const blockRowsMax = 8192;
+/** Objects below this length live inside the lake's tables. */
+export const inlineBytesMax = 64 << 10;

@@ -1,0 +1,218 @@
+/**
+ * The bytes of a data object back to rows: opens from length and range reads, reads the footer, then only the segments of the columns and blocks that
+ * are asked for.
+ *
+ * Invariants:
+ * - Nothing is answered that was not compared with its checksum. What does not fit is a LakeError that names object and block.
+ * - A dictionary is decoded once: all blocks of a column share one `values` vector, so that work on codes can be kept from block to block.
+ */
+import { LakeError } from '../errors.ts';
+import { types } from '../vectors/type.ts';
+import { type BytesVector, type Vector, flatten } from '../vectors/vector.ts';
+import { compareBytes } from '../vectors/value.ts';
+import { ByteReader } from './columns/byte-reader.ts';
+import { checksum } from './columns/checksum.ts';
+import { type Column, DirectoryReader, type Projection, type Segment, decodeColumn, projectColumn, visitSegments } from './columns/decode.ts';
+import { type Layout, readLayout, readTypes } from './columns/layout.ts';
+import { type ColumnPruner, mayBeTrue } from './columns/prune.ts';
+import { formatVersion, magic, trailerLength } from './object-format.ts';
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** Where an object's bytes come from. `read` answers exactly `length` bytes, aligned to 8 in their buffer. */
+export interface ObjectSource {
+  readonly id: string;
+  readonly size: number;
+  readonly read: (offset: number, length: number) => MaybePromise<Uint8Array>;
+}
+
+/** The source of an object whose bytes are at hand. */
+export const sourceOfBytes = (id: string, bytes: Uint8Array): ObjectSource => {
+  const aligned = (bytes.byteOffset & 7) === 0 ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : new Uint8Array(bytes);
+  return { id, size: aligned.length, read: (offset, length) => aligned.subarray(offset, offset + length) };
+};
+
+export interface ObjectBlock { readonly rows: number; readonly firstKey: Uint8Array; readonly lastKey: Uint8Array }
+
+interface BlockEntry extends ObjectBlock { readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: number; readonly directoryLength: number }
+interface DictionaryEntry { readonly rows: number; readonly offset: number; readonly column?: Column }
+
+/** First read of a file: most footers are shorter. */
+const tailBytes = 32 << 10;
+/** Segments closer than this are read at once. */
+const gapBytesMax = 4096;
+
+/** Opens an object: reads its footer. @throws object-corrupt, object-version */
+export const openObject = (source: ObjectSource): MaybePromise<ObjectReader> => {
+  if (source.size < magic.length + trailerLength) throw corrupt(source.id, 'trailer', `the object is only ${source.size} bytes long`);
+  const start = Math.max(0, source.size - tailBytes) & ~7;
+  return then(source.read(start, source.size - start), (tail) => {
+    const length = footerLength(source, tail), from = source.size - trailerLength - length;
+    if (from >= start) return new ObjectReader(source, tail.subarray(from - start, tail.length));
+    const aligned = from & ~7;
+    return then(source.read(aligned, source.size - aligned), (all) => new ObjectReader(source, all.subarray(from - aligned)));
+  });
+};
+
+const then = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> => (value instanceof Promise ? value.then(next) : next(value));
+
+const corrupt = (id: string, place: string, fault: string, cause?: unknown): LakeError => new LakeError('object-corrupt', { id, place, fault }, { cause });
+
+const footerLength = (source: ObjectSource, tail: Uint8Array): number => {
+  if (compareBytes(tail.subarray(tail.length - magic.length), magic) !== 0) throw corrupt(source.id, 'trailer', 'the mark at the end is not there');
+  const length = new ByteReader(tail, tail.length - trailerLength).uint32();
+  if (length > source.size - trailerLength - magic.length) throw corrupt(source.id, 'trailer', `footer of ${length} bytes`);
+  return length;
+};
+
+export class ObjectReader {
+  readonly id: string;
+  readonly count: number;
+  readonly blocks: readonly ObjectBlock[];
+  /** Bytes that were read of the source so far, the footer included. */
+  bytesRead: number;
+  private readonly source: ObjectSource;
+  private readonly footer: Uint8Array;
+  private readonly typeOf: (number: number) => import('../vectors/type.ts').Type;
+  private readonly statistics: boolean;
+  private readonly layouts: readonly Layout[];
+  private readonly dictionaryEntries: readonly DictionaryEntry[];
+  private readonly dictionaries: (BytesVector | undefined)[];
+  private readonly columns: (Column | undefined)[];
+
+  /** `tail`: footer and trailer. */
+  constructor(source: ObjectSource, tail: Uint8Array) {
+    this.source = source;
+    this.id = source.id;
+    this.bytesRead = tail.length;
+    const footer = tail.subarray(0, tail.length - trailerLength);
+    this.footer = footer;
+    if (checksum(footer) !== new ByteReader(tail, footer.length + 4).uint32()) throw corrupt(source.id, 'footer', 'checksum does not fit');
+    const input = new ByteReader(footer);
+    try {
+      const version = input.uvarint();
+      if (version > formatVersion) throw new LakeError('object-version', { id: source.id, version, versionMax: formatVersion });
+      this.statistics = (input.byte() & 1) !== 0;
+      this.count = input.uvarint();
+      this.typeOf = readTypes(input, input.uvarint());
+      this.layouts = input.list(() => readLayout(input, this.typeOf));
+      this.dictionaryEntries = input.list(() => this.readDictionaryEntry(input));
+      let at = 0;
+      const entries = input.list(() => {
+        const entry = { rows: input.uvarint(), layout: input.uvarint(), offset: input.uvarint() * 8, dataLength: input.uvarint() * 8, directoryLength: input.uvarint() };
+        const block: BlockEntry = { ...entry, directory: at, firstKey: input.raw(input.uvarint()), lastKey: input.raw(input.uvarint()) };
+        at += block.directoryLength;
+        return block;
+      });
+      const directories = input.at;
+      this.blocks = entries.map((e) => ({ ...e, directory: directories + e.directory }));
+    } catch (error) {
+      throw error instanceof LakeError ? error : corrupt(source.id, 'footer', String(error), error);
+    }
+    this.dictionaries = new Array<BytesVector | undefined>(this.dictionaryEntries.length);
+    this.columns = new Array<Column | undefined>(this.blocks.length);
+  }
+
+  /** Whether some row of the block may pass the test; false only if certainly none does. */
+  mayMatch(block: number, pruner: ColumnPruner): boolean { return mayBeTrue(this.column(block), pruner); }
+
+  /** Rows of one block; only the named fields of records, if any are named (what is no record comes whole). */
+  read(block: number, projection?: Projection): MaybePromise<Vector> {
+    const column = this.column(block), wanted = projection ? projectColumn(column, projection) : column;
+    const segments: Segment[] = [], missing = new Set<number>();
+    visitSegments(wanted, {
+      segment: (s) => { if (s.length > 0) segments.push(s); },
+      dictionary: (n) => { if (!this.dictionaries[n]) missing.add(n); },
+    });
+    const entry = this.blocks[block] as BlockEntry;
+    const place = `block ${block}`;
+    const ready = missing.size > 0 ? this.loadDictionaries([...missing]) : undefined;
+    return then(ready, () => then(this.readSegments(segments, entry.offset, place), (bytes) =>
+      this.decode(place, () => decodeColumn(wanted, { bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]! }))));
+  }
+
+  private column(block: number): Column {
+    const known = this.columns[block];
+    if (known) return known;
+    const entry = this.blocks[block] as BlockEntry;
+    return (this.columns[block] = this.decode(`block ${block}`, () => {
+      const input = new ByteReader(this.footer, entry.directory, entry.directory + entry.directoryLength);
+      return new DirectoryReader(input, this.typeOf, this.statistics).column(this.layouts[entry.layout]!, entry.rows);
+    }));
+  }
+
+  private readDictionaryEntry(input: ByteReader): DictionaryEntry {
+    const rows = input.uvarint();
+    if (rows === 0) return { rows, offset: 0 };
+    const type = this.typeOf(input.uvarint()), offset = input.uvarint() * 8;
+    input.uvarint();
+    const directory = new ByteReader(input.raw(input.uvarint()));
+    return { rows, offset, column: new DirectoryReader(directory, this.typeOf, false).column({ form: 'bytes', type: type.kind === 'primitive' ? type : types.string }, rows) };
+  }
+
+  private loadDictionaries(numbers: readonly number[]): MaybePromise<void> {
+    const pending: Promise<void>[] = [];
+    for (const n of numbers) {
+      const entry = this.dictionaryEntries[n], place = `dictionary ${n}`;
+      if (!entry?.column) throw corrupt(this.id, place, 'there is none');
+      const column = entry.column, segments: Segment[] = [];
+      visitSegments(column, { segment: (s) => { if (s.length > 0) segments.push(s); }, dictionary: () => undefined });
+      const done = then(this.readSegments(segments, entry.offset, place), (bytes) => {
+        this.dictionaries[n] = this.decode(place, () => flatten(decodeColumn(column, { bytes: (s) => bytes.get(s)!, dictionary: () => { throw new Error('nested'); } })) as BytesVector);
+      });
+      if (done instanceof Promise) pending.push(done);
+    }
+    return pending.length > 0 ? Promise.all(pending).then(() => undefined) : undefined;
+  }
+
+  /** Reads segments (in order of their places) in as few runs as pays, and checks them. */
+  private readSegments(segments: readonly Segment[], base: number, place: string): MaybePromise<Map<Segment, Uint8Array>> {
+    const out = new Map<Segment, Uint8Array>(), pending: Promise<void>[] = [];
+    for (let i = 0; i < segments.length;) {
+      const first = i, start = segments[i]!.offset;
+      let end = start + segments[i]!.length;
+      for (i++; i < segments.length && segments[i]!.offset - end <= gapBytesMax; i++) end = segments[i]!.offset + segments[i]!.length;
+      if (base + end > this.source.size) throw corrupt(this.id, place, 'segment beyond the end');
+      this.bytesRead += end - start;
+      const run = segments.slice(first, i);
+      const done = then(this.source.read(base + start, end - start), (bytes) => {
+        for (const s of run) out.set(s, this.checked(bytes.subarray(s.offset - start, s.offset - start + s.length), s, place));
+      });
+      if (done instanceof Promise) pending.push(done);
+    }
+    return pending.length > 0 ? Promise.all(pending).then(() => out) : out;
+  }
+  private checked(bytes: Uint8Array, segment: Segment, place: string): Uint8Array {
+    if (bytes.length !== segment.length || checksum(bytes) !== segment.check) throw corrupt(this.id, place, `checksum of ${segment.length} bytes at ${segment.offset} does not fit`);
+    return bytes;
+  }
+
+  private decode<T>(place: string, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw corrupt(this.id, place, String(error), error);
+    }
+  }
+}
+
+/** The fields of these paths as a tree; undefined if one of them is the whole row. */
+export const projectionOf = (paths: readonly (readonly string[])[]): Projection | undefined => {
+  if (paths.some((path) => path.length === 0)) return undefined;
+  const root: Projection = new Map();
+  for (const path of paths) {
+    let at = root;
+    for (let i = 0; i < path.length; i++) {
+      const known = at.get(path[i]!);
+      if (known === true) break;
+      if (i === path.length - 1) at.set(path[i]!, true);
+      else if (known) at = known;
+      else {
+        const inner: Projection = new Map();
+        at.set(path[i]!, inner);
+        at = inner;
+      }
+    }
+  }
+  return root;
+};

@@ -1,0 +1,157 @@
+/**
+ * Rows to the bytes of a data object. An object is a header, blocks of column segments, dictionaries, a footer and a trailer; see `object-format.ts`.
+ *
+ * Invariants:
+ * - Rows come sorted by the pool's key, a block at a time; bytes leave in order as soon as they are made.
+ * - Nothing that was written is touched again.
+ */
+import assert from 'node:assert';
+import { type Vector, sizeOf } from '../vectors/vector.ts';
+import { ByteWriter } from '../vectors/value.ts';
+import { checksum } from './columns/checksum.ts';
+import { ColumnDictionary } from './columns/dictionary.ts';
+import { type EncodedBlock, type ObjectTables, encodeBlock } from './columns/encode.ts';
+import { TypeTable, layoutKey, writeLayout } from './columns/layout.ts';
+import { blockRowsMax, formatVersion, header, magic } from './object-format.ts';
+
+/** Sort keys of a block's first and last row. */
+export interface BlockKeys { readonly first: Uint8Array; readonly last: Uint8Array }
+export interface ObjectWriterOptions {
+  /** Rows that will come, about: small objects go without zone maps, large ones try out their dictionaries first. */
+  readonly rowsExpected: number;
+}
+
+/** Blocks that a large object holds back to see which dictionaries pay. */
+const trialBlocks = 4;
+/** Rows from which zone maps are worth their place. */
+const statisticsRowsMin = 1024;
+
+interface BlockEntry { readonly rows: number; readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: Uint8Array; readonly keys: BlockKeys }
+
+export class ObjectWriter {
+  /** Rows so far. */
+  count = 0;
+  private readonly emit: (chunk: Uint8Array) => void;
+  private readonly statistics: boolean;
+  private readonly types = new TypeTable();
+  private readonly tables: ObjectTables;
+  private readonly dictionaries = new Map<string, ColumnDictionary>();
+  private readonly layouts = new Map<string, number>();
+  private readonly layoutBytes = new ByteWriter();
+  private readonly blocks: BlockEntry[] = [];
+  private directoryLength = 0;
+  private at = 0;
+  private trial: { readonly batch: Vector; readonly keys: BlockKeys }[] | undefined;
+  private trialBytes = 0;
+
+  constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
+    this.emit = emit;
+    this.statistics = options.rowsExpected >= statisticsRowsMin;
+    this.tables = { types: this.types, dictionaries: this.dictionaries };
+    this.trial = [];
+    this.write(header);
+  }
+
+  /** Bytes that the object would have if it ended now, about. */
+  get size(): number { return this.at + this.trialBytes + this.directoryLength; }
+
+  /** Appends one block of at most `blockRowsMax` rows. */
+  block(batch: Vector, keys: BlockKeys): void {
+    assert(batch.length > 0 && batch.length <= blockRowsMax);
+    this.count += batch.length;
+    if (!this.trial) return this.encode(batch, keys);
+    this.trial.push({ batch, keys });
+    this.trialBytes += sizeOf(batch);
+    if (this.trial.length === trialBlocks) this.endTrial();
+  }
+
+  /** Writes dictionaries and footer; answers the object's length. */
+  finish(): number {
+    this.endTrial();
+    const footer = new ByteWriter(), dictionaries = this.dictionaryEntries();
+    footer.uvarint(formatVersion);
+    footer.byte(this.statistics ? 1 : 0);
+    footer.uvarint(this.count);
+    footer.uvarint(this.types.count);
+    footer.raw(this.types.out.done());
+    footer.uvarint(this.layouts.size);
+    footer.raw(this.layoutBytes.done());
+    footer.raw(dictionaries);
+    this.blockEntries(footer);
+    const trailer = new ByteWriter(), bytes = footer.done();
+    for (const word of [bytes.length, checksum(bytes)]) for (let shift = 0; shift < 32; shift += 8) trailer.byte((word >>> shift) & 0xff);
+    trailer.raw(magic);
+    this.write(bytes);
+    this.write(trailer.done());
+    return this.at;
+  }
+
+  private endTrial(): void {
+    const trial = this.trial;
+    if (!trial) return;
+    this.trial = undefined;
+    this.trialBytes = 0;
+    if (trial.length > 1 || (trial[0]?.batch.length ?? 0) >= statisticsRowsMin) {
+      const types = new TypeTable();
+      for (const { batch } of trial) encodeBlock(batch, { types, dictionaries: this.dictionaries }, false);
+      for (const dictionary of this.dictionaries.values()) dictionary.restart();
+    }
+    for (const { batch, keys } of trial) this.encode(batch, keys);
+  }
+
+  private encode(batch: Vector, keys: BlockKeys): void {
+    const block = encodeBlock(batch, this.tables, this.statistics);
+    this.blocks.push({ rows: block.rows, layout: this.layout(block), offset: this.at, dataLength: block.dataLength, directory: block.directory, keys });
+    this.directoryLength += block.directory.length + keys.first.length + keys.last.length + 8;
+    this.writeAll(block.data);
+  }
+
+  private layout(block: EncodedBlock): number {
+    const key = layoutKey(block.layout);
+    let number = this.layouts.get(key);
+    if (number === undefined) {
+      this.layouts.set(key, (number = this.layouts.size));
+      writeLayout(this.layoutBytes, block.layout, this.types);
+    }
+    return number;
+  }
+
+  private dictionaryEntries(): Uint8Array {
+    const out = new ByteWriter();
+    out.uvarint(this.dictionaries.size);
+    for (const dictionary of this.dictionaries.values()) {
+      out.uvarint(dictionary.length);
+      if (dictionary.length === 0) continue;
+      const block = encodeBlock(dictionary.values(), { types: this.types }, false);
+      out.uvarint(dictionary.type.id);
+      out.uvarint(this.at / 8);
+      out.uvarint(block.dataLength / 8);
+      out.uvarint(block.directory.length);
+      out.raw(block.directory);
+      this.writeAll(block.data);
+    }
+    return out.done();
+  }
+
+  private blockEntries(footer: ByteWriter): void {
+    footer.uvarint(this.blocks.length);
+    for (const b of this.blocks) {
+      footer.uvarint(b.rows);
+      footer.uvarint(b.layout);
+      footer.uvarint(b.offset / 8);
+      footer.uvarint(b.dataLength / 8);
+      footer.uvarint(b.directory.length);
+      for (const key of [b.keys.first, b.keys.last]) {
+        footer.uvarint(key.length);
+        footer.raw(key);
+      }
+    }
+    for (const b of this.blocks) footer.raw(b.directory);
+  }
+
+  private writeAll(chunks: readonly Uint8Array[]): void { for (const chunk of chunks) this.write(chunk); }
+  private write(chunk: Uint8Array): void {
+    this.emit(chunk);
+    this.at += chunk.length;
+  }
+}

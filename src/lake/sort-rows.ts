@@ -1,0 +1,215 @@
+/**
+ * Order of rows by pool keys, found without making a value per row: each key column becomes numbers whose order is the values' order as far as they go
+ * (`prefix`), and a comparison for rows that tie there (`exact`).
+ *
+ * Invariants:
+ * - The order is that of `compareValues` with nulls and missing last; descending is its exact reverse.
+ * - Sorting is stable; rows that are in order already are found so in one pass.
+ */
+import { type Vector, type BytesVector, type DynamicVector, type NumberVector, dataAt, flatten, nulls, take, typeAt, valueAt } from '../vectors/vector.ts';
+import { types } from '../vectors/type.ts';
+import { ByteWriter, compareBytes, writeBody } from '../vectors/value.ts';
+import { writeKey } from '../vectors/sort-key.ts';
+import { halves, wideDistances } from './columns/packing.ts';
+
+/** Prefix order never contradicts the order of the rows; without `exact`, equal prefixes mean equal keys. */
+export interface SortColumn { readonly prefix: Float64Array; readonly exact?: (i: number, j: number) => number }
+
+/** The values at a field path, null where there are none. */
+export const keyColumn = (v: Vector, path: readonly string[], depth = 0): Vector => {
+  if (depth === path.length) return v;
+  switch (v.form) {
+    case 'record': {
+      const field = v.fields.find((f) => f.name === path[depth]);
+      if (!field) return nulls(v.length);
+      const values = keyColumn(field.values, path, depth + 1);
+      return field.present?.subarray(0, v.length).includes(0) ? withAbsent(values, field.present, v.length) : values;
+    }
+    case 'constant': return { form: 'constant', length: v.length, inner: keyColumn(v.inner, path, depth) };
+    case 'selected': return take(keyColumn(v.base, path, depth), v.index.subarray(0, v.length));
+    case 'dictionary': return take(keyColumn(v.values, path, depth), v.codes.subarray(0, v.length));
+    case 'dynamic': return { ...v, parts: v.parts.map((p) => keyColumn(p, path, depth)) };
+    case 'union': return { form: 'dynamic', length: v.length, tags: v.tags, slots: v.slots, parts: v.members.map((m) => keyColumn(m, path, depth)) };
+    case 'named': return keyColumn(v.inner, path, depth);
+    default: return nulls(v.length);
+  }
+};
+const withAbsent = (values: Vector, present: Uint8Array, length: number): DynamicVector => {
+  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    tags[i] = present[i] ? 0 : 1;
+    slots[i] = i;
+  }
+  return { form: 'dynamic', length, tags, slots, parts: [values, nulls(length)] };
+};
+
+/** Numbers and comparison for one key column. */
+export const sortColumn = (column: Vector): SortColumn => {
+  const v = flatten(column);
+  switch (v.form) {
+    case 'null': return { prefix: new Float64Array(v.length) };
+    case 'number': return numberColumn(v);
+    case 'bytes': return v.type === types.string ? textColumn(v) : anyColumn(v);
+    case 'dynamic': return nullableColumn(v) ?? anyColumn(v);
+    default: return anyColumn(v);
+  }
+};
+
+const numberColumn = (v: NumberVector): SortColumn => {
+  if (v.values instanceof Float64Array) {
+    const prefix = v.values.subarray(0, v.length);
+    return prefix.some((x) => x !== x) ? anyColumn(v) : { prefix };
+  }
+  const { values } = v, spread = v.length > 0 ? wideDistances(values, v.length) : undefined;
+  if (spread) return { prefix: spread.distances };
+  const { low, high } = halves(values, v.length), prefix = new Float64Array(v.length);
+  for (let i = 0; i < prefix.length; i++) prefix[i] = high[i]! * 4294967296 + low[i]!;
+  return { prefix, exact: (i, j) => (values[i]! < values[j]! ? -1 : values[i]! > values[j]! ? 1 : 0) };
+};
+
+/** Six bytes of text in one number. */
+const prefixBytes = 6;
+const beyondText = 256 ** prefixBytes;
+const textPrefix = (bytes: Uint8Array, start: number, end: number): number => {
+  let x = 0;
+  for (let k = 0; k < prefixBytes; k++) x = x * 256 + (start + k < end ? bytes[start + k]! : 0);
+  return x;
+};
+const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, i: number, j: number): number => {
+  let a = offsets[i]!, b = offsets[j]!;
+  const aEnd = offsets[i + 1]!, bEnd = offsets[j + 1]!;
+  for (; a < aEnd && b < bEnd; a++, b++) if (bytes[a] !== bytes[b]) return bytes[a]! - bytes[b]!;
+  return aEnd - a - (bEnd - b);
+};
+const textColumn = (v: BytesVector): SortColumn => {
+  const prefix = new Float64Array(v.length);
+  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i]!, v.offsets[i + 1]!);
+  return { prefix, exact: (i, j) => compareRuns(v.bytes, v.offsets, i, j) };
+};
+
+/** Numbers or texts among nulls: the common shape of a key that is not always there. */
+const nullableColumn = (v: DynamicVector): SortColumn | undefined => {
+  const parts = v.parts.map(flatten), valued = parts.filter((p) => p.form !== 'null' && p.length > 0);
+  if (valued.length !== 1 || (valued[0]!.form !== 'number' && valued[0]!.form !== 'bytes')) return undefined;
+  const at = parts.indexOf(valued[0]!), inner = sortColumn(valued[0]!);
+  const isText = valued[0]!.form === 'bytes', beyond = isText ? beyondText : Infinity;
+  if (isText && (valued[0] as BytesVector).type !== types.string) return undefined;
+  if (!isText && inner.prefix.includes(Infinity)) return undefined;
+  const prefix = new Float64Array(v.length);
+  for (let i = 0; i < prefix.length; i++) prefix[i] = v.tags[i] === at ? inner.prefix[v.slots[i]!]! : beyond;
+  const { exact } = inner, { tags, slots } = v;
+  return { prefix, ...(exact && { exact: (i: number, j: number) => (tags[i] === at && tags[j] === at ? exact(slots[i]!, slots[j]!) : 0) }) };
+};
+
+/** Any values: their sort keys, one behind the other. */
+const anyColumn = (v: Vector): SortColumn => {
+  const out = new ByteWriter(), offsets = new Uint32Array(v.length + 1);
+  for (let i = 0; i < v.length; i++) {
+    writeKey(out, valueAt(v, i));
+    offsets[i + 1] = out.length;
+  }
+  const { bytes } = out, prefix = new Float64Array(v.length);
+  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(bytes, offsets[i]!, offsets[i + 1]!);
+  return { prefix, exact: (i, j) => compareRuns(bytes, offsets, i, j) };
+};
+
+/** Compares two rows that tie in all keys. */
+export type TieBreak = (i: number, j: number) => number;
+
+/** Order of rows by their bytes (as BSUP has them); bodies are made for rows that tie only. */
+export const byBytes = (v: Vector): TieBreak => {
+  const bodies = new Map<number, Uint8Array>();
+  const body = (i: number): Uint8Array => {
+    let bytes = bodies.get(i);
+    if (!bytes) {
+      const out = new ByteWriter();
+      writeBody(out, typeAt(v, i), dataAt(v, i));
+      bodies.set(i, (bytes = out.done()));
+    }
+    return bytes;
+  };
+  return (i, j) => compareBytes(body(i), body(j));
+};
+
+/** Rows in sorted order; undefined if they are so already. */
+export const sortRows = (columns: readonly SortColumn[], length: number, options: { readonly descending: boolean; readonly ties?: TieBreak }): Uint32Array | undefined => {
+  const sign = options.descending ? -1 : 1;
+  const first = columns[0]?.prefix ?? new Float64Array(length);
+  const keys = options.descending ? first.map((x) => -x) : first;
+  return mergeSort(keys, length, tieBreak(columns, options.ties, sign));
+};
+
+const tieBreak = (columns: readonly SortColumn[], ties: TieBreak | undefined, sign: number): TieBreak | undefined => {
+  if (columns.length <= 1 && !columns[0]?.exact && !ties) return undefined;
+  return (i, j) => {
+    for (let k = 0; k < columns.length; k++) {
+      const { prefix, exact } = columns[k]!;
+      if (k > 0 && prefix[i] !== prefix[j]) return prefix[i]! < prefix[j]! ? -sign : sign;
+      const c = exact ? exact(i, j) : 0;
+      if (c !== 0) return c * sign;
+    }
+    return ties ? ties(i, j) * sign : 0;
+  };
+};
+
+/** Merges runs that are in order as they are, from the bottom up. */
+const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefined): Uint32Array | undefined => {
+  let starts = runStarts(keys, length, ties);
+  if (starts.length <= 2) return undefined;
+  let fromKeys = keys.slice(0, length), toKeys = new Float64Array(length);
+  let fromRows = new Uint32Array(length), toRows = new Uint32Array(length);
+  for (let i = 0; i < length; i++) fromRows[i] = i;
+  while (starts.length > 2) {
+    const merged = new Uint32Array((starts.length >> 1) + 1);
+    let count = 0;
+    for (let r = 0; r + 1 < starts.length; r += 2) {
+      merged[count++] = starts[r]!;
+      const middle = starts[r + 1]!, end = r + 2 < starts.length ? starts[r + 2]! : middle;
+      mergeRuns(fromKeys, fromRows, toKeys, toRows, starts[r]!, middle, end, ties);
+    }
+    merged[count++] = length;
+    starts = merged.subarray(0, count);
+    [fromKeys, toKeys] = [toKeys, fromKeys];
+    [fromRows, toRows] = [toRows, fromRows];
+  }
+  return fromRows;
+};
+
+/** Where runs begin, and the end. */
+const runStarts = (keys: Float64Array, length: number, ties: TieBreak | undefined): Uint32Array => {
+  let starts = new Uint32Array(16), count = 1;
+  for (let i = 1; i < length; i++) {
+    const a = keys[i - 1]!, b = keys[i]!;
+    if (a < b || (a === b && (!ties || ties(i - 1, i) <= 0))) continue;
+    if (count + 1 === starts.length) {
+      const grown = new Uint32Array(starts.length * 2);
+      grown.set(starts);
+      starts = grown;
+    }
+    starts[count++] = i;
+  }
+  starts[count++] = length;
+  return starts.subarray(0, count);
+};
+
+const mergeRuns = (
+  fromKeys: Float64Array, fromRows: Uint32Array, toKeys: Float64Array, toRows: Uint32Array, start: number, middle: number, end: number, ties: TieBreak | undefined,
+): void => {
+  let left = start, right = middle, at = start;
+  while (left < middle && right < end) {
+    const a = fromKeys[left]!, b = fromKeys[right]!;
+    const takeLeft = a < b || (a === b && (!ties || ties(fromRows[left]!, fromRows[right]!) <= 0));
+    if (takeLeft) {
+      toKeys[at] = a;
+      toRows[at++] = fromRows[left++]!;
+    } else {
+      toKeys[at] = b;
+      toRows[at++] = fromRows[right++]!;
+    }
+  }
+  toKeys.set(fromKeys.subarray(left, middle), at);
+  toRows.set(fromRows.subarray(left, middle), at);
+  at += middle - left;
+  toKeys.set(fromKeys.subarray(right, end), at);
+  toRows.set(fromRows.subarray(right, end), at);
+};

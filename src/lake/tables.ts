@@ -1,0 +1,187 @@
+/**
+ * The tables of the lake in one LMDB environment; nothing else imports lmdb.
+ *
+ * Invariants:
+ * - A transaction that `write` has resolved survives power loss: `overlappingSync: false` makes LMDB sync data pages and write its meta page with
+ *   O_DSYNC before the commit is told (seen with strace); the environment is never a write map.
+ * - Every value carries a CRC-32 and its key: `crc u32 | key length u8 | key | payload`; the checksum covers table name, key and payload.
+ *   A value that fails it, or lies under another key, is never returned: `table-corrupt` names table and key.
+ * - `check` of a transaction runs inside of it, before its first write: what it reads cannot change until the commit. It must not write, and when it throws
+ *   nothing is written (lmdb does not take back the writes of a callback that throws later).
+ * - This process is the environment's only writer (lock.ts).
+ */
+import assert from 'node:assert';
+import { crc32 } from 'node:zlib';
+import { open, type Database, type RootDatabase } from 'lmdb';
+import { LakeError } from '../errors.ts';
+
+/**
+ * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
+ * objects small enough to live here), `files` (object id -> pool: objects with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part),
+ * `events` (number), `purges` (pools whose rows are still to be removed).
+ */
+export const tableNames = [
+  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges',
+] as const;
+export type TableName = (typeof tableNames)[number];
+
+export interface Put { readonly table: TableName; readonly key: Uint8Array; readonly payload: Uint8Array }
+export interface Remove { readonly table: TableName; readonly key: Uint8Array; readonly payload?: undefined }
+export type Change = Put | Remove;
+
+/** Layout of the rows; a lake of a newer one is refused. */
+export const formatVersion = 1;
+const versionKey = Buffer.from('format version');
+
+type Store = Database<Buffer, Uint8Array>;
+const seeds = Object.fromEntries(tableNames.map((name) => [name, crc32(name)])) as Record<TableName, number>;
+const frame = 5;
+
+/** Why the store takes no more writes: the disk failed under a transaction. What is there can still be read. */
+export class StoreFailure extends Error {}
+
+export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
+export interface TablesOptions { readonly readOnly?: boolean }
+
+export class Tables {
+  private readonly root: RootDatabase<Buffer, Uint8Array>;
+  private readonly stores: Record<TableName, Store>;
+  private failure: string | undefined;
+
+  /** Opens or makes the environment in this directory. @throws format-newer */
+  constructor(directory: string, options: TablesOptions = {}) {
+    this.root = open<Buffer, Uint8Array>({
+      path: directory, noSubdir: false, maxDbs: tableNames.length + 4, encoding: 'binary', keyEncoding: 'binary',
+      overlappingSync: false, readOnly: options.readOnly ?? false,
+    });
+    this.stores = Object.fromEntries(tableNames.map((name) => [name, this.root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Record<TableName, Store>;
+    this.checkVersion(directory);
+  }
+
+  private checkVersion(directory: string): void {
+    const row = this.get('about', versionKey);
+    if (row === undefined) return;
+    const version = Number(row.toString('latin1'));
+    if (version > formatVersion) throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
+  }
+
+  /** Marks a new environment with the version of its rows. */
+  async initialize(): Promise<void> {
+    if (this.get('about', versionKey) === undefined) await this.write([{ table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) }]);
+  }
+
+  /** A copy of the payload, or undefined. @throws table-corrupt */
+  get(table: TableName, key: Uint8Array): Buffer | undefined {
+    const value = this.stores[table].getBinary(key);
+    return value && unframe(table, key, value);
+  }
+  has(table: TableName, key: Uint8Array): boolean { return this.stores[table].doesExist(key); }
+
+  /** Rows whose key begins with `prefix`, in key order, from `start` (included) on. Read at once: for ranges with a known limit. @throws table-corrupt */
+  rows(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean } = {}): KeyValue[] {
+    const found: KeyValue[] = [];
+    for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: unframe(table, key, value) });
+    return found;
+  }
+  /** Keys alone, values unread. */
+  keys(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number } = {}): Buffer[] {
+    const found: Buffer[] = [];
+    for (const { key } of this.range(table, options)) found.push(Buffer.from(key));
+    return found;
+  }
+
+  private *range(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean }) {
+    const low = options.start ?? options.prefix, high = options.prefix && after(options.prefix);
+    const bounds = options.reverse ? { ...(high && { start: high }), ...(low && { end: low }), reverse: true } : { ...(low && { start: low }), ...(high && { end: high }) };
+    for (const row of this.stores[table].getRange({ ...bounds, ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }) })) {
+      // A reversed range begins with its upper bound itself, which no prefix includes.
+      if (options.prefix && Buffer.compare(row.key.subarray(0, options.prefix.length), options.prefix) !== 0) continue;
+      yield row;
+    }
+  }
+
+  /**
+   * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is.
+   * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
+   */
+  async write(changes: readonly Change[], check?: () => void): Promise<void> {
+    if (this.failure !== undefined) throw new StoreFailure(this.failure);
+    const values = changes.map((change) => change.payload && framed(change.table, change.key, change.payload));
+    let refused: { readonly error: unknown } | undefined;
+    try {
+      await this.root.transaction(() => {
+        try {
+          check?.();
+        } catch (error) {
+          refused = { error };
+          return;
+        }
+        for (let i = 0; i < changes.length; i++) {
+          const { table, key } = changes[i]!, value = values[i];
+          if (value) void this.stores[table].put(key, value);
+          else void this.stores[table].remove(key);
+        }
+      });
+    } catch (error) {
+      await this.failed(error);
+    }
+    if (refused) throw refused.error;
+  }
+
+  private async failed(error: unknown): Promise<never> {
+    const reason = await commitFault(error);
+    if (/ENOSPC|MDB_MAP_FULL|No space left|EDQUOT|EFBIG|File too large/i.test(reason)) throw new LakeError('storage-full', { fault: reason }, { cause: error });
+    this.failure = reason;
+    throw new StoreFailure(reason, { cause: error });
+  }
+
+  /** Number of rows, from the table's own header. */
+  count(table: TableName): number { return (this.stores[table].getStats() as { entryCount?: number }).entryCount ?? 0; }
+
+  async close(): Promise<void> { await this.root.close(); }
+}
+
+/** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
+const commitFault = async (error: unknown): Promise<string> => {
+  const inner = (error as { commitError?: Promise<unknown> }).commitError;
+  const own = error instanceof Error ? error.message : String(error);
+  if (!inner) return own;
+  const cause = await Promise.race([
+    Promise.resolve(inner).then(() => own, (e: unknown) => (e instanceof Error ? e.message : String(e))),
+    new Promise<string>((resolve) => { setTimeout(resolve, 500, own).unref(); }),
+  ]);
+  return cause;
+};
+
+const framed = (table: TableName, key: Uint8Array, payload: Uint8Array): Buffer => {
+  assert(key.length <= 255);
+  const value = Buffer.allocUnsafe(frame + key.length + payload.length);
+  value[4] = key.length;
+  value.set(key, frame);
+  value.set(payload, frame + key.length);
+  value.writeUInt32LE(crc32(value.subarray(4), seeds[table]), 0);
+  return value;
+};
+
+const unframe = (table: TableName, key: Uint8Array, value: Buffer): Buffer => {
+  const bytes = value.length;
+  if (bytes < frame + key.length || value.readUInt32LE(0) !== crc32(value.subarray(4), seeds[table])) {
+    throw new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: 'checksum does not match' });
+  }
+  if (value[4] !== key.length || Buffer.compare(value.subarray(frame, frame + key.length), key) !== 0) {
+    throw new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: `the value belongs to key ${value.subarray(frame, frame + value[4]!).toString('hex')}` });
+  }
+  return value.subarray(frame + key.length);
+};
+
+/** The smallest key that is greater than all that begin with this prefix. */
+const after = (prefix: Uint8Array): Buffer | undefined => {
+  const end = Buffer.from(prefix);
+  for (let i = end.length - 1; i >= 0; i--) {
+    if (end[i]! < 0xff) {
+      end[i]!++;
+      return end.subarray(0, i + 1);
+    }
+  }
+  return undefined;
+};

@@ -1,0 +1,136 @@
+/** What one run of the analysis carries along: faults, places, functions, sources that are resolved and those that are still to be. */
+import { LakeError } from '../errors.ts';
+import { missing } from '../vectors/value.ts';
+import { type Type, types } from '../vectors/type.ts';
+import type { Span } from './ast.ts';
+import { CompileError, type CompileFault } from './parse-error.ts';
+import { hasSubquery, literal, readsRow } from './plan-walk.ts';
+import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource, SourceRequest } from './plan.ts';
+import type { FunctionBinding, Scope } from './scope.ts';
+import { TypeChecker } from './types-check.ts';
+
+/** What a request for a source was answered with. */
+export interface Resolution { readonly sources?: readonly ResolvedSource[]; readonly error?: unknown }
+
+/** Equal for equal requests. */
+export const requestKey = (request: SourceRequest): string => JSON.stringify(request);
+
+/** A user function that is lowered already, for these functions passed to it. */
+interface Specialisation { readonly decl: object; readonly scope: Scope; readonly bindings: readonly (FunctionBinding | undefined)[]; readonly id: number }
+
+/** Most user functions of a plan: functions that pass ever new lambdas to themselves would go on for ever. */
+const functionsMax = 1000;
+
+export class Analysis {
+  readonly environment: CompileEnvironment;
+  readonly faults: CompileFault[] = [];
+  /** Faults without a place, found when all else is well; only the first is told. */
+  readonly lateFaults: string[] = [];
+  readonly functions: PlanFunction[] = [];
+  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>() };
+  readonly pending = new Map<string, SourceRequest>();
+  /** User operators that are being expanded, outermost first. */
+  readonly operatorStack: { readonly decl: object; readonly name: string }[] = [];
+  /** Set while a constant is lowered: it may not read data. */
+  inConstant = 0;
+  /** The main query needs the environment's default source. */
+  defaultNeeded: boolean;
+  readonly checker: TypeChecker;
+  readonly #resolutions: ReadonlyMap<string, Resolution>;
+  readonly #specialisations: Specialisation[] = [];
+
+  constructor(environment: CompileEnvironment, resolutions: ReadonlyMap<string, Resolution>, defaultNeeded: boolean) {
+    this.environment = environment;
+    this.#resolutions = resolutions;
+    this.defaultNeeded = defaultNeeded;
+    this.checker = new TypeChecker(environment, this.functions, this.places);
+  }
+
+  fault(message: string, place: Span): void {
+    this.faults.push({ message, start: place.start, end: place.end });
+  }
+
+  /** Notes where an expression stands, and gives it back. */
+  at<T extends PlanExpr>(place: Span, e: T): T {
+    if (!this.places.whole.has(e)) this.places.whole.set(e, place);
+    return e;
+  }
+
+  /** An expression in place of one that has a fault. */
+  wrong(message: string, place: Span): PlanExpr {
+    this.fault(message, place);
+    return literal(missing);
+  }
+
+  /** The sources of a request; none while they are not resolved, or when they have a fault. */
+  resolve(request: SourceRequest, place: Span | undefined): readonly ResolvedSource[] {
+    const key = requestKey(request), answer = this.#resolutions.get(key);
+    if (!answer) {
+      this.pending.set(key, request);
+      return [];
+    }
+    if (answer.sources) return answer.sources;
+    if (!place || answer.error instanceof LakeError || !(answer.error instanceof Error)) throw answer.error;
+    this.fault(answer.error.message, place);
+    return [];
+  }
+
+  /** The type of a pipeline's output, nothing reported. */
+  typeOf(ops: readonly PlanOp[], input: Type): Type {
+    return this.checker.pipeline({ ops }, input);
+  }
+
+  typeOfExpr(e: PlanExpr, self: Type): Type {
+    return this.checker.expr(e, self);
+  }
+
+  /** Folds an expression that depends on no row; undefined for others and for those with subqueries. */
+  constant(e: PlanExpr): Extract<PlanExpr, { kind: 'literal' }> | undefined {
+    if (e.kind === 'literal') return e;
+    if (readsRow(e) || hasSubquery(e)) return undefined;
+    return { kind: 'literal', value: this.environment.evaluate(e, this.functions) };
+  }
+
+  /** The id of a user function for these function arguments: `lower` is called when it is new, after its id is known. */
+  specialise(decl: object, scope: Scope, bindings: readonly (FunctionBinding | undefined)[], head: { readonly name: string; readonly parameters: readonly string[] }, lower: () => PlanExpr): number {
+    const found = this.#specialisations.find((s) => s.decl === decl && s.scope === scope && s.bindings.length === bindings.length && s.bindings.every((b, i) => sameBinding(b, bindings[i])));
+    if (found) return found.id;
+    const id = this.functions.length;
+    if (id >= functionsMax) throw new CompileError([{ message: `too many functions (more than ${functionsMax})`, start: -1, end: -1 }]);
+    this.#specialisations.push({ decl, scope, bindings, id });
+    this.functions.push({ ...head, body: literal(missing) });
+    this.functions[id] = { ...head, body: lower() };
+    return id;
+  }
+
+  /** Checks the types of the whole query and notes the faults. */
+  check(pipeline: Pipeline): void {
+    const report = (message: string, place: Span | undefined): void => {
+      this.faults.push({ message, start: place?.start ?? -1, end: place?.end ?? -1 });
+    };
+    new TypeChecker(this.environment, this.functions, this.places, report).pipeline(pipeline, types.null);
+  }
+
+  throwFaults(): void {
+    if (this.faults.length > 0) throw new CompileError(this.faults);
+  }
+
+  throwLateFaults(): void {
+    const [first] = this.lateFaults;
+    if (first !== undefined) throw new CompileError([{ message: first, start: -1, end: -1 }]);
+  }
+
+  /** The path of components, with their places noted for the checker. */
+  path(names: FieldPath, spans: readonly Span[]): FieldPath {
+    this.places.path.set(names, spans);
+    return names;
+  }
+}
+
+const sameBinding = (a: FunctionBinding | undefined, b: FunctionBinding | undefined): boolean => {
+  if (a === b) return true;
+  if (!a || !b) return false;
+  if (a.kind === 'builtin') return b.kind === 'builtin' && a.name === b.name;
+  return b.kind === 'user' && a.decl === b.decl && a.scope === b.scope;
+};
+

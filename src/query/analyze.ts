@@ -1,0 +1,84 @@
+/**
+ * Query text to plan: parse, analyze (names, SQL, types where they are known), then the rules.
+ *
+ * Invariants:
+ * - Analysis itself is synchronous and pure: a source that is not resolved yet is noted down, awaited by `compile`, and the analysis starts again
+ *   with the answer. A source is resolved once, so that all its uses in one query read the same commit.
+ * - Errors come in the order of discovery. Errors of names and structure go first; types are checked only when there are none.
+ */
+import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, ResolvedSource, SourceRequest } from './plan.ts';
+import { Analysis, type Resolution, requestKey } from './analyze-context.ts';
+import { lowerMain } from './analyze-main.ts';
+import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
+import { parse } from './parser.ts';
+import { applyRules, type RuleName } from './rules.ts';
+
+export interface CompileOptions {
+  /** Rules that are not applied: their names, or `all`. */
+  readonly rulesOff?: readonly RuleName[] | 'all';
+}
+
+/** Most rounds of resolving sources: each round finds at least one new source, and a query names few. */
+const roundsMax = 1000;
+
+/**
+ * Compiles a query. Several texts are joined with a newline between. @throws CompileError with every fault found; errors of the environment that are
+ * no compile errors (a `LakeError`) pass as they are.
+ */
+export const compile = async (sources: readonly QuerySource[] | string, environment: CompileEnvironment, options: CompileOptions = {}): Promise<Plan> => {
+  const list = typeof sources === 'string' ? [{ text: sources }] : sources;
+  const query = parse(joinSources(list));
+  const resolutions = new Map<string, Resolution>();
+  let defaultNeeded = false;
+  for (let round = 0; round < roundsMax; round++) {
+    const analysis = new Analysis(environment, resolutions, defaultNeeded);
+    const pipeline = lowerMain(analysis, query);
+    defaultNeeded = analysis.defaultNeeded;
+    if (analysis.pending.size === 0) return finish(analysis, pipeline, environment, options);
+    for (const request of analysis.pending.values()) resolutions.set(requestKey(request), await resolve(environment, request));
+  }
+  throw new CompileError([{ message: `too many sources (more than ${roundsMax})`, start: -1, end: -1 }]);
+};
+
+const resolve = async (environment: CompileEnvironment, request: SourceRequest): Promise<Resolution> => {
+  try {
+    return { sources: await environment.resolve(request) };
+  } catch (error) {
+    return { error };
+  }
+};
+
+const finish = (analysis: Analysis, pipeline: Pipeline, environment: CompileEnvironment, options: CompileOptions): Plan => {
+  analysis.throwFaults();
+  analysis.check(pipeline);
+  analysis.throwFaults();
+  analysis.throwLateFaults();
+  return applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff);
+};
+
+/** A predicate that stands alone: the text of delete-where. */
+export interface FilterPlan {
+  readonly expr: PlanExpr;
+  readonly functions: readonly PlanFunction[];
+}
+
+/** Text of the error for a delete-where that is no single filter. */
+export const notOneFilter = 'invalid delete where query: must be a single filter operation';
+
+/**
+ * Compiles the text of a delete-where: one filter (`where` may be left out) over the rows of a pool. @throws CompileError also for what parses but is no
+ * single filter; that fault has the text `notOneFilter` and no place.
+ */
+export const compileFilter = async (text: string, environment: CompileEnvironment): Promise<FilterPlan> => {
+  const placeholder: ResolvedSource = { kind: 'pool', name: '', handle: '' };
+  const request: SourceRequest = { kind: 'name', name: '' };
+  const plan = await compile(text, {
+    ...environment, defaultSource: request,
+    resolve: (r) => (r === request ? Promise.resolve([placeholder]) : environment.resolve(r)),
+  }, { rulesOff: 'all' });
+  const [scan, filter, ...rest] = plan.pipeline.ops;
+  if (scan?.kind !== 'scan' || scan.sources[0] !== placeholder || filter?.kind !== 'filter' || rest.length > 0) {
+    throw new CompileError([{ message: notOneFilter, start: -1, end: -1 }]);
+  }
+  return { expr: filter.expr, functions: plan.functions };
+};

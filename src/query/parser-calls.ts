@@ -1,0 +1,166 @@
+/** Function and aggregate calls, their arguments, and lambdas (grammar.md, sections 4 and 7). */
+import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode } from './ast.ts';
+import type { Scanner } from './scanner.ts';
+import { parseExpr, parseOrExpr } from './parser-expressions.ts';
+import { parseId, parseList } from './parser-strings.ts';
+
+/** `name(..)`, or the name alone. */
+export function parseCallOrId(s: Scanner): CallExpr | AggExpr | IdExpr | undefined {
+  const quoted = s.code === 0x60;
+  const name = parseId(s);
+  if (name === undefined) return undefined;
+  return parseCall(s, name) ?? { kind: 'id', name: name.text, quoted, start: name.start, end: name.end };
+}
+
+/** A function or aggregate call; nothing for a bare name. */
+export function parseNamedCall(s: Scanner): CallExpr | AggExpr | undefined {
+  const start = s.pos;
+  const name = parseId(s);
+  const call = name === undefined ? undefined : parseCall(s, name);
+  if (call === undefined) s.pos = start;
+  return call;
+}
+
+/** The part behind the name. */
+function parseCall(s: Scanner, name: NameNode): CallExpr | AggExpr | undefined {
+  const before = s.pos;
+  s.skip();
+  if (s.code === 0x28) {
+    s.nestings++;
+    s.pos++;
+    s.skip();
+    const call = parseMarkedAgg(s, name) ?? parsePlainCall(s, name);
+    if (call !== undefined) return call;
+  } else s.fail();
+  s.pos = before;
+  return undefined;
+}
+
+/** `distinct e)`, `all e)` and `*)`: what only aggregates have. */
+function parseMarkedAgg(s: Scanner, name: NameNode): AggExpr | undefined {
+  const start = s.pos;
+  if (s.code === 0x2a && name.text.toLowerCase() === 'count') {
+    s.pos++;
+    if (s.takeNext(')')) return agg(s, name, undefined, false);
+  }
+  s.pos = start;
+  const distinct = s.keyword('distinct');
+  if (distinct || s.keyword('all')) {
+    s.skip();
+    const arg = parseExpr(s);
+    if (arg !== undefined && s.takeNext(')')) return agg(s, name, arg, distinct);
+  }
+  s.pos = start;
+  return undefined;
+}
+
+function agg(s: Scanner, name: NameNode, arg: Expr | undefined, distinct: boolean): AggExpr {
+  const filter = parseFilter(s);
+  return { kind: 'agg', name, arg, distinct, filter, start: name.start, end: s.byte(s.pos) };
+}
+
+function parsePlainCall(s: Scanner, name: NameNode): CallExpr | AggExpr | undefined {
+  const args = parseArgs(s) ?? [];
+  if (!s.takeNext(')')) return undefined;
+  const end = s.byte(s.pos);
+  const [arg] = args;
+  if (args.length <= 1 && arg?.kind !== 'lambda' && arg?.kind !== 'function-ref') {
+    const filter = parseFilter(s);
+    if (filter !== undefined) return { kind: 'agg', name, arg, distinct: false, filter, start: name.start, end: s.byte(s.pos) };
+  }
+  return { kind: 'call', callee: name, args, start: name.start, end };
+}
+
+/** `FILTER ( [WHERE] predicate )`. */
+function parseFilter(s: Scanner): Expr | undefined {
+  const before = s.pos;
+  if (s.keywordNext('filter') && s.takeNext('(')) {
+    s.skip();
+    if (s.keyword('where')) s.skip();
+    const filter = parseOrExpr(s);
+    if (filter !== undefined && s.takeNext(')')) return filter;
+  }
+  s.pos = before;
+  return undefined;
+}
+
+/** Arguments of calls, at least one. */
+export function parseArgs(s: Scanner): Arg[] | undefined {
+  return parseList(s, parseArg);
+}
+
+function parseArg(s: Scanner): Arg | undefined {
+  const start = s.pos;
+  if (s.code === 0x26) {
+    s.pos++;
+    s.skip();
+    const name = parseId(s);
+    if (name !== undefined) return { kind: 'function-ref', name, start: s.byte(start), end: name.end };
+    s.pos = start;
+    return undefined;
+  }
+  if (isLambdaAhead(s)) {
+    const lambda = parseLambda(s);
+    // A lambda that is called here is an expression.
+    if (lambda !== undefined && !isOpenNext(s)) return lambda;
+    s.pos = start;
+  }
+  return parseExpr(s);
+}
+
+function isOpenNext(s: Scanner): boolean {
+  const before = s.pos;
+  const open = s.takeNext('(');
+  s.pos = before;
+  return open;
+}
+
+const lambdaAhead = /[(\s]*lambda(?=[\s:/-])/iy;
+
+/** Whether a lambda begins here, maybe in parentheses. */
+export function isLambdaAhead(s: Scanner): boolean {
+  lambdaAhead.lastIndex = s.pos;
+  return lambdaAhead.test(s.text);
+}
+
+/** `LAMBDA [params] ":" body`, maybe in parentheses. */
+function parseLambda(s: Scanner): LambdaNode | undefined {
+  const start = s.pos;
+  const lambda = s.code === 0x28 ? parseEnclosedLambda(s) : parseBareLambda(s);
+  if (lambda === undefined) s.pos = start;
+  return lambda;
+}
+
+function parseEnclosedLambda(s: Scanner): LambdaNode | undefined {
+  s.pos++;
+  s.skip();
+  s.enter();
+  const lambda = parseLambda(s);
+  s.leave();
+  return lambda !== undefined && s.takeNext(')') ? lambda : undefined;
+}
+
+function parseBareLambda(s: Scanner): LambdaNode | undefined {
+  const start = s.pos;
+  if (!s.keyword('lambda')) return undefined;
+  s.nestings++;
+  s.skip();
+  const params = parseList(s, parseId) ?? [];
+  if (!s.takeNext(':')) return undefined;
+  s.skip();
+  const body = parseExpr(s);
+  return body === undefined ? undefined : { kind: 'lambda', params, body, start: s.byte(start), end: body.end };
+}
+
+/** `(lambda ..)(args)`. */
+export function parseLambdaCall(s: Scanner): CallExpr | undefined {
+  const start = s.pos;
+  const callee = parseLambda(s);
+  if (callee !== undefined && s.takeNext('(')) {
+    s.skip();
+    const args = parseArgs(s) ?? [];
+    if (s.takeNext(')')) return { kind: 'call', callee, args, start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
+}

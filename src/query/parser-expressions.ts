@@ -1,0 +1,318 @@
+/**
+ * Expressions by precedence (grammar.md, section 7): conditional, or, and, not, between, comparison, sum, product, concatenation, sign,
+ * cast, access. One loop climbs the binary levels; only operands recurse.
+ */
+import type { BinaryExpr, BinaryOperator, DotExpr, Expr, IndexExpr, NameNode, SliceExpr } from './ast.ts';
+import { isDigit, memoExpr, memoPostfix } from './scanner.ts';
+import type { Scanner } from './scanner.ts';
+import { parsePrimary } from './parser-primaries.ts';
+import { parseDelimited, parseId, parseQuoted } from './parser-strings.ts';
+import { parseCastTarget } from './parser-types.ts';
+
+const levelOr = 2;
+const levelAnd = 3;
+const levelNot = 4;
+const levelBetween = 5;
+const levelComparison = 6;
+const levelSum = 7;
+const levelProduct = 8;
+const levelConcat = 9;
+
+/** Chains of `and` and `or` longer than this become balanced trees, so that long generated filters stay shallow. */
+const chainLengthMax = 32;
+
+/** Any expression. */
+export function parseExpr(s: Scanner): Expr | undefined {
+  return s.memo(memoExpr, parseConditional);
+}
+
+/** `OrExpr`: no conditional at the top. */
+export function parseOrExpr(s: Scanner): Expr | undefined {
+  return parseLevels(s, levelOr);
+}
+
+/** One comparison, for search terms: `a == b`, `a in b`, ..; nothing when there is no comparison operator. */
+export function parseComparison(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  const expr = parseLevels(s, levelComparison);
+  if (expr?.kind === 'binary' && comparisonOperators.has(expr.op)) return expr;
+  s.pos = start;
+  return undefined;
+}
+
+const comparisonOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=', 'in', 'not in', 'like', 'not like', '~']);
+
+/** An expression of access level: what may be assigned to, and the operand of casts. */
+export function parsePostfixExpr(s: Scanner): Expr | undefined {
+  return s.memo(memoPostfix, parsePostfix);
+}
+
+/** A field path: an identifier with dots and indexes. */
+export function parseLval(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  const expr = parsePostfixExpr(s);
+  if (expr?.kind === 'id' || expr?.kind === 'dot' || expr?.kind === 'index') return expr;
+  s.pos = start;
+  return undefined;
+}
+
+function parseConditional(s: Scanner): Expr | undefined {
+  const condition = parseLevels(s, levelOr);
+  if (condition === undefined) return undefined;
+  const before = s.pos;
+  if (s.takeNext('?')) {
+    s.skip();
+    s.nestings++;
+    const then = parseExpr(s);
+    if (then !== undefined && s.takeNext(':')) {
+      s.skip();
+      const otherwise = parseExpr(s);
+      if (otherwise !== undefined) return { kind: 'conditional', condition, then, otherwise, start: condition.start, end: otherwise.end };
+    }
+  }
+  s.pos = before;
+  return condition;
+}
+
+/** Operands and operators of `min` and all levels that bind tighter. */
+function parseLevels(s: Scanner, min: number): Expr | undefined {
+  // Levels above it cannot follow any more: `1<2<3` and `not a + b` stop where the grammar does.
+  let ceiling = levelConcat;
+  let left = min <= levelNot ? parseNot(s) : undefined;
+  if (left === undefined) left = parseUnary(s);
+  else ceiling = levelAnd;
+  while (left !== undefined) {
+    const before = s.pos;
+    s.skip();
+    const operator = peekOperator(s);
+    const next: Expr | undefined = operator === undefined || operator.level < min || operator.level > ceiling
+      ? s.fail() : parseRight(s, left, operator);
+    if (next === undefined) {
+      s.pos = before;
+      return left;
+    }
+    left = next;
+    ceiling = operator!.level === levelComparison ? levelBetween : operator!.level === levelBetween ? levelAnd : operator!.level;
+  }
+  return undefined;
+}
+
+interface Operator {
+  readonly level: number;
+  readonly op: BinaryOperator | 'between' | 'is' | 'not';
+  /** Characters, for symbols. */
+  readonly length: number;
+}
+const symbol = (op: BinaryOperator, level: number, length = op.length): Operator => ({ op, level, length });
+const word = (op: Operator['op'], level: number): Operator => ({ op, level, length: 0 });
+const symbols = {
+  equal1: symbol('==', levelComparison, 1), equal2: symbol('==', levelComparison), unequal: symbol('!=', levelComparison),
+  less: symbol('<', levelComparison), lessEqual: symbol('<=', levelComparison), more: symbol('>', levelComparison),
+  moreEqual: symbol('>=', levelComparison), match: symbol('~', levelComparison), plus: symbol('+', levelSum), minus: symbol('-', levelSum),
+  times: symbol('*', levelProduct), divide: symbol('/', levelProduct), modulo: symbol('%', levelProduct), concat: symbol('||', levelConcat),
+};
+const words: Readonly<Record<string, Operator>> = {
+  and: word('and', levelAnd), or: word('or', levelOr), in: word('in', levelComparison), like: word('like', levelComparison),
+  is: word('is', levelComparison), between: word('between', levelBetween), not: word('not', levelComparison),
+};
+
+/** The operator at this place, not taken. */
+function peekOperator(s: Scanner): Operator | undefined {
+  const next = s.text[s.pos + 1];
+  switch (s.text[s.pos]) {
+    case '=': return next === '=' ? symbols.equal2 : symbols.equal1;
+    case '!': return next === '=' ? symbols.unequal : undefined;
+    case '<': return next === '=' ? symbols.lessEqual : next === '>' ? symbols.unequal : symbols.less;
+    case '>': return next === '=' ? symbols.moreEqual : symbols.more;
+    case '~': return symbols.match;
+    case '+': return symbols.plus;
+    case '-': return symbols.minus;
+    case '*': return symbols.times;
+    case '/': return symbols.divide;
+    case '%': return symbols.modulo;
+    case '|': return next === '|' ? symbols.concat : undefined;
+    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': {
+      const found = s.peekWord();
+      if (found.length > 7) return undefined;
+      const lower = found.toLowerCase();
+      return Object.hasOwn(words, lower) ? words[lower] : undefined;
+    }
+    default: return undefined;
+  }
+}
+
+function parseRight(s: Scanner, left: Expr, operator: Operator): Expr | undefined {
+  switch (operator.op) {
+    case 'and': return parseChain(s, left, 'and', levelAnd);
+    case 'or': return parseChain(s, left, 'or', levelOr);
+    case 'is': return parseIsNull(s, left);
+    case 'between': return parseBetween(s, left, false);
+    case 'not': return parseNegated(s, left);
+    case 'in': case 'like': s.pos += operator.op.length; return parseOperand(s, left, operator.op, operator.level);
+    default: s.pos += operator.length; return parseOperand(s, left, operator.op, operator.level);
+  }
+}
+
+function parseOperand(s: Scanner, left: Expr, op: BinaryOperator, level: number): Expr | undefined {
+  s.skip();
+  const right = parseLevels(s, level + 1);
+  return right === undefined ? undefined : binary(op, left, right);
+}
+
+function binary(op: BinaryOperator, left: Expr, right: Expr): BinaryExpr {
+  return { kind: 'binary', op, left, right, start: left.start, end: right.end };
+}
+
+/** `a and b and c ..`: the whole chain at once. */
+function parseChain(s: Scanner, left: Expr, op: 'and' | 'or', level: number): Expr | undefined {
+  const operands = [left];
+  for (;;) {
+    const before = s.pos;
+    if (!s.keywordNext(op)) break;
+    s.skip();
+    const right = parseLevels(s, level + 1);
+    if (right === undefined) {
+      s.pos = before;
+      break;
+    }
+    operands.push(right);
+  }
+  if (operands.length === 1) return undefined;
+  return operands.length > chainLengthMax ? balanced(op, operands, 0, operands.length) : operands.reduce((one, two) => binary(op, one, two));
+}
+
+function balanced(op: BinaryOperator, operands: readonly Expr[], from: number, to: number): Expr {
+  if (to - from === 1) return operands[from];
+  const middle = (from + to) >> 1;
+  return binary(op, balanced(op, operands, from, middle), balanced(op, operands, middle, to));
+}
+
+function parseIsNull(s: Scanner, expr: Expr): Expr | undefined {
+  s.pos += 2;
+  const negated = s.spaceKeyword('not');
+  if (!s.spaceKeyword('null')) return undefined;
+  return { kind: 'is-null', negated, expr, start: expr.start, end: s.byte(s.pos) };
+}
+
+function parseNegated(s: Scanner, left: Expr): Expr | undefined {
+  s.pos += 3;
+  if (s.keywordNext('in')) return parseOperand(s, left, 'not in', levelComparison);
+  if (s.keywordNext('like')) return parseOperand(s, left, 'not like', levelComparison);
+  s.skip();
+  return s.keyword('between') ? parseBetween(s, left, true) : undefined;
+}
+
+/** Behind `not`, the keyword is taken already. */
+function parseBetween(s: Scanner, expr: Expr, negated: boolean): Expr | undefined {
+  if (!negated) s.pos += 'between'.length;
+  s.skip();
+  const lower = parseLevels(s, levelComparison);
+  if (lower === undefined || !s.keywordNext('and')) return undefined;
+  s.skip();
+  const upper = parseLevels(s, levelComparison);
+  return upper === undefined ? undefined : { kind: 'between', negated, expr, lower, upper, start: expr.start, end: upper.end };
+}
+
+function parseNot(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  const code = s.code;
+  if (code === 0x21) s.pos++;
+  else if ((code | 0x20) !== 0x6e || !s.keyword('not')) return undefined;
+  s.skip();
+  s.enter();
+  const operand = parseLevels(s, levelNot);
+  s.leave();
+  if (operand !== undefined) return { kind: 'unary', op: '!', operand, start: s.byte(start), end: operand.end };
+  s.pos = start;
+  return undefined;
+}
+
+function parseUnary(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  const code = s.code;
+  if (code !== 0x2d && code !== 0x2b) return parseCast(s);
+  const next = s.text.charCodeAt(start + 1);
+  if (isDigit(next) || next === 0x2e || next === 0x49) {
+    const literal = parseCast(s);
+    if (literal !== undefined) return literal;
+  }
+  s.pos = start + 1;
+  s.skip();
+  s.enter();
+  const operand = parseUnary(s);
+  s.leave();
+  if (operand !== undefined) return { kind: 'unary', op: code === 0x2d ? '-' : '+', operand, start: s.byte(start), end: operand.end };
+  s.pos = start;
+  return undefined;
+}
+
+function parseCast(s: Scanner): Expr | undefined {
+  let expr = parsePostfixExpr(s);
+  while (expr !== undefined) {
+    const before = s.pos;
+    if (!s.takeNext('::')) return expr;
+    s.skip();
+    const target = parseCastTarget(s);
+    if (target === undefined) {
+      s.pos = before;
+      return expr;
+    }
+    expr = { kind: 'cast', expr, target, start: expr.start, end: s.byte(s.pos) };
+  }
+  return undefined;
+}
+
+function parsePostfix(s: Scanner): Expr | undefined {
+  let expr = parsePrimary(s);
+  while (expr !== undefined) {
+    const next: Expr | undefined = s.code === 0x5b ? parseIndex(s, expr) : s.code === 0x2e ? parseDot(s, expr) : s.fail();
+    if (next === undefined) return expr;
+    expr = next;
+  }
+  return undefined;
+}
+
+function parseDot(s: Scanner, expr: Expr): DotExpr | undefined {
+  const start = s.pos++;
+  const name = parseFieldName(s);
+  if (name !== undefined) return { kind: 'dot', expr, name, start: expr.start, end: name.end };
+  s.pos = start;
+  return undefined;
+}
+
+function parseFieldName(s: Scanner): NameNode | undefined {
+  const start = s.pos;
+  if (s.code !== 0x22) return parseId(s);
+  const text = parseDelimited(s, 0x22);
+  return text === undefined ? undefined : { kind: 'name', text, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseIndex(s: Scanner, expr: Expr): IndexExpr | SliceExpr | undefined {
+  const start = s.pos++;
+  s.nestings++;
+  s.skip();
+  const node = s.code === 0x3a && s.text[s.pos + 1] !== ':' ? parseSliceEnd(s, expr, undefined) : parseIndexOrSlice(s, expr);
+  if (node === undefined) s.pos = start;
+  return node;
+}
+
+function parseIndexOrSlice(s: Scanner, expr: Expr): IndexExpr | SliceExpr | undefined {
+  const index = parseExpr(s);
+  if (index === undefined) return undefined;
+  if (s.takeNext(']')) return { kind: 'index', expr, index, start: expr.start, end: s.byte(s.pos) };
+  s.skip();
+  return s.code === 0x3a ? parseSliceEnd(s, expr, index) : s.fail();
+}
+
+function parseSliceEnd(s: Scanner, expr: Expr, from: Expr | undefined): SliceExpr | undefined {
+  s.pos++;
+  s.skip();
+  const to = parseExpr(s);
+  if (!s.takeNext(']') || (from === undefined && to === undefined)) return undefined;
+  return { kind: 'slice', expr, from, to, start: expr.start, end: s.byte(s.pos) };
+}
+
+/** `'…'` or, outside SQL, `"…"`. */
+export function parseStringLiteral(s: Scanner): string | undefined {
+  return s.sql && s.code === 0x22 ? s.fail() : parseQuoted(s);
+}

@@ -1,0 +1,313 @@
+/** Primary expressions (grammar.md, section 7): literals, names, containers, parentheses, subqueries and the forms with keywords. */
+import type { ArrayExpr, CaseExpr, CaseWhen, CastTarget, DateExpr, Expr, IdExpr, MapEntry, QueryNode, RecordElem, RecordExpr, Spread } from './ast.ts';
+import type { Scanner } from './scanner.ts';
+import { isLambdaAhead, parseCallOrId, parseLambdaCall } from './parser-calls.ts';
+import { parseExpr, parseStringLiteral } from './parser-expressions.ts';
+import { parseLiteral } from './parser-literals.ts';
+import { parseQuery } from './parser-program.ts';
+import { parseFString, parseList, parseName, parseQuoted } from './parser-strings.ts';
+import { parseCastTarget, parseType } from './parser-types.ts';
+
+/** A primary expression, by its first character. */
+export function parsePrimary(s: Scanner): Expr | undefined {
+  const next = s.text[s.pos + 1];
+  switch (s.text[s.pos]) {
+    case '(': return parseParenthesized(s);
+    case '[': return parseArray(s);
+    case '{': return parseRecord(s);
+    case '|': return next === '{' ? parseMap(s) : next === '[' ? parseSet(s) : s.fail();
+    case '<': return parseTypeValue(s);
+    case '"': return s.sql ? parseQuotedId(s) : parseLiteral(s);
+    case '`': return parseCallOrId(s);
+    case 'f': if (next === '"' || next === "'") return parseFString(s); break;
+  }
+  return parseKeywordForm(s) ?? parseLiteral(s) ?? parseCallOrId(s);
+}
+
+function parseKeywordForm(s: Scanner): Expr | undefined {
+  switch (s.code | 0x20) {
+    case 0x63: return s.peekWord().length === 4 ? parseCase(s) ?? parseCastCall(s) : undefined;
+    case 0x65: return parseExists(s) ?? parseExtract(s);
+    case 0x6c: return isLambdaAhead(s) ? parseLambdaCall(s) : undefined;
+    case 0x73: return parseSubstring(s);
+    case 0x64: case 0x74: return parseDate(s);
+    default: return undefined;
+  }
+}
+
+function parseQuotedId(s: Scanner): IdExpr | undefined {
+  const start = s.pos;
+  const name = parseQuoted(s);
+  return name === undefined ? undefined : { kind: 'id', name, quoted: true, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseTypeValue(s: Scanner): Expr | undefined {
+  const start = s.pos++;
+  s.skip();
+  const type = parseType(s);
+  if (type !== undefined && s.takeNext('>')) return { kind: 'type-value', type, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+/** Called lambda, tuple, expression in parentheses, subquery: in this order. */
+function parseParenthesized(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  s.nestings++;
+  const called = isLambdaAhead(s) ? parseLambdaCall(s) : undefined;
+  if (called !== undefined) return called;
+  s.pos++;
+  s.skip();
+  const first = parseExpr(s);
+  if (first !== undefined) {
+    if (s.takeNext(')')) return first;
+    const elems = s.takeNext(',') ? parseRest(s) : undefined;
+    if (elems !== undefined && s.takeNext(')')) return { kind: 'tuple', elems: [first, ...elems], start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  const query = parseEnclosedQuery(s, '(', ')');
+  return query === undefined ? undefined : { kind: 'subquery', query, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseRest(s: Scanner): Expr[] | undefined {
+  s.skip();
+  return parseList(s, parseExpr);
+}
+
+/** A query between two brackets, maybe after white space. */
+export function parseEnclosedQuery(s: Scanner, open: string, close: string): QueryNode | undefined {
+  const start = s.pos;
+  if (s.takeNext(open)) {
+    s.skip();
+    s.nestings++;
+    const query = parseQuery(s);
+    if (query !== undefined && s.takeNext(close)) return query;
+  }
+  s.pos = start;
+  return undefined;
+}
+
+function parseArray(s: Scanner): Expr | undefined {
+  const start = s.pos++;
+  s.nestings++;
+  const elems = parseElems(s);
+  if (s.takeNext(']')) return { kind: 'array', elems, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  const query = parseEnclosedQuery(s, '[', ']');
+  return query === undefined ? undefined : { kind: 'array-subquery', query, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseSet(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  s.nestings++;
+  s.pos += 2;
+  const elems = parseElems(s);
+  if (s.takeNext(']|')) return { kind: 'set', elems, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+function parseElems(s: Scanner): ArrayExpr['elems'] {
+  s.skip();
+  return parseList<Expr | Spread>(s, (scanner) => parseSpread(scanner) ?? parseExpr(scanner)) ?? [];
+}
+
+function parseSpread(s: Scanner): Spread | undefined {
+  const start = s.pos;
+  if (!s.take('...')) return undefined;
+  s.skip();
+  const expr = parseExpr(s);
+  if (expr !== undefined) return { kind: 'spread', expr, start: s.byte(start), end: expr.end };
+  s.pos = start;
+  return undefined;
+}
+
+/** `{..}`. */
+export function parseRecord(s: Scanner): RecordExpr | undefined {
+  const start = s.pos;
+  if (!s.take('{')) return undefined;
+  s.nestings++;
+  s.skip();
+  const elems = parseList(s, parseRecordElem) ?? [];
+  if (s.takeNext('}')) return { kind: 'record', elems, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+function parseRecordElem(s: Scanner): RecordElem | undefined {
+  const start = s.pos;
+  const spread = parseSpread(s);
+  if (spread !== undefined) return spread;
+  const name = parseName(s);
+  if (name !== undefined && s.takeNext(':')) {
+    s.skip();
+    const expr = parseExpr(s);
+    if (expr !== undefined) return { kind: 'record-field', name, expr, start: name.start, end: expr.end };
+  }
+  s.pos = start;
+  const expr = parseExpr(s);
+  return expr === undefined ? undefined : { kind: 'record-value', expr, start: expr.start, end: expr.end };
+}
+
+function parseMap(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  s.nestings++;
+  s.pos += 2;
+  s.skip();
+  const entries = parseList(s, parseMapEntry) ?? [];
+  if (s.takeNext('}|')) return { kind: 'map', entries, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+function parseMapEntry(s: Scanner): MapEntry | undefined {
+  const key = parseExpr(s);
+  if (key === undefined || !s.takeNext(':')) return undefined;
+  s.skip();
+  const value = parseExpr(s);
+  return value === undefined ? undefined : { kind: 'map-entry', key, value, start: key.start, end: value.end };
+}
+
+/** `CASE {WHEN ..} [ELSE ..] END [CASE]`, then the form with an operand. */
+function parseCase(s: Scanner): CaseExpr | undefined {
+  const start = s.pos;
+  if (!s.keyword('case')) return undefined;
+  s.nestings++;
+  const behind = s.pos;
+  const plain = parseCaseRest(s, start, undefined);
+  if (plain !== undefined) return plain;
+  s.pos = behind;
+  s.skip();
+  const operand = parseExpr(s);
+  const found = operand === undefined ? undefined : parseCaseRest(s, start, operand);
+  if (found === undefined) s.pos = start;
+  return found;
+}
+
+function parseCaseRest(s: Scanner, start: number, operand: Expr | undefined): CaseExpr | undefined {
+  const whens: CaseWhen[] = [];
+  for (;;) {
+    const when = parseWhen(s);
+    if (when === undefined) break;
+    whens.push(when);
+  }
+  const before = s.pos;
+  let otherwise: Expr | undefined;
+  if (s.keywordNext('else')) {
+    s.skip();
+    otherwise = parseExpr(s);
+    if (otherwise === undefined) s.pos = before;
+  }
+  if (!s.keywordNext('end')) return undefined;
+  s.spaceKeyword('case');
+  return { kind: 'case', operand, whens, otherwise, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseWhen(s: Scanner): CaseWhen | undefined {
+  const before = s.pos;
+  if (s.keywordNext('when')) {
+    const start = s.pos - 4;
+    s.skip();
+    const when = parseExpr(s);
+    if (when !== undefined && s.keywordNext('then')) {
+      s.skip();
+      const then = parseExpr(s);
+      if (then !== undefined) return { kind: 'case-when', when, then, start: s.byte(start), end: then.end };
+    }
+  }
+  s.pos = before;
+  return undefined;
+}
+
+/** Takes `word (`; else stays. */
+function openCall(s: Scanner, word: string): boolean {
+  const start = s.pos;
+  if (s.keyword(word) && s.takeNext('(')) {
+    s.nestings++;
+    s.skip();
+    return true;
+  }
+  s.pos = start;
+  return false;
+}
+
+function parseCastCall(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  if (!openCall(s, 'cast')) return undefined;
+  const expr = parseExpr(s);
+  if (expr !== undefined && s.keywordNext('as') && s.space()) {
+    const target = parseCastAs(s);
+    if (target !== undefined) return { kind: 'cast', expr, target, start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
+}
+
+/** Behind AS: a target with its closing parenthesis. */
+function parseCastAs(s: Scanner): CastTarget | undefined {
+  const start = s.pos;
+  if (s.keyword('date') && s.takeNext(')')) return { kind: 'cast-date', start: s.byte(start), end: s.byte(start + 4) };
+  for (const parse of [parseCastTarget, parseType]) {
+    s.pos = start;
+    const target = parse(s);
+    if (target !== undefined && s.takeNext(')')) return target;
+  }
+  s.pos = start;
+  return undefined;
+}
+
+function parseExtract(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  if (!openCall(s, 'extract')) return undefined;
+  const part = parseExpr(s);
+  if (part !== undefined && s.keywordNext('from')) {
+    s.skip();
+    const expr = parseExpr(s);
+    if (expr !== undefined && s.takeNext(')')) return { kind: 'extract', part, expr, start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
+}
+
+function parseExists(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  if (!s.keyword('exists')) return undefined;
+  const query = parseEnclosedQuery(s, '(', ')');
+  if (query !== undefined) return { kind: 'exists', query, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+function parseSubstring(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  if (!openCall(s, 'substring')) return undefined;
+  const expr = parseExpr(s);
+  if (expr !== undefined) {
+    const from = parseClause(s, 'from');
+    const length = parseClause(s, 'for');
+    if (s.takeNext(')')) return { kind: 'substring', expr, from, length, start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
+}
+
+/** `keyword Expr`, when it is there. */
+function parseClause(s: Scanner, keyword: string): Expr | undefined {
+  const before = s.pos;
+  if (!s.keywordNext(keyword)) return undefined;
+  s.skip();
+  const expr = parseExpr(s);
+  if (expr === undefined) s.pos = before;
+  return expr;
+}
+
+function parseDate(s: Scanner): DateExpr | undefined {
+  const start = s.pos;
+  const type = s.keyword('date') ? 'date' : s.keyword('timestamp') ? 'timestamp' : undefined;
+  if (type === undefined) return undefined;
+  s.skip();
+  const text = parseStringLiteral(s);
+  if (text !== undefined) return { kind: 'date', type, text, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}

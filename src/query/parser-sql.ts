@@ -1,0 +1,368 @@
+/** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
+import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlJoin, SqlOp, SqlQuery, SqlSelect, SqlTableExpr, SqlWith, TupleExpr } from './ast.ts';
+import { memoSqlQuery, memoTables } from './scanner.ts';
+import type { Scanner } from './scanner.ts';
+import { parseExpr, parseOrExpr } from './parser-expressions.ts';
+import { endsOp } from './parser-implied.ts';
+import { parseJoinCondition, parseOrderList } from './parser-operators.ts';
+import { parseEnclosedQuery } from './parser-primaries.ts';
+import { parseSource } from './parser-sources.ts';
+import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
+
+/** A SQL query that is a whole operator. */
+export function parseSqlOp(s: Scanner): SqlOp | undefined {
+  const start = s.pos;
+  const query = parseSqlQuery(s);
+  if (query !== undefined && endsOp(s)) return { kind: 'sql-op', query, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+function parseSqlQuery(s: Scanner): SqlQuery | undefined {
+  return mayBeginSql(s) ? s.memo(memoSqlQuery, parseSqlQueryParts) : s.fail();
+}
+
+function mayBeginSql(s: Scanner): boolean {
+  switch (s.text[s.pos]) {
+    case '(': return true;
+    case 's': case 'S': case 'f': case 'F': case 'v': case 'V': case 'w': case 'W': return sqlWord.has(s.peekWord().toLowerCase());
+    default: return false;
+  }
+}
+
+const sqlWord: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with']);
+
+function parseSqlQueryParts(s: Scanner): SqlQuery | undefined {
+  const start = s.pos;
+  const withClause = parseWith(s);
+  if (withClause !== undefined) s.skip();
+  const body = parseSetExpr(s);
+  if (body === undefined) return undefined;
+  const orderBy = parseOrderBy(s);
+  const bounds = parseBounds(s);
+  if (body.kind === 'sql-query' && withClause === undefined && orderBy === undefined && bounds === undefined) return body;
+  return { kind: 'sql-query', with: withClause, body, orderBy, limit: bounds?.limit, offset: bounds?.offset, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
+  const before = s.pos;
+  if (s.keywordNext('order') && s.spaceKeyword('by')) {
+    s.skip();
+    const keys = parseOrderList(s);
+    if (keys !== undefined) return keys;
+  }
+  s.pos = before;
+  return undefined;
+}
+
+interface Bounds { readonly limit?: Expr; readonly offset?: Expr }
+
+/** LIMIT and OFFSET in either order. */
+function parseBounds(s: Scanner): Bounds | undefined {
+  const limit = parseLimit(s);
+  if (limit !== undefined) return { limit: limit.expr, offset: parseOffset(s) };
+  const offset = parseOffset(s);
+  return offset === undefined ? undefined : { offset, limit: parseLimit(s)?.expr };
+}
+
+/** `expr` is absent for LIMIT ALL. */
+function parseLimit(s: Scanner): { readonly expr?: Expr } | undefined {
+  const before = s.pos;
+  if (s.keywordNext('limit')) {
+    s.skip();
+    if (s.keyword('all')) return {};
+    const expr = parseExpr(s);
+    if (expr !== undefined) return { expr };
+  }
+  s.pos = before;
+  return undefined;
+}
+
+function parseOffset(s: Scanner): Expr | undefined {
+  return parseClause(s, 'offset', parseExpr);
+}
+
+/** `KEYWORD X`, when it is there. */
+function parseClause<T>(s: Scanner, keyword: string, parse: (scanner: Scanner) => T | undefined): T | undefined {
+  const before = s.pos;
+  if (s.keywordNext(keyword)) {
+    s.skip();
+    const node = parse(s);
+    if (node !== undefined) return node;
+  }
+  s.pos = before;
+  return undefined;
+}
+
+function parseWith(s: Scanner): SqlWith | undefined {
+  const start = s.pos;
+  if (!s.keyword('with') || !s.space()) {
+    s.pos = start;
+    return undefined;
+  }
+  const recursive = s.keyword('recursive') && s.space();
+  const ctes = parseList(s, parseCte);
+  if (ctes !== undefined) return { kind: 'sql-with', recursive, ctes, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+function parseCte(s: Scanner): SqlCte | undefined {
+  const alias = parseAlias(s);
+  if (alias === undefined || !s.keywordNext('as')) return undefined;
+  const not = s.spaceKeyword('not');
+  const materialized = s.spaceKeyword('materialized') ? !not : undefined;
+  if (not && materialized === undefined) return undefined;
+  if (!s.takeNext('(')) return undefined;
+  s.skip();
+  s.nestings++;
+  const query = parseSqlQuery(s);
+  if (query === undefined || !s.takeNext(')')) return undefined;
+  return { kind: 'sql-cte', alias, materialized, query, start: alias.start, end: s.byte(s.pos) };
+}
+
+function parseSetExpr(s: Scanner): SqlBody | undefined {
+  let left = parseBlock(s);
+  while (left !== undefined) {
+    const before = s.pos;
+    const right: { readonly body: SqlBody; readonly distinct: boolean } | undefined = s.keywordNext('union') ? parseUnionRight(s) : undefined;
+    if (right === undefined) {
+      s.pos = before;
+      return left;
+    }
+    left = { kind: 'sql-union', distinct: right.distinct, left, right: right.body, start: left.start, end: right.body.end };
+  }
+  return undefined;
+}
+
+function parseUnionRight(s: Scanner): { readonly body: SqlBody; readonly distinct: boolean } | undefined {
+  const all = s.keywordNext('all');
+  if (!all) s.keywordNext('distinct');
+  s.skip();
+  const body = parseBlock(s);
+  return body === undefined ? undefined : { body, distinct: !all };
+}
+
+function parseBlock(s: Scanner): SqlBody | undefined {
+  if (s.code === 0x28) return parseEnclosedSql(s);
+  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s);
+}
+
+function parseEnclosedSql(s: Scanner): SqlQuery | undefined {
+  const start = s.pos++;
+  s.nestings++;
+  s.skip();
+  const query = parseSqlQuery(s);
+  if (query !== undefined && s.takeNext(')')) return query;
+  s.pos = start;
+  return undefined;
+}
+
+function parseSelect(s: Scanner): SqlSelect | undefined {
+  const start = s.pos;
+  const head = parseSelectHead(s);
+  if (head === undefined) return undefined;
+  const from = parseFrom(s);
+  return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseFromFirst(s: Scanner): SqlSelect | undefined {
+  const start = s.pos;
+  const from = parseFrom(s);
+  if (from !== undefined) {
+    s.skip();
+    const head = parseSelectHead(s);
+    if (head !== undefined) return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
+}
+
+function parseFrom(s: Scanner): SqlTableExpr | undefined {
+  return parseClause(s, 'from', parseTables);
+}
+
+/** SELECT [ALL|DISTINCT] columns. */
+function parseSelectHead(s: Scanner): { readonly distinct: boolean; readonly columns: readonly SqlColumn[] } | undefined {
+  const start = s.pos;
+  if (!s.keyword('select')) return undefined;
+  const distinct = s.keywordNext('distinct');
+  if (!distinct) s.keywordNext('all');
+  s.skip();
+  const columns = parseList(s, parseColumn);
+  if (columns !== undefined) return { distinct, columns };
+  s.pos = start;
+  return undefined;
+}
+
+function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having'> {
+  const where = parseClause(s, 'where', parseOrExpr);
+  const before = s.pos;
+  const groupBy = s.keywordNext('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseExpr)) : undefined;
+  if (groupBy === undefined) s.pos = before;
+  return { where, groupBy, having: parseClause(s, 'having', parseExpr) };
+}
+
+function parseColumn(s: Scanner): SqlColumn | undefined {
+  const start = s.pos;
+  const star = parseStar(s);
+  const expr = star === undefined ? parseExpr(s) : undefined;
+  if (star === undefined && expr === undefined) return undefined;
+  const as = parseAs(s, parseSqlId);
+  const span = { start: s.byte(start), end: s.byte(s.pos) };
+  return expr === undefined ? { kind: 'sql-star', table: star!.table, as, ...span } : { kind: 'sql-column', expr, as, ...span };
+}
+
+/** `*` or `t.*`. */
+function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
+  const start = s.pos;
+  if (s.take('*')) return {};
+  const table = parseSqlId(s);
+  if (table !== undefined && s.take('.') && s.take('*')) return { table };
+  s.pos = start;
+  return undefined;
+}
+
+/** Names that are no alias without AS. */
+const reservedAliases: ReadonlySet<string> = new Set([
+  'from', 'group', 'having', 'select', 'recursive', 'anti', 'inner', 'left', 'right', 'outer', 'cross', 'join', 'union', 'order', 'offset', 'limit',
+  'where', 'with', 'using', 'on',
+]);
+
+/** `[AS] alias`. */
+function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T | undefined {
+  const before = s.pos;
+  if (s.keywordNext('as')) {
+    s.skip();
+    const alias = parse(s);
+    if (alias !== undefined) return alias;
+    s.pos = before;
+  }
+  s.skip();
+  const alias = reservedAliases.has(s.peekWord().toLowerCase()) ? s.fail() : parse(s);
+  if (alias === undefined) s.pos = before;
+  return alias;
+}
+
+/** `name [(columns)]`. */
+function parseAlias(s: Scanner): SqlAlias | undefined {
+  const name = parseSqlId(s);
+  if (name === undefined) return undefined;
+  const columns = parseNameList(s, parseSqlId);
+  return { kind: 'sql-alias', name, columns, start: name.start, end: s.byte(s.pos) };
+}
+
+function parseValues(s: Scanner): SqlBody | undefined {
+  const start = s.pos;
+  if (s.keyword('values')) {
+    s.skip();
+    const rows = parseList(s, parseRow);
+    if (rows !== undefined) return { kind: 'sql-values', rows, start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
+}
+
+function parseRow(s: Scanner): TupleExpr | undefined {
+  const start = s.pos;
+  if (!s.take('(')) return undefined;
+  s.nestings++;
+  s.skip();
+  const elems = parseList(s, parseExpr);
+  if (elems !== undefined && s.takeNext(')')) return { kind: 'tuple', elems, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+/** Tables with their joins. */
+function parseTables(s: Scanner): SqlTableExpr | undefined {
+  return s.memo(memoTables, parseJoins);
+}
+
+function parseJoins(s: Scanner): SqlTableExpr | undefined {
+  let left = parseTable(s);
+  while (left !== undefined) {
+    const before = s.pos;
+    const next: SqlJoin | undefined = parseJoin(s, left);
+    if (next === undefined) {
+      s.pos = before;
+      return left;
+    }
+    left = next;
+  }
+  return undefined;
+}
+
+function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
+  const style = s.takeNext(',') ? 'cross' : parseJoinStyle(s);
+  if (style === undefined) return undefined;
+  s.skip();
+  const right = parseTable(s);
+  if (right === undefined) return undefined;
+  if (style === 'cross') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
+  s.skip();
+  const condition = parseJoinCondition(s);
+  return condition === undefined ? undefined : { kind: 'sql-join', style, left, right, condition, start: left.start, end: s.byte(s.pos) };
+}
+
+/** The keywords up to JOIN. */
+function parseJoinStyle(s: Scanner): SqlJoin['style'] | undefined {
+  s.skip();
+  const word = s.peekWord().toLowerCase();
+  switch (word) {
+    case 'join': return s.keyword('join') ? 'inner' : undefined;
+    case 'cross': case 'inner': case 'anti': case 'full': case 'left': case 'right':
+      s.pos += word.length;
+      if (word === 'full' || word === 'left' || word === 'right') s.spaceKeyword('outer');
+      return s.spaceKeyword('join') ? word : undefined;
+    default: return s.fail();
+  }
+}
+
+const queryWords: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
+
+function parseTable(s: Scanner): SqlTableExpr | undefined {
+  if (s.code !== 0x28) return parseSourceTable(s);
+  const start = s.pos;
+  s.nestings++;
+  s.pos++;
+  s.skip();
+  // `(from x)` would also be a table `from` with the alias `x`.
+  const queryFirst = queryWords.has(s.peekWord().toLowerCase());
+  s.pos = start;
+  return queryFirst ? parseSubqueryTable(s) ?? parseEnclosedTables(s) : parseEnclosedTables(s) ?? parseSubqueryTable(s);
+}
+
+function parseEnclosedTables(s: Scanner): SqlTableExpr | undefined {
+  const start = s.pos++;
+  s.skip();
+  const tables = parseTables(s);
+  if (tables !== undefined && s.takeNext(')')) return tables;
+  s.pos = start;
+  return undefined;
+}
+
+function parseSubqueryTable(s: Scanner): SqlTableExpr | undefined {
+  const start = s.pos;
+  const query = parseEnclosedQuery(s, '(', ')');
+  if (query === undefined) return undefined;
+  const ordinality = parseOrdinality(s);
+  const alias = parseAs(s, parseAlias);
+  return { kind: 'sql-subquery-table', query, ordinality, alias, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseSourceTable(s: Scanner): SqlTableExpr | undefined {
+  const start = s.pos;
+  const source = parseSource(s);
+  if (source === undefined) return undefined;
+  const ordinality = parseOrdinality(s);
+  const alias = parseAs(s, parseAlias);
+  return { kind: 'sql-table', source, ordinality, alias, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+function parseOrdinality(s: Scanner): boolean {
+  const before = s.pos;
+  if (s.spaceKeyword('with') && s.spaceKeyword('ordinality')) return true;
+  s.pos = before;
+  return false;
+}

@@ -1,0 +1,223 @@
+/** Walks over expressions and operators of a plan: children, rewriting, structural keys, and which fields of the row an expression reads. */
+import type { FieldPath, Pipeline, PlanExpr, PlanOp, SortKey } from './plan.ts';
+import type { Data, Value } from '../vectors/value.ts';
+import type { Type } from '../vectors/type.ts';
+
+export const thisExpr: PlanExpr = { kind: 'this' };
+export const literal = (value: Value): PlanExpr => ({ kind: 'literal', value });
+export const fieldOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name });
+export const pathExpr = (path: FieldPath): PlanExpr => path.reduce<PlanExpr>(fieldOf, thisExpr);
+
+/** The path of nested fields over `this` that the expression is, or undefined for anything else; `this` itself is the empty path. */
+export const pathOf = (e: PlanExpr): FieldPath | undefined => {
+  const names: string[] = [];
+  let at = e;
+  while (at.kind === 'field') {
+    names.push(at.name);
+    at = at.of;
+  }
+  return at.kind === 'this' ? names.reverse() : undefined;
+};
+
+/** Rewrites the direct parts that see the same `this` as the whole (so not the bodies of `mapElements` and subqueries); gives `e` itself if none changes. */
+export const mapParts = (e: PlanExpr, f: (part: PlanExpr) => PlanExpr): PlanExpr => {
+  let changed = false;
+  const g = <T extends PlanExpr | undefined>(part: T): T => {
+    if (part === undefined) return part;
+    const mapped = f(part);
+    if (mapped !== part) changed = true;
+    return mapped as T;
+  };
+  const mapped = rebuild(e, g);
+  return changed ? mapped : e;
+};
+
+const rebuild = (e: PlanExpr, g: <T extends PlanExpr | undefined>(part: T) => T): PlanExpr => {
+  switch (e.kind) {
+    case 'literal': case 'this': case 'subquery': return e;
+    case 'field': return { ...e, of: g(e.of) };
+    case 'index': return { ...e, of: g(e.of), at: g(e.at) };
+    case 'slice': return { ...e, of: g(e.of), ...(e.from ? { from: g(e.from) } : {}), ...(e.to ? { to: g(e.to) } : {}) };
+    case 'negate': case 'not': case 'isNull': case 'like': case 'match': case 'cast': case 'castNamed':
+    case 'searchText': case 'searchRegexp': case 'searchValue':
+      return { ...e, operand: g(e.operand) };
+    case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return { ...e, left: g(e.left), right: g(e.right) };
+    case 'conditional': return { ...e, test: g(e.test), then: g(e.then), otherwise: g(e.otherwise) };
+    case 'case': return {
+      ...e, ...(e.operand ? { operand: g(e.operand) } : {}), branches: e.branches.map((b) => ({ when: g(b.when), then: g(b.then) })),
+      ...(e.otherwise ? { otherwise: g(e.otherwise) } : {}),
+    };
+    case 'call': case 'userCall': return { ...e, arguments: e.arguments.map(g) };
+    case 'mapElements': return { ...e, of: g(e.of) };
+    case 'record': return { ...e, elements: e.elements.map((x) => ({ ...x, value: g(x.value) })) };
+    case 'array': case 'set': return { ...e, elements: e.elements.map((x) => ({ ...x, value: g(x.value) })) };
+    case 'map': return { ...e, entries: e.entries.map((x) => ({ key: g(x.key), value: g(x.value) })) };
+    case 'fstring': return { ...e, parts: e.parts.map((p) => (typeof p === 'string' ? p : g(p))) };
+  }
+};
+
+/** The direct parts that see the same `this`. */
+export const partsOf = (e: PlanExpr): readonly PlanExpr[] => {
+  const parts: PlanExpr[] = [];
+  rebuild(e, (part) => {
+    if (part) parts.push(part);
+    return part;
+  });
+  return parts;
+};
+
+/** True if the test holds for the expression or any part of it that sees the same `this`. */
+export const someExpr = (e: PlanExpr, test: (part: PlanExpr) => boolean): boolean => test(e) || partsOf(e).some((p) => someExpr(p, test));
+
+/** True if the value depends on the row. */
+export const readsRow = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'this' || (p.kind === 'subquery' && p.correlated));
+
+/** True if there is a subquery in it, in bodies of `mapElements` too (those of user functions are not looked into). */
+export const hasSubquery = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'subquery' || (p.kind === 'mapElements' && hasSubquery(p.body)));
+
+/** Fields of the row that the expression reads; undefined: the whole row. */
+export const fieldsRead = (e: PlanExpr): readonly FieldPath[] | undefined => {
+  const found: FieldPath[] = [];
+  const visit = (part: PlanExpr): boolean => {
+    const path = pathOf(part);
+    if (path) {
+      if (path.length === 0) return false;
+      found.push(path);
+      return true;
+    }
+    if (part.kind === 'subquery') return !part.correlated;
+    return partsOf(part).every(visit);
+  };
+  return visit(e) ? found : undefined;
+};
+
+/** Replaces `this`: every path over the row is rewritten on what `row` stands for. Undefined if a correlated subquery needs the row itself. */
+export const substituteRow = (e: PlanExpr, row: PlanExpr): PlanExpr | undefined => {
+  let impossible = false;
+  const visit = (part: PlanExpr): PlanExpr => {
+    if (part.kind === 'this') return row;
+    if (part.kind === 'subquery' && part.correlated) impossible = true;
+    const mapped = mapParts(part, visit);
+    return mapped.kind === 'field' ? projectField(mapped) : mapped;
+  };
+  const result = visit(e);
+  return impossible ? undefined : result;
+};
+
+/** `{a:x}.a` is `x`, where no spread could hide it. */
+const projectField = (e: PlanExpr & { readonly kind: 'field' }): PlanExpr => {
+  if (e.of.kind !== 'record' || e.of.elements.some((x) => x.kind === 'spread')) return e;
+  const element = e.of.elements.findLast((x) => x.kind === 'field' && x.name === e.name);
+  return element ? element.value : e;
+};
+
+/** All of `a and b and c`, left to right. */
+export const conjuncts = (e: PlanExpr): readonly PlanExpr[] => (e.kind === 'and' ? [...conjuncts(e.left), ...conjuncts(e.right)] : [e]);
+/** The conjunction of these, or undefined for none. */
+export const conjunction = (list: readonly PlanExpr[]): PlanExpr | undefined =>
+  list.length === 0 ? undefined : list.reduce((left, right) => ({ kind: 'and', left, right }));
+
+/** A text that is the same for structurally equal expressions and differs for others; each subquery is equal to itself alone. */
+export const exprKey = (e: PlanExpr): string => {
+  switch (e.kind) {
+    case 'literal': return `#${valueKey(e.value)}`;
+    case 'this': return '@';
+    case 'field': return `${exprKey(e.of)}.${JSON.stringify(e.name)}`;
+    case 'subquery': return `q${identityOf(e)}`;
+    case 'mapElements': return `map(${exprKey(e.of)},${e.parameter},${exprKey(e.body)})`;
+    case 'fstring': return `f(${e.parts.map((p) => (typeof p === 'string' ? JSON.stringify(p) : exprKey(p))).join()})`;
+    case 'record': return `{${e.elements.map((x) => `${x.kind === 'field' ? JSON.stringify(x.name) : '...'}:${exprKey(x.value)}`).join()}}`;
+    case 'array': case 'set': return `${e.kind}(${e.elements.map((x) => `${x.spread ? '...' : ''}${exprKey(x.value)}`).join()})`;
+    case 'case': return `case(${e.operand ? exprKey(e.operand) : ''};${e.branches.map((b) => `${exprKey(b.when)}:${exprKey(b.then)}`).join()};${e.otherwise ? exprKey(e.otherwise) : ''})`;
+    case 'slice': return `slice(${exprKey(e.of)},${e.from ? exprKey(e.from) : ''},${e.to ? exprKey(e.to) : ''},${e.base})`;
+    default: return `${e.kind}${detailOf(e)}(${partsOf(e).map(exprKey).join()})`;
+  }
+};
+const detailOf = (e: PlanExpr): string => {
+  switch (e.kind) {
+    case 'index': return String(e.base);
+    case 'arithmetic': case 'compare': return e.operator;
+    case 'call': return `:${e.name}`;
+    case 'userCall': return `:${e.id}`;
+    case 'cast': return `:${e.type.id}`;
+    case 'castNamed': return JSON.stringify(e.name);
+    case 'like': case 'match': return JSON.stringify(e.pattern);
+    case 'searchText': return JSON.stringify(e.text);
+    case 'searchRegexp': return `${e.anchored ? '^' : ''}${JSON.stringify(e.pattern)}`;
+    case 'searchValue': return valueKey(e.value);
+    default: return '';
+  }
+};
+const valueKey = (v: Value): string => `${v.type.id}:${dataKey(v.data)}`;
+const dataKey = (d: Data | undefined): string => {
+  if (d === undefined) return '_';
+  if (d === null || typeof d !== 'object') return `${typeof d}${Object.is(d, -0) ? '-0' : JSON.stringify(typeof d === 'bigint' ? String(d) : d) ?? String(d)}${typeof d === 'number' ? String(d) : ''}`;
+  if (d instanceof Uint8Array) return `x${Buffer.from(d).toString('hex')}`;
+  if (Array.isArray(d)) return `[${d.map((x: Data | undefined) => dataKey(x)).join()}]`;
+  if ('data' in d) return valueKey(d as Value);
+  return `t${(d as Type).id}`;
+};
+const identities = new WeakMap<object, number>();
+let identityNext = 1;
+const identityOf = (o: object): number => {
+  let id = identities.get(o);
+  if (id === undefined) identities.set(o, (id = identityNext++));
+  return id;
+};
+
+/** True if the pipeline brings its own values: it reads nothing of its surroundings. */
+export const isSourced = (ops: readonly PlanOp[]): boolean => {
+  const first = ops[0];
+  switch (first?.kind) {
+    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': return true;
+    case 'fork': return first.branches.every((b) => isSourced(b.ops));
+    default: return false;
+  }
+};
+
+/** Rewrites the pipelines inside an operator (branches, bodies, right sides); gives `op` itself if none changes. */
+export const mapPipelines = (op: PlanOp, f: (pipeline: Pipeline) => Pipeline): PlanOp => {
+  switch (op.kind) {
+    case 'unnest': return op.into ? { ...op, into: f(op.into) } : op;
+    case 'join': return op.right ? { ...op, right: f(op.right) } : op;
+    case 'fork': case 'combine': return { ...op, branches: op.branches.map(f) };
+    case 'switch': return { ...op, cases: op.cases.map((c) => ({ ...c, branch: f(c.branch) })) };
+    default: return op;
+  }
+};
+
+const mapKey = (key: SortKey, f: (e: PlanExpr) => PlanExpr): SortKey => ({ ...key, expr: f(key.expr) });
+
+/** Rewrites the expressions of an operator, not those of pipelines inside it. */
+export const mapExprs = (op: PlanOp, f: (e: PlanExpr) => PlanExpr): PlanOp => {
+  switch (op.kind) {
+    case 'scan': return op.filter ? { ...op, filter: f(op.filter) } : op;
+    case 'rows': return { ...op, rows: op.rows.map(f) };
+    case 'values': return { ...op, exprs: op.exprs.map(f) };
+    case 'filter': case 'distinct': case 'shapes': case 'assert': case 'debug': case 'unnest': case 'fromEach': return { ...op, expr: f(op.expr) };
+    case 'cut': case 'put': return { ...op, assignments: op.assignments.map((a) => ({ ...a, value: f(a.value) })) };
+    case 'sort': case 'top': case 'merge': return { ...op, keys: op.keys.map((k) => mapKey(k, f)) };
+    case 'count': return op.expr ? { ...op, expr: f(op.expr) } : op;
+    case 'aggregate': return {
+      ...op, keys: op.keys.map((k) => ({ ...k, expr: f(k.expr) })),
+      aggregates: op.aggregates.map((a) => ({
+        ...a, aggregate: { ...a.aggregate, ...(a.aggregate.argument ? { argument: f(a.aggregate.argument) } : {}), ...(a.aggregate.where ? { where: f(a.aggregate.where) } : {}) },
+      })),
+    };
+    case 'join': return { ...op, equal: op.equal.map((k) => ({ left: f(k.left), right: f(k.right) })), ...(op.residual ? { residual: f(op.residual) } : {}) };
+    case 'switch': return {
+      ...op, cases: op.cases.map((c) => ({ ...c, ...(c.test ? { test: f(c.test) } : {}) })), ...(op.dropMissing ? { dropMissing: f(op.dropMissing) } : {}),
+    };
+    default: return op;
+  }
+};
+
+/** The expressions of an operator, not those of pipelines inside it. */
+export const exprsOf = (op: PlanOp): readonly PlanExpr[] => {
+  const found: PlanExpr[] = [];
+  mapExprs(op, (e) => {
+    found.push(e);
+    return e;
+  });
+  return found;
+};

@@ -1,0 +1,71 @@
+/**
+ * Lexical scopes: what the declarations of a query bind names to.
+ *
+ * Invariants:
+ * - A name is declared once in a scope; inner scopes override outer ones.
+ * - Bodies are kept as syntax with the scope that they were declared in, and are lowered where they are used: operators are macros, functions are
+ *   specialised by the functions that are passed to them.
+ * - Names of tables that WITH declares live beside the symbols: FROM alone sees them.
+ */
+import type { ConstDecl, Expr, FnDecl, LambdaNode, LetDecl, OpDecl, SqlCte, TypeDecl } from './ast.ts';
+import type { PlanExpr } from './plan.ts';
+
+/** A function as a value of the compiler: what `&name` and a lambda stand for. */
+export type FunctionBinding =
+  | { readonly kind: 'builtin'; readonly name: string }
+  | { readonly kind: 'user'; readonly decl: FnDecl | LambdaNode; readonly scope: Scope };
+
+export interface ConstSymbol { readonly kind: 'const'; readonly decl: ConstDecl; readonly scope: Scope; state: 'new' | 'busy' | 'done'; expr?: PlanExpr }
+
+export type ScopeSymbol =
+  | ConstSymbol
+  | { readonly kind: 'let'; readonly decl: LetDecl; readonly scope: Scope }
+  | { readonly kind: 'op'; readonly decl: OpDecl; readonly scope: Scope }
+  | { readonly kind: 'type'; readonly decl: TypeDecl; readonly scope: Scope }
+  | { readonly kind: 'function'; readonly binding: FunctionBinding; readonly declared: boolean }
+  /** A parameter of a function or lambda: the field of that name of `this`. */
+  | { readonly kind: 'parameter' }
+  /** A parameter of a user operator: an expression template of the caller's scope. */
+  | { readonly kind: 'template'; readonly expr: Expr; readonly scope: Scope };
+
+/** A table of a WITH clause. `open`: it is being lowered (a reference now would be recursive). */
+export interface CteBinding { readonly cte: SqlCte; readonly scope: Scope; open: boolean }
+
+export class Scope {
+  readonly parent: Scope | undefined;
+  readonly symbols = new Map<string, ScopeSymbol>();
+  readonly tables = new Map<string, CteBinding>();
+  /** Pragmas set in this very scope. */
+  readonly pragmas: { indexBase?: 0 | 1; pg?: boolean } = {};
+
+  constructor(parent: Scope | undefined) {
+    this.parent = parent;
+  }
+
+  lookup(name: string): ScopeSymbol | undefined {
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
+      const symbol = scope.symbols.get(name);
+      if (symbol) return symbol;
+    }
+    return undefined;
+  }
+
+  table(name: string): CteBinding | undefined {
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
+      const table = scope.tables.get(name);
+      if (table) return table;
+    }
+    return undefined;
+  }
+
+  get indexBase(): 0 | 1 {
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) if (scope.pragmas.indexBase !== undefined) return scope.pragmas.indexBase;
+    return 0;
+  }
+
+  /** GROUP BY looks at input columns before aliases. */
+  get pg(): boolean {
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) if (scope.pragmas.pg !== undefined) return scope.pragmas.pg;
+    return false;
+  }
+}

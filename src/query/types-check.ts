@@ -1,0 +1,324 @@
+/**
+ * The type checker: types of expressions and pipelines, and the compile errors that follow from them.
+ *
+ * Invariants:
+ * - A fault is reported only when no alternative of the operands' types could work; what is unknown always could.
+ * - Each expression is reported on once, however many parts of the plan share it (SQL's aliases do).
+ * - User functions are checked anew for each combination of argument types; a recursive call of the same types is unknown.
+ */
+import { type Type, arrayType, errorType, isFloat, isInteger, mapType, recordType, setType, typeText, types, unionOfDistinct } from '../vectors/type.ts';
+import type { Span } from './ast.ts';
+import type { CompileEnvironment, Pipeline, PlanExpr, PlanFunction } from './plan.ts';
+import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from './types-of.ts';
+import { pipelineType } from './types-ops.ts';
+
+export type Report = (message: string, place: Span | undefined) => void;
+
+/** Where expressions and paths of a plan stand in the query text. */
+export interface Places {
+  /** The whole expression. */
+  readonly whole: WeakMap<object, Span>;
+  /** Of a field access only the name; of an array of path components, each. */
+  readonly name: WeakMap<object, Span>;
+  readonly path: WeakMap<object, readonly Span[]>;
+}
+
+/** How deep calls of user functions are followed. */
+const callDepthMax = 24;
+
+export class TypeChecker {
+  readonly environment: CompileEnvironment;
+  readonly functions: readonly PlanFunction[];
+  readonly places: Places;
+  #report: Report | undefined;
+  readonly #reported = new Set<PlanExpr>();
+  readonly #calls = new Set<string>();
+  #prefix = '';
+
+  constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, report?: Report) {
+    this.environment = environment;
+    this.functions = functions;
+    this.places = places;
+    this.#report = report;
+  }
+
+  fault(message: string, place: Span | undefined): void {
+    this.#report?.(this.#prefix + message, place);
+  }
+
+  /** The type without reporting anything. */
+  quietly<T>(work: () => T): T {
+    const report = this.#report;
+    this.#report = undefined;
+    try {
+      return work();
+    } finally {
+      this.#report = report;
+    }
+  }
+
+  pipeline(pipeline: Pipeline, input: Type): Type {
+    return pipelineType(this, pipeline.ops, input);
+  }
+
+  /** The type of an expression over rows of type `self`. */
+  expr(e: PlanExpr, self: Type): Type {
+    if (this.#report && e.kind !== 'this' && e.kind !== 'literal') {
+      if (this.#reported.has(e)) return this.quietly(() => this.typeOf(e, self));
+      this.#reported.add(e);
+    }
+    return this.typeOf(e, self);
+  }
+
+  /** Like `expr`, but faults may be reported a second time. */
+  again(e: PlanExpr, self: Type): Type {
+    this.#reported.delete(e);
+    return this.expr(e, self);
+  }
+
+  /** A predicate: anything but a known type that is no bool. */
+  predicate(e: PlanExpr, self: Type): void {
+    const t = this.expr(e, self);
+    if (!alternatives(t).some((m) => m === types.bool || isOpen(m))) {
+      this.fault(`boolean type required, encountered type "${typeText(t)}"`, this.places.whole.get(e));
+    }
+  }
+
+  private typeOf(e: PlanExpr, self: Type): Type {
+    switch (e.kind) {
+      case 'literal': return e.value.type;
+      case 'this': return self;
+      case 'field': return this.field(e, self);
+      case 'index': return this.index(e, self);
+      case 'slice': return this.slice(e, self);
+      case 'negate': this.numeric(e.operand, self); return unknownType;
+      case 'not': case 'isNull': this.expr(e.operand, self); return types.bool;
+      case 'like': case 'match': case 'searchText': case 'searchRegexp': case 'searchValue': this.expr(e.operand, self); return types.bool;
+      case 'and': case 'or': case 'compare': this.both(e, self); return types.bool;
+      case 'concat': this.both(e, self); return types.string;
+      case 'arithmetic': return this.arithmetic(e, self);
+      case 'in': this.containment(e, self); return types.bool;
+      case 'conditional':
+        this.predicate(e.test, self);
+        return either(this.expr(e.then, self), this.expr(e.otherwise, self));
+      case 'case': return this.cases(e, self);
+      case 'call': return this.call(e, self);
+      case 'userCall': return this.userCall(e.id, e.arguments.map((a) => this.expr(a, self)));
+      case 'mapElements': return this.mapElements(e, self);
+      case 'cast': return this.cast(e, self);
+      case 'castNamed': this.expr(e.operand, self); return unknownType;
+      case 'record': return this.record(e, self);
+      case 'array': return arrayType(this.elements(e.elements, self));
+      case 'set': return setType(this.elements(e.elements, self));
+      case 'map': return mapType(
+        this.union(e.entries.map((x) => this.expr(x.key, self))), this.union(e.entries.map((x) => this.expr(x.value, self))));
+      case 'fstring':
+        for (const p of e.parts) if (typeof p !== 'string') this.expr(p, self);
+        return types.string;
+      case 'subquery': return this.subquery(e, self);
+    }
+  }
+
+  private both(e: { readonly left: PlanExpr; readonly right: PlanExpr }, self: Type): readonly [Type, Type] {
+    return [this.expr(e.left, self), this.expr(e.right, self)];
+  }
+
+  private field(e: PlanExpr & { readonly kind: 'field' }, self: Type): Type {
+    const of = this.expr(e.of, self), found = fieldType(of, e.name);
+    if (found) return found;
+    this.fault(`no such field "${e.name}"`, this.places.name.get(e) ?? this.places.whole.get(e));
+    return unknownType;
+  }
+
+  private index(e: PlanExpr & { readonly kind: 'index' }, self: Type): Type {
+    const of = this.expr(e.of, self), at = this.expr(e.at, self);
+    const name = e.at.kind === 'literal' && typeof e.at.value.data === 'string' ? e.at.value.data : undefined;
+    let found: Type | undefined;
+    const add = (t: Type): void => { found = found ? either(found, t) : t; };
+    for (const m of alternatives(of)) {
+      if (isOpen(m)) add(unknownType);
+      else if (m.kind === 'array' || m.kind === 'set') add(m.element);
+      else if (m.kind === 'map') add(m.value);
+      else if (m.kind === 'record') add((name !== undefined && fieldType(m, name)) || unknownType);
+    }
+    if (!found) this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
+    else if (alternatives(of).every((m) => m.kind === 'array' || m.kind === 'set')) this.integer(e.at, at);
+    return found ?? unknownType;
+  }
+
+  private slice(e: PlanExpr & { readonly kind: 'slice' }, self: Type): Type {
+    const of = this.expr(e.of, self);
+    const possible = alternatives(of).some((m) => isOpen(m) || m.kind === 'array' || m.kind === 'set' || m === types.string || m === types.bytes);
+    if (!possible) this.fault('sliced entity is not sliceable', this.places.whole.get(e.of));
+    for (const bound of [e.from, e.to]) if (bound) this.integer(bound, this.expr(bound, self));
+    return possible ? of : unknownType;
+  }
+
+  private integer(e: PlanExpr, t: Type): void {
+    if (!alternatives(t).some((m) => isOpen(m) || isInteger(m) || isFloat(m) || m === types.duration || m === types.time)) {
+      this.fault(`integer type required, encountered ${typeText(t)}`, this.places.whole.get(e));
+    }
+  }
+
+  private numeric(e: PlanExpr, self: Type): Type {
+    const t = this.expr(e, self);
+    if (!alternatives(t).some(isNumberLike)) this.fault(`numeric type required, encountered ${typeText(t)}`, this.places.whole.get(e));
+    return t;
+  }
+
+  private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
+    if (e.operator !== '+') {
+      const left = this.numeric(e.left, self), right = this.numeric(e.right, self);
+      return sumType(left, right);
+    }
+    const [left, right] = this.both(e, self);
+    if (!alternatives(left).some((l) => isNumberLike(l) && alternatives(right).some(isNumberLike))) {
+      if (!alternatives(left).some(isOpen) && !alternatives(right).some(isOpen)) {
+        this.fault(`type mismatch: ${typeText(left)} + ${typeText(right)}`, this.places.whole.get(e));
+      }
+      return unknownType;
+    }
+    return sumType(left, right);
+  }
+
+  private containment(e: PlanExpr & { readonly kind: 'in' }, self: Type): void {
+    const [left, right] = this.both(e, self);
+    if (compatible(left, right)) return;
+    const container = bare(right);
+    if (container === types.net) {
+      this.fault('right-hand side of in operator cannot be type net; consider cidr_match()', this.places.whole.get(e.right));
+    } else if (container.kind === 'record') {
+      this.fault('left-hand side of in operator not compatible with any fields of record on right-hand side', this.places.whole.get(e.left));
+    } else if (container.kind === 'array' || container.kind === 'set' || container.kind === 'map') {
+      this.fault(`left-hand side of in operator be compatible with ${container.kind} type`, this.places.whole.get(e.left));
+    } else if (container.kind === 'primitive') {
+      this.fault(`scalar type mismatch for 'in' operator where right-hand side is not container type: ${typeText(right)}`, this.places.whole.get(e));
+    }
+  }
+
+  private cases(e: PlanExpr & { readonly kind: 'case' }, self: Type): Type {
+    if (e.operand) this.expr(e.operand, self);
+    let found: Type | undefined;
+    for (const b of e.branches) {
+      if (e.operand) this.expr(b.when, self);
+      else this.predicate(b.when, self);
+      const t = this.expr(b.then, self);
+      found = found ? either(found, t) : t;
+    }
+    const last = e.otherwise ? this.expr(e.otherwise, self) : errorType(types.string);
+    return found ? either(found, last) : last;
+  }
+
+  private call(e: PlanExpr & { readonly kind: 'call' }, self: Type): Type {
+    const args = e.arguments.map((a) => this.expr(a, self));
+    const known = args.map((t) => (hasUnknown(t) ? undefined : t));
+    return this.environment.functions.find(e.name)?.result?.(known) ?? unknownType;
+  }
+
+  /** The type of a user function's result for arguments of these types. */
+  userCall(id: number, args: readonly Type[]): Type {
+    const f = this.functions[id];
+    const key = `${id} ${args.map((t) => t.id).join(' ')}`;
+    if (!f || this.#calls.has(key) || this.#calls.size >= callDepthMax) return unknownType;
+    this.#calls.add(key);
+    try {
+      return this.expr(f.body, recordType(f.parameters.map((name, i) => ({ name, type: args[i] ?? unknownType }))));
+    } finally {
+      this.#calls.delete(key);
+    }
+  }
+
+  private mapElements(e: PlanExpr & { readonly kind: 'mapElements' }, self: Type): Type {
+    const of = this.expr(e.of, self);
+    let element: Type | undefined, possible = false;
+    for (const m of alternatives(of)) {
+      if (isOpen(m)) possible = true;
+      if (m.kind !== 'array' && m.kind !== 'set') continue;
+      possible = true;
+      element = element ? either(element, m.element) : m.element;
+    }
+    if (!possible) {
+      this.fault('map expression must be an array', this.places.whole.get(e.of));
+      return unknownType;
+    }
+    const prefix = this.#prefix;
+    this.#prefix = 'in functon called from map: ';
+    const result = this.expr(e.body, recordType([{ name: e.parameter, type: element ?? unknownType }]));
+    this.#prefix = prefix;
+    const container = bare(of);
+    return container.kind === 'array' ? arrayType(result) : container.kind === 'set' ? setType(result) : unknownType;
+  }
+
+  private cast(e: PlanExpr & { readonly kind: 'cast' }, self: Type): Type {
+    this.expr(e.operand, self);
+    return e.type;
+  }
+
+  private record(e: PlanExpr & { readonly kind: 'record' }, self: Type): Type {
+    const fields: { name: string; type: Type; optional?: boolean }[] = [];
+    const set = (name: string, type: Type, optional = false): void => {
+      const at = fields.findIndex((f) => f.name === name);
+      if (at >= 0) fields[at] = { name, type, optional };
+      else fields.push({ name, type, optional });
+    };
+    let open = false;
+    for (const x of e.elements) {
+      const t = this.expr(x.value, self);
+      if (x.kind === 'field') {
+        set(x.name, t);
+        continue;
+      }
+      const members = alternatives(t);
+      if (members.some(isOpen)) open = true;
+      for (const m of members) if (m.kind === 'record') for (const f of m.fields) set(f.name, f.type, f.optional || members.length > 1);
+    }
+    return open ? unknownType : recordType(fields);
+  }
+
+  private elements(list: readonly { readonly spread: boolean; readonly value: PlanExpr }[], self: Type): Type {
+    return this.union(list.map((x) => {
+      const t = this.expr(x.value, self);
+      if (!x.spread) return t;
+      const m = bare(t);
+      return m.kind === 'array' || m.kind === 'set' ? m.element : unknownType;
+    }));
+  }
+
+  private union(list: readonly Type[]): Type {
+    return list.some(hasUnknown) ? unknownType : unionOfDistinct(list);
+  }
+
+  private subquery(e: PlanExpr & { readonly kind: 'subquery' }, self: Type): Type {
+    const out = this.pipeline(e.body, e.correlated ? self : types.null);
+    if (e.form === 'exists') return types.bool;
+    if (e.form === 'array') return hasUnknown(out) ? unknownType : arrayType(out);
+    if (e.form === 'scalar') return out === types.null || hasUnknown(out) ? unknownType : either(either(out, types.null), errorType(types.string));
+    return unknownType;
+  }
+}
+
+/** Null, errors and the unknown go with everything. */
+export const isOpen = (t: Type): boolean => t === unknownType || t === types.null || t.kind === 'error';
+const isNumberLike = (t: Type): boolean =>
+  isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time || t.kind === 'enum';
+
+const sumType = (a: Type, b: Type): Type => {
+  const x = bare(a), y = bare(b);
+  return x === y && (x === types.int64 || x === types.float64 || x === types.uint64) ? x : unknownType;
+};
+
+const isNumber = (t: Type): boolean => isInteger(t) || isFloat(t) || t === types.duration || t === types.time;
+/** Whether a value of the one type could be found in a value of the other by `in`. */
+const compatible = (left: Type, right: Type): boolean => {
+  const l = alternatives(left), r = alternatives(right);
+  if (l.some(isOpen) || r.some(isOpen)) return true;
+  return r.some((c) => {
+    switch (c.kind) {
+      case 'record': return l.includes(c) || c.fields.some((f) => compatible(left, f.type));
+      case 'array': case 'set': return l.includes(c) || compatible(left, c.element);
+      case 'map': return l.includes(c) || compatible(left, c.key) || compatible(left, c.value);
+      default: return c !== types.string && c !== types.net && l.some((m) => m === c || (isNumber(m) && isNumber(c)));
+    }
+  });
+};
+

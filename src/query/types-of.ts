@@ -1,0 +1,102 @@
+/**
+ * Static types: what is known about values before a query runs.
+ *
+ * Invariants:
+ * - `unknownType` stands for "could be anything" and may sit inside records, arrays and so on. It never leaves this folder: plans, catalogs and users
+ *   see only types without it.
+ * - The type of a stream is the fusion of the types of its values (model.md section 8), so it says what may come, never what must.
+ */
+import { fuseTypes } from '../vectors/fuse.ts';
+import { type RecordField, type RecordType, type Type, arrayType, errorType, mapType, namedType, recordType, setType, types, underType, unionType } from '../vectors/type.ts';
+
+/** Could be anything. */
+export const unknownType: Type = namedType('\u0000unknown', types.null);
+/** Error values, of whatever is in them. */
+export const anyError: Type = errorType(types.string);
+
+const unknownInside = new WeakMap<Type, boolean>([[unknownType, true]]);
+/** True if the type is not wholly known. */
+export const hasUnknown = (t: Type): boolean => {
+  let found = unknownInside.get(t);
+  if (found === undefined) unknownInside.set(t, (found = componentsOf(t).some(hasUnknown)));
+  return found;
+};
+const componentsOf = (t: Type): readonly Type[] => {
+  switch (t.kind) {
+    case 'primitive': case 'enum': return [];
+    case 'record': return t.fields.map((f) => f.type);
+    case 'array': case 'set': return [t.element];
+    case 'map': return [t.key, t.value];
+    case 'union': return t.members;
+    case 'error': case 'named': return [t.inner];
+  }
+};
+
+/** The type without names; names around the unknown stay. */
+export const bare = (t: Type): Type => (t === unknownType ? t : underType(t));
+
+/** The types that a value may have: members of unions, names removed. */
+export const alternatives = (t: Type): readonly Type[] => {
+  const u = bare(t);
+  return u.kind === 'union' ? u.members.flatMap(alternatives) : [u];
+};
+
+/** Fusion of two types; the unknown swallows what it cannot be told apart from. */
+export const fuseKnown = (a: Type, b: Type): Type => {
+  if (a === b) return a;
+  if (!hasUnknown(a) && !hasUnknown(b)) return fuseTypes(a, b);
+  const x = bare(a), y = bare(b);
+  if (x.kind === 'record' && y.kind === 'record') return fuseRecords(x, y);
+  if (x.kind === 'array' && y.kind === 'array') return arrayType(fuseKnown(x.element, y.element));
+  if (x.kind === 'set' && y.kind === 'set') return setType(fuseKnown(x.element, y.element));
+  if (x.kind === 'map' && y.kind === 'map') return mapType(fuseKnown(x.key, y.key), fuseKnown(x.value, y.value));
+  return unknownType;
+};
+const fuseRecords = (x: RecordType, y: RecordType): RecordType => {
+  const fields: RecordField[] = x.fields.map((f) => {
+    const other = y.fields.find((g) => g.name === f.name);
+    return other ? { name: f.name, type: fuseKnown(f.type, other.type), optional: f.optional || other.optional } : { ...f, optional: true };
+  });
+  for (const g of y.fields) if (!x.fields.some((f) => f.name === g.name)) fields.push({ ...g, optional: true });
+  return recordType(fields);
+};
+/** Fusion of many; the unknown for none. */
+export const fuseAll = (list: readonly Type[]): Type => (list.length === 0 ? unknownType : list.reduce(fuseKnown));
+
+/** One type or the other, records not fused: what an expression with two outcomes has. */
+export const either = (a: Type, b: Type): Type => {
+  if (a === b) return a;
+  if (a === unknownType || b === unknownType || hasUnknown(a) || hasUnknown(b)) return unknownType;
+  const members = new Set([...alternatives(a), ...alternatives(b)]);
+  return members.size === 1 ? [...members][0]! : unionType([...members]);
+};
+
+/** The record among the alternatives, if the rows' type is known; `dynamic` if it is not; null if rows are known to be no records. */
+export const recordOf = (t: Type): RecordType | 'dynamic' | null => {
+  let found: RecordType | null = null;
+  for (const member of alternatives(t)) {
+    if (member === unknownType) return 'dynamic';
+    if (member.kind === 'record') found = found ? fuseRecords(found, member) : member;
+  }
+  return found;
+};
+
+/** What one gets from a value of this type by `.name`: its type, or undefined if no alternative can have such a field. */
+export const fieldType = (t: Type, name: string): Type | undefined => {
+  let found: Type | undefined;
+  for (const member of alternatives(t)) {
+    const one = fieldOfOne(member, name);
+    if (one) found = found ? either(found, one) : one;
+  }
+  return found;
+};
+const fieldOfOne = (t: Type, name: string): Type | undefined => {
+  if (t === unknownType) return unknownType;
+  switch (t.kind) {
+    case 'record': return t.fields.find((f) => f.name === name)?.type;
+    case 'map': return t.value;
+    case 'error': return t;
+    case 'primitive': return t === types.type ? unknownType : undefined;
+    default: return undefined;
+  }
+};

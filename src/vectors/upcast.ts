@@ -1,0 +1,178 @@
+/**
+ * Upcast: values re-typed to a wider type without any conversion (reference/language/types-and-casts.md section 8): into a union, with optional or nullable
+ * fields. What cannot be upcast becomes error({message:"cannot upcast to T",on:value}) in its place.
+ */
+import {
+  type Type, type ArrayType, type EnumType, type MapType, type RecordType, type SetType, type UnionType, types, typeText, underType,
+} from './type.ts';
+import { missing, stringValue, zeroData } from './value.ts';
+import {
+  type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type RecordVector, constant, flatten, noRows, nulls, take, uniformType,
+} from './vector.ts';
+import { Builder, constantOf } from './builder.ts';
+import { concat } from './concat.ts';
+import { typesOf } from './fuse.ts';
+
+/** Every row upcast to `type`. Rows that have the type already stay as they are. */
+export const upcastVector = (v: Vector, type: Type): Vector => {
+  if (v.length === 0 || uniformType(v) === type) return v;
+  if (v.form === 'constant') return constant(take(upcastVector(v.inner, type), new Uint32Array(1)), v.length);
+  if (v.form === 'dictionary') return take(upcastVector(v.values, type), v.codes.subarray(0, v.length));
+  const { table, codes } = typesOf(v);
+  if (!codes) return upcastUniform(flatten(v), table[0]!, type);
+  // Records of one shape whose fields differ in type go field by field, which is one pass instead of one for each combination.
+  const flat = flatten(v);
+  const target = underType(type);
+  if (flat.form === 'record' && target.kind === 'record') return named(type, upcastRecords(flat, target));
+  if (flat.form === 'dynamic' && target.kind === 'record' && flat.parts.every((p) => p.form === 'record')) {
+    return regroup(flat.tags.subarray(0, flat.length), flat.slots, flat.parts, (part) => named(type, upcastRecords(part as RecordVector, target)));
+  }
+  return splitByCode(flat, codes, table.length, (rows, code) => upcastUniform(flatten(rows), table[code]!, type));
+};
+
+const named = (type: Type, v: Vector): Vector => (type.kind === 'named' ? { form: 'named', name: type.name, length: v.length, inner: v } : v);
+
+/** Rows of each code apart, changed, and put back in place. */
+const splitByCode = (v: Vector, codes: Uint32Array, count: number, change: (rows: Vector, code: number) => Vector): Vector => {
+  const sizes = new Uint32Array(count);
+  for (let i = 0; i < v.length; i++) sizes[codes[i]!]!++;
+  const lists = Array.from(sizes, (n) => new Uint32Array(n));
+  const slots = new Uint32Array(v.length);
+  sizes.fill(0);
+  for (let i = 0; i < v.length; i++) {
+    const code = codes[i]!, slot = sizes[code]!++;
+    lists[code]![slot] = i;
+    slots[i] = slot;
+  }
+  return interleave(codes, slots, lists.map((rows, code) => (rows.length === 0 ? noRows : change(take(v, rows), code))));
+};
+const regroup = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], change: (part: Vector) => Vector): Vector => {
+  const length = tags.length, counts = new Uint32Array(parts.length);
+  const places = new Uint32Array(length);
+  for (let i = 0; i < length; i++) places[i] = counts[tags[i]!]!++;
+  const lists = Array.from(counts, (n) => new Uint32Array(n));
+  for (let i = 0; i < length; i++) lists[tags[i]!]![places[i]!] = slots[i]!;
+  return interleave(tags, places, parts.map((p, k) => (counts[k] === 0 ? noRows : change(flatten(take(p, lists[k]!))))));
+};
+const interleave = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
+  const bases = new Uint32Array(parts.length);
+  for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1]! + parts[k - 1]!.length;
+  const index = new Uint32Array(slots.length);
+  for (let i = 0; i < index.length; i++) index[i] = bases[tags[i]!]! + slots[i]!;
+  return take(concat(parts), index);
+};
+
+const failed = (v: Vector, type: Type): Vector => ({
+  form: 'error', length: v.length,
+  inner: {
+    form: 'record', length: v.length,
+    fields: [
+      { name: 'message', optional: false, values: constantOf(stringValue(`cannot upcast to ${typeText(type)}`), v.length) },
+      { name: 'on', optional: false, values: v },
+    ],
+  },
+});
+
+/** Rows that all have the type `from`. */
+const upcastUniform = (v: FlatVector, from: Type, to: Type): Vector => {
+  if (from === to) return v;
+  if (v.form === 'dynamic') return upcastUniform(flatten(splitByCode(v, v.tags, v.parts.length, (rows) => rows)), from, to);
+  if (v.form === 'named') return upcastUniform(flatten(v.inner), underType(from), to);
+  if (to.kind === 'named') return underType(to) === from ? named(to, v) : renamed(upcastUniform(v, from, to.inner), to);
+  if (to.kind === 'union') return intoUnion(v, from, to);
+  if (v.form === 'union') return fromUnion(v, to);
+  if (v.form === 'null' && from === types.null) return failed(v, to);
+  switch (v.form) {
+    case 'record': return to.kind === 'record' ? upcastRecords(v, to) : failed(v, to);
+    case 'list': return (to.kind === 'array' || to.kind === 'set') && to.kind === v.type.kind ? upcastLists(v, to) : failed(v, to);
+    case 'map': return to.kind === 'map' ? upcastMaps(v, to) : failed(v, to);
+    case 'error': return to.kind === 'error' ? { form: 'error', length: v.length, inner: upcastVector(v.inner, to.inner) } : failed(v, to);
+    case 'enum': return to.kind === 'enum' ? upcastEnums(v, to) : failed(v, to);
+    default: return failed(v, to);
+  }
+};
+/** Errors do not get the name. */
+const renamed = (v: Vector, to: Extract<Type, { kind: 'named' }>): Vector => (uniformType(v) === to.inner ? { form: 'named', name: to.name, length: v.length, inner: v } : v);
+
+const memberFor = (from: Type, to: UnionType): number => {
+  const exact = to.members.indexOf(from);
+  if (exact >= 0) return exact;
+  const under = underType(from), same = to.members.findIndex((m) => underType(m) === under);
+  if (same >= 0) return same;
+  return under.kind === 'primitive' || under.kind === 'union' ? -1 : to.members.findIndex((m) => m.kind === under.kind);
+};
+
+const intoUnion = (v: FlatVector, from: Type, to: UnionType): Vector => {
+  if (v.form === 'union') return fromUnion(v, to);
+  const tag = memberFor(from, to);
+  if (tag < 0) return failed(v, to);
+  const member = upcastVector(v, to.members[tag]!);
+  if (uniformType(member) !== to.members[tag]) return failed(v, to);
+  const slots = new Uint32Array(v.length);
+  for (let i = 0; i < slots.length; i++) slots[i] = i;
+  return {
+    form: 'union', type: to, length: v.length, tags: new Uint32Array(v.length).fill(tag), slots,
+    members: to.members.map((m, k) => (k === tag ? member : new Builder(m).finish())),
+  };
+};
+
+/** Each member's rows by themselves. */
+const fromUnion = (v: Extract<FlatVector, { form: 'union' }>, to: Type): Vector =>
+  regroup(v.tags.subarray(0, v.length), v.slots, v.members, (part) => upcastVector(part, to));
+
+const upcastRecords = (v: RecordVector, to: RecordType): Vector => {
+  const own = new Map(v.fields.map((f) => [f.name, f]));
+  const names = new Set(to.fields.map((f) => f.name));
+  if (v.fields.some((f) => !names.has(f.name))) return failed(v, to);
+  return { form: 'record', length: v.length, fields: to.fields.map((f) => upcastField(own.get(f.name), f, v.length)) };
+};
+const upcastField = (own: Field | undefined, to: RecordType['fields'][number], length: number): Field => {
+  const { name, optional } = to;
+  if (!own) return absentField(to, length);
+  const present = own.present;
+  if (!present) return { name, optional, values: upcastVector(own.values, to.type), ...(optional && { present: new Uint8Array(length).fill(1) }) };
+  const here: number[] = [];
+  for (let i = 0; i < length; i++) if (present[i]) here.push(i);
+  if (here.length === length) return { name, optional, values: upcastVector(own.values, to.type), ...(optional && { present }) };
+  const absent = absentField(to, 1).values;
+  const filled = upcastVector(take(own.values, Uint32Array.from(here)), to.type);
+  const index = new Uint32Array(length).fill(here.length);
+  here.forEach((row, n) => { index[row] = n; });
+  return { name, optional, values: take(concat([filled, absent]), index), ...(optional && { present }) };
+};
+const absentField = (to: RecordType['fields'][number], length: number): Field => {
+  const { name, optional, type } = to;
+  if (optional) return { name, optional, values: constantOf({ type, data: zeroData(type) }, length), present: new Uint8Array(length) };
+  const nullable = type === types.null || (type.kind === 'union' && type.members.includes(types.null));
+  return { name, optional, values: nullable ? upcastVector(nulls(length), type) : constantOf(missing, length) };
+};
+
+const upcastLists = (v: ListVector, to: ArrayType | SetType): Vector => {
+  const start = v.offsets[0]!, end = v.offsets[v.length]!;
+  const items = upcastVector(start === 0 && end === v.items.length ? v.items : take(v.items, rangeOf(start, end)), to.element);
+  if (items.length > 0 && uniformType(items) !== to.element) return failed(v, to);
+  const offsets = new Uint32Array(v.length + 1);
+  for (let i = 0; i <= v.length; i++) offsets[i] = v.offsets[i]! - start;
+  return { form: 'list', type: to, length: v.length, offsets, items: items.length > 0 ? items : new Builder(to.element).finish() };
+};
+const upcastMaps = (v: MapVector, to: MapType): Vector => {
+  const start = v.offsets[0]!, end = v.offsets[v.length]!;
+  const rows = rangeOf(start, end);
+  const keys = upcastVector(take(v.keys, rows), to.key), values = upcastVector(take(v.values, rows), to.value);
+  if (rows.length > 0 && (uniformType(keys) !== to.key || uniformType(values) !== to.value)) return failed(v, to);
+  const offsets = new Uint32Array(v.length + 1);
+  for (let i = 0; i <= v.length; i++) offsets[i] = v.offsets[i]! - start;
+  return { form: 'map', type: to, length: v.length, offsets, keys, values };
+};
+const rangeOf = (start: number, end: number): Uint32Array => {
+  const out = new Uint32Array(end - start);
+  for (let i = 0; i < out.length; i++) out[i] = start + i;
+  return out;
+};
+const upcastEnums = (v: EnumVector, to: EnumType): Vector => {
+  const codes = v.type.symbols.map((s) => to.symbols.indexOf(s));
+  if (codes.includes(-1)) return failed(v, to);
+  const out = new Uint32Array(v.length);
+  for (let i = 0; i < v.length; i++) out[i] = codes[v.codes[i]!]!;
+  return { form: 'enum', type: to, length: v.length, codes: out };
+};

@@ -1,0 +1,106 @@
+/**
+ * Replays the recorded exchanges of $EXCHANGES_DIR against the real service, one for each way in which the recorded server was started.
+ *
+ * A step that does not match is either listed in exchanges.departures with its reason, or needs a format that has no reader or writer yet. A listed step
+ * that matches after all must leave the list. Matches a server must not fall below exchanges.floors.json; `UPDATE_FLOORS=1` raises them.
+ */
+import { afterAll, describe, expect, test } from 'vitest';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { formatTable } from '../src/formats/formats.ts';
+import { startService } from './support/server.ts';
+
+const servers = {
+  default: [],
+  cors: ['-cors.origin=http://a', '-cors.origin=http://*.b'],
+  defaultfmt: ['-defaultfmt=json'],
+  defaultndjson: ['-defaultfmt=ndjson'],
+  auth: [],
+} as const satisfies Record<string, readonly string[]>;
+
+interface Step {
+  readonly scenario: string;
+  readonly step: number;
+  readonly server?: string;
+  readonly request: { readonly headers?: Readonly<Record<string, string>> } | null;
+}
+interface Result { readonly scenario: string; readonly step: number; readonly result: string }
+
+const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const directory = process.env['EXCHANGES_DIR'];
+const missing = !directory ? 'EXCHANGES_DIR is not set' : spawnSync('python3', ['--version']).status !== 0 ? 'python3 is not installed' : undefined;
+
+/** Reasons by `scenario#step`. Lines: `scenario#1,3-5 reason`; # at the start is a comment. */
+const departures = (): Map<string, string> => {
+  const out = new Map<string, string>();
+  for (const line of readFileSync(file('exchanges.departures'), 'utf8').split('\n')) {
+    if (line.trim() === '' || line.startsWith('#')) continue;
+    const [, scenario, steps, reason] = /^(\S+)#([\d,-]+)\s+(\S.*)$/.exec(line) ?? [];
+    if (!scenario || !steps || !reason) throw new Error(`exchanges.departures: cannot read ${JSON.stringify(line)}`);
+    for (const part of steps.split(',')) {
+      const [from, to = from] = part.split('-').map(Number) as [number, number?];
+      for (let step = from; step <= to; step++) out.set(`${scenario}#${step}`, reason);
+    }
+  }
+  return out;
+};
+
+/** Media types of formats that cannot be read or written yet. */
+const later = new Set(Object.values(formatTable).filter((f) => !f.writer || (!f.reader && !f.responseOnly)).flatMap((f) => f.mediaTypes));
+const needsLater = ({ request }: Step): boolean =>
+  Object.entries(request?.headers ?? {}).some(([name, value]) => /^(?:accept|content-type)$/i.test(name) && value.split(',').some((v) => later.has(v.split(';')[0]!.trim().toLowerCase())));
+
+const replay = (url: string, server: string, json: string): Promise<{ readonly output: string; readonly results: readonly Result[] }> => new Promise((resolve, reject) => {
+  const only = (process.env['EXCHANGES_ONLY'] ?? '').split(',').filter((name) => name !== '').flatMap((name) => ['--only', name]);
+  const child = spawn('python3', [join(directory!, 'replay.py'), '--base', url, '--profile', 'seed', '--errors', process.env['EXCHANGES_ERRORS'] ?? 'kind', '--server', server, '--diffs', '100', '--json', json, ...only, join(directory!, 'exchanges.jsonl')]);
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
+  child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString(); });
+  child.on('error', reject);
+  child.on('close', () => {
+    if (existsSync(json)) resolve({ output, results: JSON.parse(readFileSync(json, 'utf8')) as Result[] });
+    else reject(new Error(output));
+  });
+});
+
+if (missing) {
+  test('recorded exchanges need EXCHANGES_DIR and python3', ({ skip }) => {
+    expect(process.env['NO_SKIPS'], missing).toBeUndefined();
+    skip(missing);
+  });
+} else {
+  const steps = readFileSync(join(directory!, 'exchanges.jsonl'), 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Step);
+  const floors = (existsSync(file('exchanges.floors.json')) ? JSON.parse(readFileSync(file('exchanges.floors.json'), 'utf8')) : {}) as Record<string, number>;
+  const raised = { ...floors };
+  const reasons = departures();
+  const partial = process.env['EXCHANGES_ONLY'] !== undefined;
+  mkdirSync(file('out/'), { recursive: true });
+  afterAll(() => {
+    if (process.env['UPDATE_FLOORS'] && !partial) writeFileSync(file('exchanges.floors.json'), `${JSON.stringify(raised, null, 2)}\n`);
+  });
+  describe('recorded exchanges', () => {
+    for (const [server, flags] of Object.entries(servers)) {
+      test(`those of the server "${server}" match, save for what is listed`, { timeout: 600_000 }, async () => {
+        const service = await startService(flags);
+        try {
+          const { output, results } = await replay(service.url, server, file(`out/exchanges-${server}.json`));
+          writeFileSync(file(`out/exchanges-${server}.txt`), output);
+          const matched = results.filter((r) => r.result === 'ok').length;
+          const failed = results.filter((r) => r.result !== 'ok' && r.result !== 'skip');
+          console.log(`${server.padEnd(14)} ${matched}/${matched + failed.length} steps match`);
+          const key = (r: Result): string => `${r.scenario}#${r.step}`;
+          const waits = new Set(steps.filter(needsLater).map((s) => `${s.scenario}#${s.step}`));
+          const unlisted = failed.filter((r) => !reasons.has(key(r)) && !waits.has(key(r))).map((r) => `${key(r)} ${r.result.slice(0, 300)}`);
+          const stale = results.filter((r) => r.result === 'ok' && reasons.has(key(r))).map(key);
+          raised[server] = Math.max(floors[server] ?? 0, matched);
+          expect({ unlisted, stale }).toEqual({ unlisted: [], stale: [] });
+          if (!partial) expect(matched).toBeGreaterThanOrEqual(floors[server] ?? 0);
+        } finally {
+          await service.close();
+        }
+      });
+    }
+  });
+}

@@ -1,0 +1,52 @@
+/** The service as users start it: the built program in a process of its own, on a temporary lake and a free port. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The program that `npm run build` makes. */
+export const program = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+
+export interface Service {
+  /** `http://127.0.0.1:PORT`. */
+  readonly address: string;
+  readonly process: ChildProcess;
+  /** Folder of the lake. */
+  readonly lake: string;
+  /** All that the program printed so far. */
+  readonly printed: () => string;
+  /** Ends it by a signal (default SIGTERM); resolves to the exit status, or the signal's name. The lake stays until `remove`. */
+  readonly end: (signal?: NodeJS.Signals) => Promise<number | string>;
+  /** Ends it and removes its folder. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. */
+export const startBuiltService = async (options: { readonly lake?: string; readonly flags?: readonly string[] } = {}): Promise<Service> => {
+  const folder = options.lake ? undefined : mkdtempSync(join(tmpdir(), 'lake-service-'));
+  const lake = options.lake ?? join(folder!, 'lake');
+  const child = spawn(process.execPath, [program, 'serve', '-lake', lake, '-l', '127.0.0.1:0', '-log.level', 'error', ...(options.flags ?? [])], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  const ended = new Promise<number | string>((resolve) => child.once('exit', (status, signal) => resolve(status ?? signal ?? 'unknown')));
+  child.stderr.on('data', (chunk: Buffer) => { printed += chunk.toString(); });
+  const address = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.toString();
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(printed);
+      if (found) resolve(found[0]);
+    });
+    void ended.then((status) => reject(new Error(`the service ended with ${status}: ${printed}`)));
+  });
+  const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string> => {
+    child.kill(signal);
+    return ended;
+  };
+  return {
+    address, process: child, lake, printed: () => printed, end,
+    stop: async () => {
+      await end();
+      if (folder) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,54 @@
+/** The real service on a temporary lake and a free port, for tests that talk HTTP. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { parseServe } from '../../src/config.ts';
+import { startServer } from '../../src/http/server.ts';
+import { openLake } from '../../src/lake/lake.ts';
+import type { Lake } from '../../src/lake/lake.types.ts';
+import { openObjects } from '../../src/lake/objects.ts';
+import { startWorkerPool } from '../../src/workers/pool.ts';
+
+export interface TestService {
+  readonly url: string;
+  readonly directory: string;
+  readonly lake: Lake;
+  readonly app: FastifyInstance;
+  /** One request; the body of the answer as text. */
+  readonly ask: (method: string, path: string, options?: AskOptions) => Promise<Answer>;
+  /** Runs a query; its rows as SUP, one a line. */
+  readonly query: (text: string) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+export interface AskOptions { readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Uint8Array }
+export interface Answer { readonly status: number; readonly headers: Headers; readonly body: string }
+
+/** Starts a service with the given flags; `directory` keeps a lake that is already there. */
+export const startService = async (flags: readonly string[] = [], directory?: string): Promise<TestService> => {
+  const folder = directory ?? await mkdtemp(join(tmpdir(), 'lake-test-'));
+  const config = parseServe(['-lake', folder, '-l', '127.0.0.1:0', '-log.level', 'silent', '-shutdown.grace', '200ms', ...flags]);
+  if ('help' in config) throw new Error('no flags of a service');
+  const lake = await openLake({ directory: folder, objects: openObjects(folder), queueJobsMax: config.queueJobsMax });
+  const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax }, lake);
+  const server = await startServer({ config, version: 'v0.0.0-test', lake, workers, log: pino({ level: config.logLevel }) });
+  const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {
+    const response = await fetch(server.address + path, { method, headers, redirect: 'manual', ...(body !== undefined && { body: body as string }) });
+    return { status: response.status, headers: response.headers, body: await response.text() };
+  };
+  return {
+    url: server.address, directory: folder, lake, app: server.app, ask,
+    query: async (text) => {
+      const answer = await ask('POST', '/query', { headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: JSON.stringify({ query: text }) });
+      if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);
+      return answer.body;
+    },
+    close: async () => {
+      await server.close();
+      await workers.close();
+      await lake.close();
+      if (!directory) await rm(folder, { recursive: true, force: true });
+    },
+  };
+};

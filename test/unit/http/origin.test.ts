@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { checkHost, checkOrigin, corsHeaders, isForeign, preflightHeaders, type OriginRules } from '../../../src/http/origin.ts';
+
+const listen = { host: '127.0.0.1', port: 9867 };
+const open: OriginRules = { origins: [], listen };
+const listed: OriginRules = { origins: ['http://a', 'http://*.b'], listen };
+
+describe('CORS', () => {
+  test('without a list any origin may read', () => {
+    expect(corsHeaders(open, 'http://x')).toMatchObject({ 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' });
+    expect(corsHeaders(open, undefined)).toEqual({});
+  });
+  test('with a list the origin is echoed if it matches', () => {
+    expect(corsHeaders(listed, 'http://x.b')).toMatchObject({ 'access-control-allow-origin': 'http://x.b' });
+    expect([corsHeaders(listed, 'http://other'), corsHeaders(listed, 'http://x.b.evil'), corsHeaders(listed, 'http://b')]).toEqual([{}, {}, {}]);
+  });
+  test('a preflight gets what it asks for, or nothing', () => {
+    const ask = (method: string, headers?: string): unknown => preflightHeaders(listed, { origin: 'http://a', 'access-control-request-method': method, 'access-control-request-headers': headers });
+    expect(ask('POST', 'content-type, authorization')).toMatchObject({ 'access-control-allow-methods': 'POST', 'access-control-allow-headers': 'Content-Type, Authorization' });
+    expect(ask('TRACE')).toEqual({ vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' });
+    expect(ask('POST', 'x-special')).toEqual({ vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' });
+  });
+});
+
+describe('Host and Origin', () => {
+  const refused = (rules: OriginRules, host: string): boolean => {
+    try {
+      checkHost(rules, host);
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  test('only names of this machine are served, unless the list names the host', () => {
+    expect(['localhost:9867', '127.0.0.1:9867', '[::1]:9867', 'x.localhost', '127.9.9.9'].filter((host) => refused(open, host))).toEqual([]);
+    expect(['evil.example:9867', '10.0.0.1', 'localhost.evil', '127.0.0.1.evil'].filter((host) => !refused(open, host))).toEqual([]);
+    expect(['a', 'x.b', 'a:9867'].filter((host) => refused(listed, host))).toEqual([]);
+    expect(refused({ origins: [], listen: { host: '10.0.0.1', port: 1 } }, '10.0.0.1:1')).toBe(false);
+    expect(refused({ origins: ['*'], listen: { host: '0.0.0.0', port: 1 } }, 'db.example')).toBe(false);
+  });
+  test('a page of another origin may not write, the own one and listed ones may', () => {
+    const headers = (origin?: string): { host: string; origin?: string } => ({ host: '127.0.0.1:9867', ...(origin && { origin }) });
+    expect(isForeign(open, headers())).toBe(false);
+    expect(isForeign(open, headers('http://127.0.0.1:9867'))).toBe(false);
+    expect(isForeign(open, headers('http://127.0.0.1:80'))).toBe(true);
+    expect(isForeign(listed, headers('http://a'))).toBe(false);
+    expect(isForeign(open, headers('null'))).toBe(true);
+    expect(() => checkOrigin(open, headers('http://evil'))).toThrow('origin http://evil: a web page of another origin may not change anything');
+  });
+});
