@@ -85,6 +85,8 @@ export const lakeMachine = setup({
       { guard: 'queue is full', actions: 'refuse job: queue is full' },
       { actions: 'put job into queue' },
     ],
+    // Taken in every state: a lake that still starts closes as soon as it is ready.
+    close: { actions: 'remember that close is asked for' },
     'pool wanted': [
       { guard: 'pool has an actor' },
       { actions: 'spawn pool actor' },

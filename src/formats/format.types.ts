@@ -48,9 +48,10 @@ export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChann
 
 /** Batches to bytes. Chunks are the caller's to keep or transfer; none is empty. @throws LakeError for what the format cannot hold */
 export interface Writer {
-  write(batch: Vector): readonly Uint8Array[];
+  /** Rows before one that the format cannot hold are given out before it throws: read the chunks as they come. */
+  write(batch: Vector): Iterable<Uint8Array>;
   /** What the format has at its end; nothing can be written afterwards. */
-  end(): readonly Uint8Array[];
+  end(): Iterable<Uint8Array>;
   /** Only on formats that have control messages. */
-  control?(message: ControlMessage): readonly Uint8Array[];
+  control?(message: ControlMessage): Iterable<Uint8Array>;
 }

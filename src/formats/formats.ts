@@ -78,33 +78,6 @@ export const mediaTypeOf = (name: FormatName): string => formatTable[name].media
 /** The Content-Type under which bodies of this format are sent; undefined for formats that are never sent. NDJSON goes as JSON. */
 export const requestMediaType = (name: FormatName): string | undefined => (formatTable[name].responseOnly ? requestMediaType('json') : formatTable[name].mediaTypes[0]);
 
-/**
- * The format that an Accept header asks for: the first type of the list that is known; a missing or empty header, an empty entry, any type and an
- * event stream are the default. Undefined if nothing is known. Quality values and letter case do not count.
- */
-export const formatOfAccept = (header: string | undefined, defaultFormat: FormatName): FormatName | undefined => {
-  for (const entry of (header ?? '').split(',')) {
-    const type = entry.split(';', 1)[0]!.trim().toLowerCase();
-    if (type === '' || type === '*/*' || type === 'text/event-stream') return defaultFormat;
-    const format = byMediaType.get(type);
-    if (format) return format.name;
-  }
-  return undefined;
-};
-
-/**
- * The format of a body with this Content-Type: `otherwise` for none, any type and curl's default. Parameters and letter case do not count.
- * @throws LakeError `content-type-unknown`, `content-type-response-only`
- */
-export const formatOfContentType = (header: string | undefined, otherwise: FormatName | 'auto'): FormatName | 'auto' => {
-  const type = (header ?? '').split(';', 1)[0]!.trim().toLowerCase();
-  if (type === '' || type === '*/*' || type === 'application/x-www-form-urlencoded') return otherwise;
-  const format = byMediaType.get(type);
-  if (!format) throw new LakeError('content-type-unknown', { type });
-  if (format.responseOnly) throw new LakeError('content-type-response-only', { format: format.name, instead: mediaTypeOf('json') });
-  return format.name;
-};
-
 /** The format that a file's ending names, or undefined. */
 export const formatOfFile = (path: string): FormatName | undefined =>
   Object.values(formatTable).find((f) => f.endings.some((ending) => path.toLowerCase().endsWith(ending)))?.name;

@@ -25,7 +25,7 @@ export const newId = (nowMs: number = Date.now()): Id => {
     used = 0;
   }
   const seconds = Math.floor(nowMs / 1000) - epochSeconds;
-  const random = pool.hexSlice(used, used + 16);
+  const random = pool.toString('hex', used, used + 16);
   used += 16;
   return seconds.toString(16).padStart(8, '0') + random;
 };

@@ -5,7 +5,6 @@
  * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys; `threshold` bounds an object, never a buffer.
  * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
  */
-import { randomBytes } from 'node:crypto';
 import { type Vector, sizeOf, slice, take, valueAt } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
 import { types } from '../vectors/type.ts';
@@ -13,6 +12,7 @@ import { type Value, isMissing, nullValue, underValue } from '../vectors/value.t
 import { lowerBound, sortKeyBytes, upperBound } from '../vectors/sort-key.ts';
 import { supText } from '../vectors/sup-print.ts';
 import type { Id, KeyBound, ObjectMeta, SortOrder } from './lake.types.ts';
+import { newId } from './ksuid.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
@@ -29,6 +29,8 @@ export interface LoadSortOptions extends SortKeys {
   /** Makes a folder for sorted runs; called when the first one is needed. The caller removes it. */
   readonly spill: () => ObjectStore;
   readonly signal?: AbortSignal;
+  /** Called between pieces of work: lets others have their turn, throws when the load was given up. */
+  readonly breathe?: () => Promise<void>;
 }
 export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
 
@@ -59,13 +61,16 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
       cutter.expect(heldRows);
       for (const piece of sortedPieces(held, heldRows, options)) {
         cutter.add(piece);
-        options.signal?.throwIfAborted();
+        await options.breathe?.();
       }
     } else {
       if (held.length > 0) spilled.push(...await spillRun(held, heldRows, spill, options));
       held = [];
       cutter.expect(spilled.reduce((n, o) => n + o.count, 0));
-      for await (const piece of mergedRuns(spilled, spill, options)) cutter.add(piece);
+      for await (const piece of mergedRuns(spilled, spill, options)) {
+        cutter.add(piece);
+        await options.breathe?.();
+      }
     }
     return await cutter.finish();
   } catch (error) {
@@ -78,7 +83,10 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
 const spillRun = async (held: readonly Vector[], rows: number, spill: ObjectStore, options: LoadSortOptions): Promise<readonly ObjectMeta[]> => {
   const cutter = new ObjectCutter(options, spill, Infinity);
   cutter.expect(rows);
-  for (const piece of sortedPieces(held, rows, options)) cutter.add(piece);
+  for (const piece of sortedPieces(held, rows, options)) {
+    cutter.add(piece);
+    await options.breathe?.();
+  }
   return (await cutter.finish()).objects;
 };
 
@@ -187,7 +195,7 @@ const writeBytes = 256 << 10;
 
 /** An object in work: in memory until it is too large to be inline. */
 class OpenObject {
-  readonly id = newObjectId();
+  readonly id = newId();
   private readonly store: ObjectStore;
   private readonly order: SortOrder;
   private readonly writer: ObjectWriter;
@@ -252,14 +260,4 @@ const keyBound = (value: Value, cut: (key: Uint8Array) => Uint8Array): KeyBound 
   const under = underValue(value);
   const known = under.type === types.null || isMissing(under) ? nullValue : value;
   return { text: supText(known), sort: cut(sortKeyBytes(known)) };
-};
-
-/** Seconds at the epoch of the ids. */
-const idEpochSeconds = 1_400_000_000;
-/** A new id: four bytes of seconds, sixteen at random. */
-export const newObjectId = (): Id => {
-  const bytes = Buffer.alloc(20);
-  bytes.writeUInt32BE(Math.floor(Date.now() / 1000) - idEpochSeconds);
-  randomBytes(16).copy(bytes, 4);
-  return bytes.toString('hex');
 };

@@ -67,10 +67,12 @@ export class ObjectList {
     for (const chunk of this.chunks) yield* chunk.entries;
   }
 
-  has(entry: ObjectEntry): boolean {
+  has(entry: ObjectEntry): boolean { return this.find(entry) !== undefined; }
+  /** The list's own entry of that object: its marker is that of this commit. */
+  find(entry: ObjectEntry): ObjectEntry | undefined {
     const chunk = this.chunks[chunkAt(this.chunks, this.order, entry)];
-    const at = chunk && place(chunk.entries, this.order, entry);
-    return at !== undefined && chunk!.entries[at]?.id === entry.id;
+    const found = chunk?.entries[place(chunk.entries, this.order, entry)];
+    return found?.id === entry.id ? found : undefined;
   }
 
   /** Entries from position `from` on that overlap the range, at most `limit`; `next` is where to go on, or undefined at the end. */

@@ -8,7 +8,7 @@
  */
 import { LakeError } from '../errors.ts';
 import { types } from '../vectors/type.ts';
-import { type BytesVector, type Vector, flatten } from '../vectors/vector.ts';
+import { type BytesVector, type Field, type Vector, flatten } from '../vectors/vector.ts';
 import { compareBytes } from '../vectors/value.ts';
 import { ByteReader } from './columns/byte-reader.ts';
 import { checksum } from './columns/checksum.ts';
@@ -215,4 +215,21 @@ export const projectionOf = (paths: readonly (readonly string[])[]): Projection 
     }
   }
   return root;
+};
+
+/** Rows as if only these fields had been read. */
+export const projectRows = (rows: Vector, wanted: Projection): Vector => {
+  switch (rows.form) {
+    case 'record': {
+      const fields: Field[] = [];
+      for (const f of rows.fields) {
+        const inner = wanted.get(f.name);
+        if (inner) fields.push(inner === true ? f : { ...f, values: projectRows(f.values, inner) });
+      }
+      return { ...rows, fields };
+    }
+    case 'dynamic': return { ...rows, parts: rows.parts.map((p) => projectRows(p, wanted)) };
+    case 'named': return { ...rows, inner: projectRows(rows.inner, wanted) };
+    default: return rows;
+  }
 };

@@ -42,13 +42,18 @@ const idPattern = /^[0-9a-f]{40}$/;
 /** The objects in `<lake>/objects/xx/<id>`, `xx` being the last two digits of the id (the first ones are a time). */
 export const openObjects = (lakeDirectory: string): ObjectStore => new ObjectFolder(join(lakeDirectory, 'objects'));
 
+/** Objects that need not outlive the process: the same files without syncing. */
+export const openScratch = (directory: string): ObjectStore => new ObjectFolder(directory, false);
+
 class ObjectFolder implements ObjectStore {
   private readonly root: string;
+  private readonly durable: boolean;
   /** Least recently used first. */
   private readonly descriptors = new Map<Id, number>();
 
-  constructor(root: string) {
+  constructor(root: string, durable = true) {
     this.root = root;
+    this.durable = durable;
     mkdirSync(root, { recursive: true });
   }
 
@@ -56,7 +61,7 @@ class ObjectFolder implements ObjectStore {
     const folder = this.folder(id), path = join(folder, id);
     const madeFolder = mkdirSync(folder, { recursive: true }) !== undefined;
     const fd = openSync(path, 'wx');
-    return new FileSink(fd, path, madeFolder ? [folder, this.root] : [folder]);
+    return new FileSink(fd, path, !this.durable ? undefined : madeFolder ? [folder, this.root] : [folder]);
   }
 
   async put(id: Id, bytes: Uint8Array): Promise<void> {
@@ -128,8 +133,9 @@ class ObjectFolder implements ObjectStore {
 class FileSink implements ObjectSink {
   private readonly fd: number;
   private readonly path: string;
-  private readonly folders: readonly string[];
-  constructor(fd: number, path: string, folders: readonly string[]) {
+  /** Folders with new entries; undefined: nothing is synced. */
+  private readonly folders: readonly string[] | undefined;
+  constructor(fd: number, path: string, folders: readonly string[] | undefined) {
     this.fd = fd;
     this.path = path;
     this.folders = folders;
@@ -142,11 +148,11 @@ class FileSink implements ObjectSink {
 
   async close(): Promise<void> {
     try {
-      await syncDescriptor(this.fd);
+      if (this.folders) await syncDescriptor(this.fd);
     } finally {
       closeSync(this.fd);
     }
-    for (const folder of this.folders) {
+    for (const folder of this.folders ?? []) {
       const handle = await open(folder, 'r');
       try {
         await handle.sync();

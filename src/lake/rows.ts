@@ -110,7 +110,7 @@ export const decodeObjects = (payload: Buffer): ObjectEntry[] => {
     const min = readBound(from, at + fixed);
     const max = flags & sameBoundFlag ? min : readBound(from, min.end);
     entries.push({
-      id: from.hexSlice(at, at + 20), count: from.readDoubleLE(at + 20), size: from.readDoubleLE(at + 28), sequence: from.readDoubleLE(at + 36),
+      id: from.toString('hex', at, at + 20), count: from.readDoubleLE(at + 20), size: from.readDoubleLE(at + 28), sequence: from.readDoubleLE(at + 36),
       inTable: (flags & inTableFlag) !== 0, vector: (flags & vectorFlag) !== 0, min: min.bound, max: max.bound,
     });
     at = max.end;
@@ -129,5 +129,5 @@ const writeBound = (out: Buffer, at: number, bound: KeyBound): number => {
 };
 const readBound = (from: Buffer, at: number): { readonly bound: KeyBound; readonly end: number } => {
   const text = from.readUInt32LE(at), sortAt = at + 8 + text, end = sortAt + from.readUInt32LE(sortAt - 4);
-  return { bound: { text: from.utf8Slice(at + 4, at + 4 + text), sort: from.subarray(sortAt, end) }, end };
+  return { bound: { text: from.toString('utf8', at + 4, at + 4 + text), sort: from.subarray(sortAt, end) }, end };
 };

@@ -4,7 +4,7 @@ import { missing } from '../vectors/value.ts';
 import { type Type, types } from '../vectors/type.ts';
 import type { Span } from './ast.ts';
 import { CompileError, type CompileFault } from './parse-error.ts';
-import { hasSubquery, literal, readsRow } from './plan-walk.ts';
+import { hasSubquery, literal, readsRow, someExpr } from './plan-walk.ts';
 import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource, SourceRequest } from './plan.ts';
 import type { FunctionBinding, Scope } from './scope.ts';
 import { TypeChecker } from './types-check.ts';
@@ -56,6 +56,15 @@ export class Analysis {
     return e;
   }
 
+  /** The new expression stands where the old one stood. */
+  like(old: PlanExpr, made: PlanExpr): PlanExpr {
+    if (made === old) return made;
+    const whole = this.places.whole.get(old), name = this.places.name.get(old);
+    if (whole) this.places.whole.set(made, whole);
+    if (name) this.places.name.set(made, name);
+    return made;
+  }
+
   /** An expression in place of one that has a fault. */
   wrong(message: string, place: Span): PlanExpr {
     this.fault(message, place);
@@ -87,8 +96,18 @@ export class Analysis {
   /** Folds an expression that depends on no row; undefined for others and for those with subqueries. */
   constant(e: PlanExpr): Extract<PlanExpr, { kind: 'literal' }> | undefined {
     if (e.kind === 'literal') return e;
-    if (readsRow(e) || hasSubquery(e)) return undefined;
+    if (readsRow(e) || this.#waits(e, new Set())) return undefined;
     return { kind: 'literal', value: this.environment.evaluate(e, this.functions) };
+  }
+
+  /** True if a subquery would have to run, in a user function too. */
+  #waits(e: PlanExpr, seen: Set<number>): boolean {
+    return hasSubquery(e) || someExpr(e, (part) => {
+      if (part.kind === 'mapElements') return this.#waits(part.body, seen);
+      if (part.kind !== 'userCall' || seen.has(part.id)) return false;
+      seen.add(part.id);
+      return this.#waits(this.functions[part.id]!.body, seen);
+    });
   }
 
   /** The id of a user function for these function arguments: `lower` is called when it is new, after its id is known. */

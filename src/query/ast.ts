@@ -7,7 +7,7 @@
  *   with `search-`, sources with `source-`, SQL nodes with `sql-`; expressions have bare names.
  * - Nothing is resolved: names, aggregate or function, what an implied operator means, and the ranges of literals are the analyzer's.
  * - Parentheses leave no node (spans exclude them). Absent optional parts are absent or `undefined`.
- * - No path through the tree is deeper than the parser's `depthMax`, so that recursion over it is safe.
+ * - No path through the tree is deeper than twice the parser's `queryDepthMax` (500), so that recursion over it is safe.
  */
 
 /** A place in the query text: UTF-8 byte offsets, end exclusive. */

@@ -56,6 +56,16 @@ export function parseLval(s: Scanner): Expr | undefined {
   return undefined;
 }
 
+/** A name with dots, and nothing behind it taken as a call. */
+export function parsePath(s: Scanner): Expr | undefined {
+  const quoted = s.code === 0x60;
+  const name = parseId(s);
+  if (name === undefined) return undefined;
+  let path: Expr = { kind: 'id', name: name.text, quoted, start: name.start, end: name.end };
+  for (let dot = s.code === 0x2e ? parseDot(s, path) : undefined; dot !== undefined; dot = s.code === 0x2e ? parseDot(s, path) : undefined) path = dot;
+  return path;
+}
+
 function parseConditional(s: Scanner): Expr | undefined {
   const condition = parseLevels(s, levelOr);
   if (condition === undefined) return undefined;

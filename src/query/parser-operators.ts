@@ -2,7 +2,7 @@
 import type { JoinAlias, JoinCondition, JoinOp, NameNode, Op, OrderKey, QueryNode, SwitchCase } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { parseArgs } from './parser-calls.ts';
-import { parseExpr, parseLval } from './parser-expressions.ts';
+import { parseExpr, parseLval, parsePath } from './parser-expressions.ts';
 import { endsOp, parseAggregate, parseAssignments, parseImplied } from './parser-implied.ts';
 import { parseEnclosedQuery, parseRecord } from './parser-primaries.ts';
 import { parseSearchOp } from './parser-search.ts';
@@ -135,7 +135,16 @@ function parseSwitchCase(s: Scanner): SwitchCase | undefined {
     expr = optional(s, parseExpr);
     if (expr === undefined) return undefined;
   } else if (!s.keyword('default')) return undefined;
-  const body = parseBody(s);
+  const behind = s.pos;
+  let body = parseBody(s);
+  if (body === undefined && expr !== undefined) {
+    // `case flag (pass)` reads like a call of `flag`.
+    s.pos = start + 'case'.length;
+    s.skip();
+    expr = parsePath(s);
+    body = expr === undefined ? undefined : parseBody(s);
+    if (body === undefined) s.pos = behind;
+  }
   return body === undefined ? undefined : { kind: 'switch-case', expr, body, ...place(s, start) };
 }
 

@@ -9,7 +9,7 @@ import { parseQuery } from './parser-program.ts';
 import { depthError, queryDepthMaxDefault, Scanner } from './scanner.ts';
 
 export interface ParseOptions {
-  /** Bound of nesting, of the text and of the tree; the default is safe on a worker's stack. */
+  /** Bound of nesting in the text; the tree may be twice as deep. The default is safe on the stack of any thread. */
   readonly queryDepthMax?: number;
 }
 
@@ -20,7 +20,7 @@ export function parse(text: string, options: ParseOptions = {}): QueryNode {
   const scanner = new Scanner(text, depthMax);
   const query = parseProgram(scanner, depthMax);
   // A tree is never deeper than its text is long.
-  if (text.length > depthMax) checkDepth(query, depthMax);
+  if (text.length > depthMax) checkDepth(query, 2 * depthMax);
   return query;
 }
 

@@ -175,13 +175,14 @@ export class SupParser {
 
   // Values
 
-  private value(): Value {
+  private value(isKey = false): Value {
     let value = this.literal();
     let decorated = false;
     for (;;) {
       const start = this.at;
       this.space();
-      if (!this.has('::')) {
+      // Behind a key, `:::` is the separator and an address.
+      if (!this.has('::') || (isKey && this.has(':::'))) {
         // A single colon separates map entries; white space behind a value belongs to nobody.
         if (this.at >= this.text.length || this.code() !== 0x3a) this.at = start;
         return value;
@@ -250,7 +251,7 @@ export class SupParser {
     for (;;) {
       this.skip();
       if (this.take('}|')) break;
-      const key = this.value();
+      const key = this.value(true);
       this.expect(':');
       entries.push([key, this.value()]);
       this.skip();

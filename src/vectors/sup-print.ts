@@ -16,12 +16,14 @@ export interface SupOptions {
   readonly indent?: number;
   /** Names that are defined already; grows. Default: none. */
   readonly names?: TypeNames;
+  /** The value stands inside another: empty containers tell their type. Default false. */
+  readonly nested?: boolean;
 }
 interface Context { readonly names: TypeNames; readonly indent: number }
 
 /** The SUP text of a value, without a newline at the end. */
 export const supText = (value: Value, options: SupOptions = {}): string =>
-  described({ names: options.names ?? new Map(), indent: options.indent ?? 0 }, value.type, value.data, { level: 0, nested: false });
+  described({ names: options.names ?? new Map(), indent: options.indent ?? 0 }, value.type, value.data, { level: 0, nested: options.nested ?? false });
 
 /** The SUP text of a type value without the angle brackets: `{a:int64,b?:string|null}`. */
 export const supType = (type: Type): string => typeText(type);
@@ -174,9 +176,10 @@ const recordText = (c: Context, type: RecordType, data: readonly (Data | undefin
 const mapText = (c: Context, key: Type, value: Type, entries: readonly (readonly [Data, Data])[], place: Place): string => {
   if (entries.length === 0 && c.indent > 0) return `|{${newline(c, place.level)}}|`;
   const texts = entries.map(([k, v]) => {
-    const keyText = elementText(c, key, k, place);
-    // The colon behind an IPv6 address would be read as part of it.
-    return `${keyText}${/^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*$/.test(keyText) ? ' ' : ''}:${c.indent > 0 ? ' ' : ''}${elementText(c, value, v, place)}`;
+    const keyText = elementText(c, key, k, place), valueText = elementText(c, value, v, place);
+    // The colon behind an IPv6 address would be read as part of it, and hex digits before an address as its beginning.
+    const apart = /^[0-9a-fA-F:.]*$/.test(keyText) && (keyText.includes(':') || /^[0-9a-fA-F]*:/.test(valueText));
+    return `${keyText}${apart ? ' ' : ''}:${c.indent > 0 ? ' ' : ''}${valueText}`;
   });
   return listText(c, '|{', '}|', texts, place.level);
 };

@@ -37,7 +37,7 @@ export interface QueryRequest {
   readonly signal?: AbortSignal;
 }
 export interface QueryStats {
-  /** Nanoseconds since 1970 as the clock of the writer's statistics message. */
+  /** Milliseconds since 1970. */
   readonly startMs: number;
   readonly updateMs: number;
   readonly bytesRead: number;

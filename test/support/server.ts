@@ -10,11 +10,13 @@ import { openLake } from '../../src/lake/lake.ts';
 import type { Lake } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
+import type { WorkerPool } from '../../src/workers/pool.types.ts';
 
 export interface TestService {
   readonly url: string;
   readonly directory: string;
   readonly lake: Lake;
+  readonly workers: WorkerPool;
   readonly app: FastifyInstance;
   /** One request; the body of the answer as text. */
   readonly ask: (method: string, path: string, options?: AskOptions) => Promise<Answer>;
@@ -38,7 +40,7 @@ export const startService = async (flags: readonly string[] = [], directory?: st
     return { status: response.status, headers: response.headers, body: await response.text() };
   };
   return {
-    url: server.address, directory: folder, lake, app: server.app, ask,
+    url: server.address, directory: folder, lake, workers, app: server.app, ask,
     query: async (text) => {
       const answer = await ask('POST', '/query', { headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: JSON.stringify({ query: text }) });
       if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);

@@ -56,6 +56,24 @@ const runOnParts = (splits: readonly Split[], mixed: Split, kernel: Kernel): Vec
   combine(mixed.tags!, mixed.slots!, mixed.parts.map((part) => run(splits.map((s) => (s === mixed ? part : resized(s.parts[0]!, part.length))), part.length, kernel)));
 
 const runOnGroups = (splits: readonly Split[], length: number, kernel: Kernel): Vector => {
+  const { tags, slots, rows } = groupsOf(splits, length);
+  return combine(tags, slots, rows.map((r) => run(splits.map((s) => rowsOf(s, r)), r.length, kernel)));
+};
+
+/** As `apply`, with vectors that come along as they are (`carried`), cut to the rows of each group. The kernel sees flat and constant arguments. */
+export const applyCarrying = (
+  args: readonly Vector[], carried: readonly Vector[], length: number, kernel: (args: readonly Vector[], carried: readonly Vector[], length: number) => Vector,
+): Vector => {
+  if (length === 0) return noRows;
+  const splits = args.map(splitOf);
+  const undone = (a: Vector): Vector => (a.form === 'dictionary' ? flatten(a) : a);
+  if (splits.every((s) => !s.tags)) return kernel(splits.map((s) => undone(s.parts[0]!)), carried, length);
+  const { tags, slots, rows } = groupsOf(splits, length);
+  return combine(tags, slots, rows.map((r) => kernel(splits.map((s) => undone(rowsOf(s, r))), carried.map((c) => take(c, r)), r.length)));
+};
+
+/** Rows by the combination of parts that they are in. */
+const groupsOf = (splits: readonly Split[], length: number): { readonly tags: Uint32Array; readonly slots: Uint32Array; readonly rows: readonly Uint32Array[] } => {
   const codes = new Float64Array(length);
   for (const s of splits) if (s.tags) for (let i = 0; i < length; i++) codes[i] = codes[i]! * s.parts.length + s.tags[i]!;
   const numbers = new Map<number, number>();
@@ -71,7 +89,7 @@ const runOnGroups = (splits: readonly Split[], length: number, kernel: Kernel): 
   }
   const rows = counts.map((n) => new Uint32Array(n));
   for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
-  return combine(tags, slots, rows.map((r) => run(splits.map((s) => rowsOf(s, r)), r.length, kernel)));
+  return { tags, slots, rows };
 };
 
 /** Rows `rows` of a split, all of which are in one part. */

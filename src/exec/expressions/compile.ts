@@ -1,8 +1,221 @@
-/** Expressions of the plan to functions over vectors. */
-import type { PlanExpr } from '../../query/plan.ts';
+/** Expressions of the plan to functions over vectors. See evaluator.ts for how they are used. */
+import { strict as assert } from 'node:assert';
+import type { Value } from '../../vectors/value.ts';
+import { type Vector, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
+import { constantOf, vectorOf } from '../../vectors/builder.ts';
+import { stringValue, underValue } from '../../vectors/value.ts';
+import type { PlanExpr, PlanFunction } from '../../query/plan.ts';
+import { functionNamed } from '../functions/functions.ts';
+import { fieldOf, indexVector, sliceVector } from './access.ts';
+import { apply } from './apply.ts';
+import { arithmetic, negate } from './arithmetic.ts';
+import { castToName, castVector } from './cast.ts';
+import { compareVectors } from './compare.ts';
+import { concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
+import { inVector } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
+import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
+import { likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
+import { errors, tidy } from './rows.ts';
+import { foldedSearch, foldedTest, searchPattern, searchText, searchValue } from './search.ts';
+import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
 
-/** Compiles an expression without subqueries that wait (see evaluator.ts). */
-export const compileExpression = (expr: PlanExpr, context: ExpressionContext): Evaluator => { void expr; void context; throw new Error('in work'); };
+/** Compiles an expression without subqueries that have to be awaited. */
+export const compileExpression = (expr: PlanExpr, context: ExpressionContext): Evaluator => {
+  const evaluate = compile(expr, context);
+  return outermost(needsDriver(expr) ? driven(evaluate, context.callDepth ?? 0) : evaluate);
+};
 /** Compiles any expression; what operators use. */
-export const compileAsync = (expr: PlanExpr, context: ExpressionContext): AsyncEvaluator => { void expr; void context; throw new Error('in work'); };
+export const compileAsync = (expr: PlanExpr, context: ExpressionContext): AsyncEvaluator => {
+  if (!needsDriver(expr)) return compileExpression(expr, context);
+  const evaluate = drivenAsync(compile(expr, context), context.callDepth ?? 0);
+  return (batch) => {
+    if (batch.length === 0) return noRows;
+    const result = evaluate(batch);
+    return result instanceof Promise ? result.then(tidy) : tidy(result);
+  };
+};
+/** The value of an expression that depends on no row; what analysis folds constants with. */
+export const evaluateConstant = (expr: PlanExpr, functions: readonly PlanFunction[]): Value =>
+  valueAt(compileExpression(expr, { functions, names: new Map() })(nulls(1)), 0);
+
+/** What leaves an expression is tidy. */
+const outermost = (evaluate: Evaluator): Evaluator => (batch) => (batch.length === 0 ? noRows : tidy(evaluate(batch)));
+
+type Of<K extends PlanExpr['kind']> = Extract<PlanExpr, { readonly kind: K }>;
+type Compilers = { readonly [K in PlanExpr['kind']]: (expr: Of<K>, context: ExpressionContext) => Evaluator };
+
+const compile = <K extends PlanExpr['kind']>(expr: Of<K>, context: ExpressionContext): Evaluator => (compilers[expr.kind as K] as (e: PlanExpr, c: ExpressionContext) => Evaluator)(expr, context);
+
+const compilers: Compilers = {
+  literal: ({ value }) => {
+    const inner = vectorOf([value]);
+    return (batch) => constant(inner, batch.length);
+  },
+  this: () => (batch) => batch,
+  field: ({ of, name }, context) => {
+    const evaluate = compile(of, context);
+    return (batch) => fieldOf(evaluate(batch), name);
+  },
+  index: ({ of, at, base }, context) => {
+    const left = compile(of, context), right = compile(at, context);
+    return (batch) => indexVector(left(batch), right(batch), base, batch.length);
+  },
+  slice: ({ of, from, to, base }, context) => {
+    const value = compile(of, context), start = from && compile(from, context), end = to && compile(to, context);
+    return (batch) => sliceVector(value(batch), { ...(start && { from: start(batch) }), ...(end && { to: end(batch) }), base }, batch.length);
+  },
+  negate: ({ operand }, context) => unary(operand, context, (v) => negate(v, v.length)),
+  not: ({ operand }, context) => unary(operand, context, notVector),
+  and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), needsDriver(right)),
+  or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
+  arithmetic: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => arithmetic(operator, l, r, l.length)),
+  compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
+  concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel)),
+  in: ({ left, right }, context) => binary(left, right, context, (l, r) => inVector(l, r, l.length)),
+  like: ({ operand, pattern }, context) => {
+    const rows = likeRows(pattern);
+    return unary(operand, context, (v) => matchVector(v, rows));
+  },
+  match: ({ operand, pattern }, context) => {
+    const test = regexpTest(pattern);
+    return unary(operand, context, (v) => matchVector(v, (rows) => testRows(rows, test)));
+  },
+  isNull: ({ operand }, context) => unary(operand, context, isNullVector),
+  conditional: ({ test, then, otherwise }, context) => conditional(compile(test, context), compile(then, context), compile(otherwise, context)),
+  case: ({ operand, branches, otherwise }, context) => caseOf({
+    ...(operand && { operand: compile(operand, context) }),
+    branches: branches.map((b) => ({ when: compile(b.when, context), then: compile(b.then, context) })),
+    ...(otherwise && { otherwise: compile(otherwise, context) }),
+  }),
+  call: (expr, context) => compileCall(expr, context),
+  userCall: (expr, context) => compileUserCall(expr, context),
+  mapElements: ({ of, parameter, body }, context) => {
+    const list = compile(of, context), each = compile(body, context);
+    return (batch) => mapElements(list(batch), batch, (items) => each(recordOf([{ name: parameter, values: items }], items.length)), batch.length);
+  },
+  cast: ({ operand, type }, context) => unary(operand, context, (v) => castVector(v, type)),
+  castNamed: ({ operand, name }, context) => unary(operand, context, (v) => castToName(v, name, context.names)),
+  record: ({ elements }, context) => {
+    const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
+    if (elements.every((e) => e.kind === 'field') && new Set(elements.map((e) => e.name)).size === elements.length) {
+      return (batch) => recordOf(parts.map(({ e, evaluate }) => ({ name: e.kind === 'field' ? e.name : '', values: tidy(evaluate(batch)) })), batch.length);
+    }
+    return (batch) => recordFrom(parts.map(({ e, evaluate }) => (e.kind === 'field' ? { kind: 'field', name: e.name, values: evaluate(batch) } : { kind: 'spread', values: evaluate(batch) })), batch.length);
+  },
+  array: ({ elements }, context) => compileList('array', elements, context),
+  set: ({ elements }, context) => compileList('set', elements, context),
+  map: ({ entries }, context) => {
+    const parts = entries.map((e) => ({ key: compile(e.key, context), value: compile(e.value, context) }));
+    return (batch) => mapFrom(parts.map((p) => ({ key: p.key(batch), value: p.value(batch) })), batch.length);
+  },
+  fstring: ({ parts }, context) => {
+    const compiled = parts.map((p) => (typeof p === 'string' ? p : compile(p, context)));
+    const texts = parts.filter((p) => typeof p === 'string').map((p) => vectorOf([stringValue(p)]));
+    return (batch) => (compiled.length === 0
+      ? constantOf(stringValue(''), batch.length)
+      : fstringOf(compiled.map((p) => (typeof p === 'string' ? p : p(batch))), texts.map((t) => constant(t, batch.length)), batch.length));
+  },
+  searchText: ({ operand, text }, context) => {
+    const search = foldedSearch(text), test = foldedTest(text);
+    return unary(operand, context, (v) => searchText(v, search, test));
+  },
+  searchRegexp: ({ operand, pattern, anchored }, context) => {
+    const test = regexpTest(anchored ? `^(?:${pattern})$` : pattern);
+    return unary(operand, context, (v) => searchPattern(v, test));
+  },
+  searchValue: ({ operand, value, text }, context) => {
+    const search = foldedSearch(text), wanted = underValue(value);
+    return unary(operand, context, (v) => searchValue(v, wanted, search));
+  },
+  subquery: (expr, context) => compileSubquery(expr, context),
+};
+
+const unary = (operand: PlanExpr, context: ExpressionContext, f: (v: Vector) => Vector): Evaluator => {
+  const evaluate = compile(operand, context);
+  return (batch) => (batch.length === 0 ? noRows : f(evaluate(batch)));
+};
+const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: (l: Vector, r: Vector) => Vector): Evaluator => {
+  const l = compile(left, context), r = compile(right, context);
+  return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
+};
+const compileList = (kind: 'array' | 'set', elements: readonly { readonly spread: boolean; readonly value: PlanExpr }[], context: ExpressionContext): Evaluator => {
+  const parts = elements.map((e) => ({ spread: e.spread, evaluate: compile(e.value, context) }));
+  return (batch) => listFrom(kind, parts.map((p) => ({ spread: p.spread, values: p.evaluate(batch) })), batch.length);
+};
+
+const compileCall = ({ name, arguments: args }: Of<'call'>, context: ExpressionContext): Evaluator => {
+  const row = functionNamed(name);
+  assert(row, `function ${name} is in the catalog`);
+  const compiled = args.map((a) => compile(a, context));
+  // Later arguments are evaluated for the rows that need them only.
+  if (row.name === 'coalesce') return coalesceOf(compiled);
+  const evaluate = row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names });
+  return (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+};
+
+/** Bodies of user functions, compiled at their first call: they may call one another. */
+const bodies = new WeakMap<ExpressionContext, Evaluator[]>();
+const bodyOf = (id: number, context: ExpressionContext): Evaluator => {
+  let compiled = bodies.get(context);
+  if (!compiled) bodies.set(context, (compiled = []));
+  return (compiled[id] ??= compile(context.functions[id]!.body, context));
+};
+
+const compileUserCall = ({ id, arguments: args }: Of<'userCall'>, context: ExpressionContext): Evaluator => {
+  const fn = context.functions[id];
+  assert(fn, 'the plan has the function');
+  const compiled = args.map((a) => compile(a, context));
+  const levelsMax = levelsOf(context.functions);
+  return (batch) => {
+    if (batch.length === 0) return noRows;
+    if (callDepth() >= callDepthMax) return errors(`stack overflow in function "${fn.name}"`, batch.length);
+    const parameters = recordOf(fn.parameters.map((name, k) => ({ name, values: tidy(compiled[k]!(batch)) })), batch.length);
+    return call(bodyOf(id, context), parameters, levelsMax);
+  };
+};
+
+/** Nodes of expressions that may be on the JavaScript stack within one frame; each takes some three frames of the engine. */
+const nestedNodesMax = 600;
+const levels = new WeakMap<readonly PlanFunction[], number>();
+const levelsOf = (functions: readonly PlanFunction[]): number => {
+  let n = levels.get(functions);
+  if (n === undefined) levels.set(functions, (n = Math.max(1, Math.floor(nestedNodesMax / (1 + functions.reduce((most, f) => Math.max(most, depthOf(f.body)), 0))))));
+  return n;
+};
+const depthOf = (expr: PlanExpr): number => 1 + childrenOf(expr).reduce((most, c) => Math.max(most, depthOf(c)), 0);
+
+const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: ExpressionContext): Evaluator => {
+  const run = context.subquery;
+  assert(run, 'the context runs subqueries');
+  if (correlated) return (batch) => (batch.length === 0 ? noRows : wait(() => run(body, form, batch, callDepth())));
+  let known: Vector | undefined;
+  const keep = (result: Vector): void => { known = vectorOf([valueAt(result, 0)]); };
+  return (batch) => {
+    if (batch.length === 0) return noRows;
+    if (!known) waitOnce(() => run(body, form, undefined, callDepth()), keep);
+    return constant(known!, batch.length);
+  };
+};
+
+/** Whether evaluation can suspend: calls of user functions and subqueries. */
+export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || childrenOf(expr).some(needsDriver);
+
+/** The expressions directly inside of one (bodies of subqueries are not looked into). */
+const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
+  switch (expr.kind) {
+    case 'literal': case 'this': case 'subquery': return [];
+    case 'field': return [expr.of];
+    case 'index': return [expr.of, expr.at];
+    case 'slice': return [expr.of, ...(expr.from ? [expr.from] : []), ...(expr.to ? [expr.to] : [])];
+    case 'negate': case 'not': case 'like': case 'match': case 'isNull': case 'cast': case 'castNamed': case 'searchText': case 'searchRegexp': case 'searchValue': return [expr.operand];
+    case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return [expr.left, expr.right];
+    case 'conditional': return [expr.test, expr.then, expr.otherwise];
+    case 'case': return [...(expr.operand ? [expr.operand] : []), ...expr.branches.flatMap((b) => [b.when, b.then]), ...(expr.otherwise ? [expr.otherwise] : [])];
+    case 'call': case 'userCall': return expr.arguments;
+    case 'mapElements': return [expr.of, expr.body];
+    case 'record': case 'array': case 'set': return expr.elements.map((e) => e.value);
+    case 'map': return expr.entries.flatMap((e) => [e.key, e.value]);
+    case 'fstring': return expr.parts.filter((p) => typeof p !== 'string');
+  }
+};

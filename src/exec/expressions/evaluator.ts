@@ -6,7 +6,7 @@
  * - `compileExpression` gives an `Evaluator`; it must not meet a subquery that answers with a promise;
  * - `compileAsync` gives an `AsyncEvaluator` that handles both: it answers with a plain vector when nothing had to be awaited. Operators use this one:
  *   `const r = evaluate(batch); const v = r instanceof Promise ? await r : r;`
- * The operators engineer provides `subquery`; an uncorrelated one is asked for once per compiled expression, a correlated one once per batch (of the rows in work).
+ * The operators provide `subquery`; an uncorrelated one is asked for once per context, a correlated one once per batch of rows in work.
  */
 import type { Type } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -21,15 +21,18 @@ export type SubqueryForm = Extract<PlanExpr, { kind: 'subquery' }>['form'];
 
 /**
  * Runs a subquery. `rows` is there exactly for correlated ones: the body runs once for each row with that row as its single input, and the answer has
- * `rows.length` rows. Else the body runs once and the answer has one row. The forms (scalar, sqlScalar, array, exists) are made here, errors included.
+ * `rows.length` rows. Else the body runs once and the answer has one row. The forms (scalar, sqlScalar, array, exists) are made by the runner, errors included.
+ * `callDepth`: calls of user functions on the way here; the body's context takes it over, so that recursion through subqueries ends too.
  */
-export type SubqueryRunner = (body: Pipeline, form: SubqueryForm, rows: Vector | undefined) => Vector | Promise<Vector>;
+export type SubqueryRunner = (body: Pipeline, form: SubqueryForm, rows: Vector | undefined, callDepth: number) => Vector | Promise<Vector>;
 
 export interface ExpressionContext {
   /** User functions of the plan. */
   readonly functions: readonly PlanFunction[];
-  /** Names bound to types by the values read so far (`typename`, casts to new names add to it). */
+  /** Names bound to types by the values read so far (`typename`; casts to new names add to it). */
   readonly names: Map<string, Type>;
   /** Absent where no subquery can occur (constants). */
   readonly subquery?: SubqueryRunner;
+  /** See SubqueryRunner. Default 0. */
+  readonly callDepth?: number;
 }

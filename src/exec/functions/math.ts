@@ -1,0 +1,163 @@
+/** Functions on numbers. */
+import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
+import { type Value, integer } from '../../vectors/value.ts';
+import { type NumberVector, type Vector, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
+import { castVector } from '../expressions/cast.ts';
+import { overlay, rowsWith, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
+
+import { byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from './row.ts';
+
+const isNumber = (v: Vector, durations: boolean): boolean => {
+  const i = inner(v);
+  return i.form === 'number' && (isInteger(i.type) || isFloat(i.type) || (durations && i.type === types.duration));
+};
+const sameResult: FunctionRow['result'] = ([t]) => (t && t.kind === 'primitive' && (isInteger(t) || isFloat(t)) ? t : undefined);
+
+/** Whole numbers stay, floats go through `round`. */
+const rounding = (name: string, round: (x: number) => number, options: { readonly durations: boolean; readonly nulls: boolean }): Kernel => ([arg], length) => {
+  if (options.nulls && isNull(arg!)) return nulls(length);
+  if (!isNumber(arg!, options.durations)) return wrapErrors(`${name}: not a number`, arg!);
+  const v = flatten(arg!) as NumberVector;
+  return isFloat(v.type) ? numbers(v.type, (v.values as Float64Array).subarray(0, length).map(round)) : arg!;
+};
+const halfAway = (x: number): number => (x < 0 ? -Math.floor(-x + 0.5) : Number.isSafeInteger(x) ? x : Math.floor(x + 0.5));
+/** 0.49999999999999994 + 0.5 would round up to 1. */
+const roundHalfAway = (x: number): number => (Math.abs(x) < 0.5 ? x * 0 : Math.abs(x) >= 2 ** 52 ? x : halfAway(x));
+
+const abs: Kernel = ([arg], length) => {
+  if (isNull(arg!)) return nulls(length);
+  if (!isNumber(arg!, true)) return wrapErrors('abs: not a number', arg!);
+  const v = flatten(arg!) as NumberVector;
+  if (isUnsigned(v.type)) return arg!;
+  if (v.values instanceof Float64Array) return numbers(v.type, v.values.subarray(0, length).map(Math.abs));
+  const out = new BigInt64Array(length);
+  for (let i = 0; i < length; i++) out[i] = v.values[i]! < 0n ? -(v.values[i] as bigint) : v.values[i] as bigint;
+  return numbers(v.type, out);
+};
+
+const floats = (v: Vector, length: number): Float64Array => {
+  const flat = flatten(v) as NumberVector;
+  return flat.values instanceof Float64Array ? flat.values.subarray(0, length) : Float64Array.from(flat.values.subarray(0, length) as BigInt64Array, Number);
+};
+const sqrt: Kernel = ([arg], length) => {
+  if (isNull(arg!)) return nulls(length);
+  return isNumber(arg!, true) ? numbers(types.float64, floats(arg!, length).map(Math.sqrt)) : wrapErrors('sqrt: number argument required', arg!);
+};
+const pow: Kernel = (args, length) => {
+  if (args.some(isNull)) return nulls(length);
+  const other = args.find((a) => !isNumber(a, true));
+  if (other) return wrapErrors('pow: not a number', other);
+  const x = floats(args[0]!, length), y = floats(args[1]!, length), out = new Float64Array(length);
+  for (let i = 0; i < length; i++) out[i] = x[i]! ** y[i]!;
+  return numbers(types.float64, out);
+};
+/** Anything that can be cast to a float counts as a number. */
+const log: Kernel = ([arg], length) => {
+  if (isNull(arg!)) return nulls(length);
+  if (isError(arg!)) return arg!;
+  const cast = castVector(arg!, types.float64), failed = truthOf(cast).subarray(0, length);
+  const good = rowsWith(failed.map((c) => (c === truth.error ? 0 : 1)), length, 1);
+  const out = new Float64Array(length), bad = new Uint8Array(length), illegal = new Uint8Array(length);
+  bad.fill(1);
+  if (good.length > 0) {
+    const x = floats(take(cast, good), good.length);
+    good.forEach((row, k) => {
+      bad[row] = 0;
+      if (x[k]! > 0 || Number.isNaN(x[k])) out[row] = Math.log(x[k]!);
+      else illegal[row] = 1;
+    });
+  }
+  return overlay(overlay(numbers(types.float64, out), illegal, wrapErrors('log: illegal argument', arg!)), bad, wrapErrors('log: not a number', arg!));
+};
+
+const int64Max = (1n << 63n) - 1n, int64Min = -(1n << 63n), uint64Max = (1n << 64n) - 1n;
+const kindOf = (v: Value): PrimitiveType | undefined => {
+  if (v.type.kind !== 'primitive') return undefined;
+  if (isUnsigned(v.type)) return types.uint64;
+  if (isFloat(v.type)) return types.float64;
+  return isInteger(v.type) || v.type === types.duration || v.type === types.time ? types.int64 : undefined;
+};
+const converted = (v: Value, to: PrimitiveType): number | bigint | undefined => {
+  const from = kindOf(v);
+  if (!from) return undefined;
+  const x = v.data as number | bigint;
+  if (to === types.float64) return Number(x);
+  if (from === types.float64 && !Number.isFinite(x)) return undefined;
+  const n = from === types.float64 ? BigInt(Math.trunc(x as number)) : BigInt(x);
+  return to === types.uint64 ? (n >= 0n && n <= uint64Max ? integer(n) : undefined) : n >= int64Min && n <= int64Max ? integer(n) : undefined;
+};
+/** The first argument decides the result's type, the others are converted to it. */
+const extreme = (name: string, better: (x: number | bigint, y: number | bigint) => boolean) => (...args: readonly Value[]): Value => {
+  const type = kindOf(args[0]!);
+  if (!type) return refused(`${name}: not a number`, args[0]!);
+  let best = converted(args[0]!, type)!;
+  for (const arg of args.slice(1)) {
+    const x = converted(arg, type);
+    if (x === undefined) return refused(`${name}: not a number`, arg);
+    if (better(x, best)) best = x;
+  }
+  return { type, data: best };
+};
+
+export const math: readonly FunctionRow[] = [
+  {
+    name: 'abs', signature: 'abs(n)', text: 'The absolute value of a number or duration.', argumentsMin: 1, argumentsMax: 1, result: sameResult,
+    examples: [
+      { query: 'abs(-1.5)', output: '1.5' }, { query: 'abs(-128::int8)', output: '128::int8' }, { query: 'abs("a")', output: 'error({message:"abs: not a number",on:"a"})' },
+    ],
+    make: byKernel(abs),
+  },
+  {
+    name: 'ceil', signature: 'ceil(n)', text: 'The number rounded up.', argumentsMin: 1, argumentsMax: 1,
+    examples: [{ query: 'ceil(1.5)', output: '2.' }, { query: 'ceil(1h)', output: '1h' }, { query: 'ceil(null)', output: 'error({message:"ceil: not a number",on:null})' }],
+    make: byKernel(rounding('ceil', Math.ceil, { durations: true, nulls: false })),
+  },
+  {
+    name: 'floor', signature: 'floor(n)', text: 'The number rounded down.', argumentsMin: 1, argumentsMax: 1,
+    examples: [{ query: 'floor(-1.5)', output: '-2.' }, { query: 'floor(null)', output: 'error({message:"floor: not a number",on:null})' }],
+    make: byKernel(rounding('floor', Math.floor, { durations: true, nulls: false })),
+  },
+  {
+    name: 'round', signature: 'round(n)', text: 'The nearest whole number, halves away from zero.', argumentsMin: 1, argumentsMax: 1,
+    examples: [
+      { query: 'round(2.5)', output: '3.' }, { query: 'round(-1.5)', output: '-2.' }, { query: 'round("a")', output: 'error({message:"round: not a number",on:"a"})' },
+    ],
+    make: byKernel(rounding('round', roundHalfAway, { durations: false, nulls: true })),
+  },
+  {
+    name: 'log', signature: 'log(n)', text: 'The natural logarithm.', argumentsMin: 1, argumentsMax: 1,
+    examples: [
+      { query: 'log(4)', output: '1.3862943611198906' }, { query: 'log("2")', output: '0.6931471805599453' },
+      { query: 'log(0)', output: 'error({message:"log: illegal argument",on:0})' }, { query: 'log("e")', output: 'error({message:"log: not a number",on:"e"})' },
+    ],
+    make: byKernel(log),
+  },
+  {
+    name: 'pow', signature: 'pow(x, y)', text: 'x to the power of y.', argumentsMin: 2, argumentsMax: 2,
+    examples: [{ query: 'pow(2,3)', output: '8.' }, { query: 'pow("a",1)', output: 'error({message:"pow: not a number",on:"a"})' }],
+    make: byKernel(pow),
+  },
+  {
+    name: 'sqrt', signature: 'sqrt(n)', text: 'The square root.', argumentsMin: 1, argumentsMax: 1,
+    examples: [
+      { query: 'sqrt(2)', output: '1.4142135623730951' }, { query: 'sqrt(-1.0)', output: 'NaN' }, { query: 'sqrt("a")', output: 'error({message:"sqrt: number argument required",on:"a"})' },
+    ],
+    make: byKernel(sqrt),
+  },
+  {
+    name: 'max', signature: 'max(a, b, ...)', text: 'The greatest of several numbers, in the type that the first one decides.', argumentsMin: 1, argumentsMax: Infinity,
+    examples: [
+      { query: 'values max(1,2,3)', output: '3' }, { query: 'values max(1::uint8,2)', output: '2::uint64' }, { query: 'values max(2,2.5)', output: '2' },
+      { query: 'values max(1h,2h)', output: '7200000000000' }, { query: 'values max(1::uint8,-5)', output: 'error({message:"max: not a number",on:-5})' },
+      { query: 'values max(1,"a")', output: 'error({message:"max: not a number",on:"a"})' }, { query: 'values max(1,null)', output: 'error({message:"max: not a number",on:null})' },
+    ],
+    make: byValues(extreme('max', (x, y) => x > y)),
+  },
+  {
+    name: 'min', signature: 'min(a, b, ...)', text: 'The least of several numbers, in the type that the first one decides.', argumentsMin: 1, argumentsMax: Infinity,
+    examples: [
+      { query: 'values min(1,2,3)', output: '1' }, { query: 'values min(1.5,1)', output: '1.' }, { query: 'values min(1,"a")', output: 'error({message:"min: not a number",on:"a"})' },
+    ],
+    make: byValues(extreme('min', (x, y) => x < y)),
+  },
+];

@@ -1,0 +1,81 @@
+/** A row of the function table, and what the families' kernels share. */
+import { type PrimitiveType, type Type, types } from '../../vectors/type.ts';
+import { type Value, nullValue, wrappedError } from '../../vectors/value.ts';
+import { type BytesVector, type FlatVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
+import { Builder } from '../../vectors/builder.ts';
+import type { FunctionSignature } from '../../query/plan.ts';
+import { apply, type Kernel } from '../expressions/apply.ts';
+import { wrapErrors } from '../expressions/rows.ts';
+
+/** A query (over `input`, SUP text; without it over one null) and the SUP text of what it gives. Run as a test and printed in the README. */
+export interface FunctionExample { readonly query: string; readonly input?: string; readonly output: string }
+
+/** The values of arguments that are literals in the query, and the names known while it runs. */
+export interface CallContext { readonly literals: readonly (Value | undefined)[]; readonly names: Map<string, Type> }
+/** Arguments of any form with `length` rows each. */
+export type Evaluate = (args: readonly Vector[], length: number) => Vector;
+
+export interface FunctionRow extends FunctionSignature {
+  /** The call as one writes it: `upper(s)`. */
+  readonly signature: string;
+  /** What it gives, in a sentence. */
+  readonly text: string;
+  readonly examples: readonly FunctionExample[];
+  /** Made once for each call in a query. */
+  readonly make: (call: CallContext) => Evaluate;
+}
+
+/** A function by a kernel: it sees flat and constant vectors of one kind, without names and unions (apply.ts). */
+export const byKernel = (kernel: Kernel): FunctionRow['make'] => () => (args, length) => apply(args, length, kernel);
+/** A function over vectors of any form. */
+export const byVectors = (evaluate: Evaluate): FunctionRow['make'] => () => evaluate;
+/** A function by one value after the other: where the work is by value anyway. Arguments come without names and unions. */
+export const byValues = (f: (...values: readonly Value[]) => Value): FunctionRow['make'] => byKernel((args, length) => {
+  const out = new Builder();
+  const readers = args.map(valueReader);
+  for (let i = 0; i < length; i++) out.append(f(...readers.map((read) => read(i))));
+  return out.finish();
+});
+const valueReader = (v: Vector): ((i: number) => Value) => {
+  if (v.form !== 'constant') return (i) => valueAt(v, i);
+  const value = valueAt(v.inner, 0);
+  return () => value;
+};
+
+/** The vector with the rows: a constant's inner one. */
+export const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
+export const isNull = (v: Vector): boolean => inner(v).form === 'null';
+export const isError = (v: Vector): boolean => inner(v).form === 'error';
+export const isOf = (v: Vector, type: PrimitiveType): boolean => {
+  const i = inner(v);
+  return (i.form === 'bytes' || i.form === 'number') && i.type === type;
+};
+export const isText = (v: Vector): boolean => isOf(v, types.string);
+
+/** Texts of the rows of a string vector, flat or constant. */
+export const texts = (v: Vector): ((i: number) => string) => {
+  if (v.form !== 'constant') return (i) => textAt(v as BytesVector, i);
+  const text = dataAt(v.inner, 0) as string;
+  return () => text;
+};
+/** Data of the rows, flat or constant. */
+export const data = (v: Vector): ((i: number) => Value['data']) => {
+  if (v.form !== 'constant') return (i) => dataAt(v, i);
+  const value = dataAt(v.inner, 0);
+  return () => value;
+};
+
+/** Null if any argument is null, an error around the first one that is no string, else `kernel` with strings alone. */
+export const onTexts = (message: string, kernel: Kernel): Kernel => (args, length) => {
+  if (args.some(isNull)) return nulls(length);
+  const other = args.find((a) => !isText(a));
+  return other ? wrapErrors(message, other) : kernel(args, length);
+};
+
+/** `error({message,on})` where the value is known. */
+export const refused = (message: string, on: Value): Value => wrappedError(message, on);
+export const isErrorValue = (v: Value): boolean => v.type.kind === 'error';
+export const isNullValue = (v: Value): boolean => v.type === types.null;
+export { nullValue };
+
+export type { FlatVector, Kernel };

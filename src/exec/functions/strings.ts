@@ -1,0 +1,180 @@
+/** Functions on strings. */
+import { types, arrayType } from '../../vectors/type.ts';
+import { type BytesVector, type ListVector, type Vector, flatten, nulls, numbers } from '../../vectors/vector.ts';
+import { BytesBuilder } from '../../vectors/builder.ts';
+import { concatKernel } from '../expressions/construct.ts';
+import { wrapErrors } from '../expressions/rows.ts';
+import { byKernel, isError, isNull, isText, onTexts, texts, type FunctionRow, type Kernel } from './row.ts';
+
+const stringOf = (text: (i: number) => string, length: number): Vector => {
+  const out = new BytesBuilder(types.string);
+  for (let i = 0; i < length; i++) out.text(text(i));
+  return out.finish();
+};
+const textResult: FunctionRow['result'] = (args) => (args.every((t) => t === types.string) ? types.string : undefined);
+
+const isAscii = (v: BytesVector): boolean => {
+  for (let i = v.offsets[0]!, end = v.offsets[v.length]!; i < end; i++) if (v.bytes[i]! >= 0x80) return false;
+  return true;
+};
+/** Letters by a table of bytes where all rows are ASCII, else one code point after the other. */
+const changeCase = (message: string, table: Uint8Array, change: (character: string) => string): Kernel => onTexts(message, ([arg], length) => {
+  const v = flatten(arg!) as BytesVector;
+  if (isAscii(v)) {
+    const start = v.offsets[0]!, bytes = new Uint8Array(v.offsets[length]! - start);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = table[v.bytes[start + i]!]!;
+    return { ...v, bytes, offsets: start === 0 ? v.offsets : v.offsets.subarray(0, length + 1).map((o) => o - start) };
+  }
+  const text = texts(v);
+  return stringOf((i) => [...text(i)].map(change).join(''), length);
+});
+/** Only changes that give one character: `ß` has no upper case letter of its own. */
+const single = (changed: string, character: string): string => (changed.length === 1 || [...changed].length === 1 ? changed : character);
+const upperTable = Uint8Array.from({ length: 128 }, (_, b) => (b >= 97 && b <= 122 ? b - 32 : b));
+const lowerTable = Uint8Array.from({ length: 128 }, (_, b) => (b >= 65 && b <= 90 ? b + 32 : b));
+
+const blanks = '[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+';
+const leading = new RegExp(`^${blanks}`), trailing = new RegExp(`${blanks}$`);
+/** White space at the end is cut by hand: the expression alone would take quadratic time. */
+const trimText = (text: string): string => {
+  let end = text.length;
+  while (end > 0 && trailing.test(text[end - 1]!)) end--;
+  return text.slice(0, end).replace(leading, '');
+};
+
+const replaceAll = (text: string, old: string, by: string): string => (old === '' ? [by, ...[...text].flatMap((c) => [c, by])].join('') : text.split(old).join(by));
+
+const positionOf = (text: string, part: string): number => {
+  const at = text.indexOf(part);
+  return at < 0 ? 0 : [...text.slice(0, at)].length + 1;
+};
+
+/** Least number of inserted, deleted and changed code points. */
+const levenshtein = (left: string, right: string): number => {
+  const a = [...left], b = [...right];
+  let row = Uint32Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 0; i < a.length; i++) {
+    const next = new Uint32Array(b.length + 1);
+    next[0] = i + 1;
+    for (let k = 0; k < b.length; k++) next[k + 1] = Math.min(row[k]! + (a[i] === b[k] ? 0 : 1), row[k + 1]! + 1, next[k]! + 1);
+    row = next;
+  }
+  return row[b.length]!;
+};
+
+const join: Kernel = (args, length) => {
+  if (args.some(isNull)) return nulls(length);
+  const [list, separator] = args;
+  const v = flatten(list!);
+  if (v.form !== 'list' || v.type.kind !== 'array' || v.type.element !== types.string) return wrapErrors('join: array of string arg required', list!);
+  if (separator && !isText(separator)) return wrapErrors('join: separator must be string', separator);
+  const between = separator ? texts(separator) : (): string => '', item = texts(flatten(v.items));
+  return stringOf((i) => {
+    const parts: string[] = [];
+    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) parts.push(item(at));
+    return parts.join(between(i));
+  }, length);
+};
+
+/** One array of strings a row. */
+export const textLists = (lists: (i: number) => readonly string[], length: number): ListVector => {
+  const offsets = new Uint32Array(length + 1), items = new BytesBuilder(types.string);
+  for (let i = 0; i < length; i++) {
+    for (const text of lists(i)) items.text(text);
+    offsets[i + 1] = items.length;
+  }
+  return { form: 'list', type: arrayType(types.string), length, offsets, items: items.finish() };
+};
+
+const split: Kernel = (args, length) => {
+  const [s, separator] = args;
+  if (isError(s!)) return s!;
+  if (args.some(isNull)) return nulls(length);
+  if (isError(separator!)) return s!;
+  const other = args.find((a) => !isText(a));
+  if (other) return wrapErrors('split: string arg required', other);
+  const text = texts(s!), by = texts(separator!);
+  return textLists((i) => (by(i) === '' ? [...text(i)] : text(i).split(by(i))), length);
+};
+
+const levenshteinKernel = onTexts('levenshtein: string args required', ([a, b], length) => {
+  const x = texts(a!), y = texts(b!);
+  return numbers(types.int64, Float64Array.from({ length }, (_, i) => levenshtein(x(i), y(i))));
+});
+const position = onTexts('position: string arguments required', ([s, part], length) => {
+  const text = texts(s!), wanted = texts(part!);
+  return numbers(types.int64, Float64Array.from({ length }, (_, i) => positionOf(text(i), wanted(i))));
+});
+const replace = onTexts('replace: string arg required', ([s, old, by], length) => {
+  const text = texts(s!), from = texts(old!), to = texts(by!);
+  return stringOf((i) => replaceAll(text(i), from(i), to(i)), length);
+});
+const trim = onTexts('trim: string arg required', ([s], length) => {
+  const text = texts(s!);
+  return stringOf((i) => trimText(text(i)), length);
+});
+
+export const strings: readonly FunctionRow[] = [
+  {
+    name: 'upper', signature: 'upper(s)', text: 'The string in upper case.', argumentsMin: 1, argumentsMax: 1, result: textResult,
+    examples: [{ query: 'upper("abc")', output: '"ABC"' }, { query: 'upper(1)', output: 'error({message:"upper: string arg required",on:1})' }],
+    make: byKernel(changeCase('upper: string arg required', upperTable, (c) => single(c.toUpperCase(), c))),
+  },
+  {
+    name: 'lower', signature: 'lower(s)', text: 'The string in lower case.', argumentsMin: 1, argumentsMax: 1, result: textResult,
+    examples: [{ query: 'lower("ABC")', output: '"abc"' }, { query: 'lower(1)', output: 'error({message:"lower: string arg required",on:1})' }],
+    make: byKernel(changeCase('lower: string arg required', lowerTable, (c) => (c === 'İ' ? 'i' : single(c.toLowerCase(), c)))),
+  },
+  {
+    name: 'trim', signature: 'trim(s)', text: 'The string without white space at its ends.', argumentsMin: 1, argumentsMax: 1, result: textResult,
+    examples: [{ query: 'trim(" a ")', output: '"a"' }, { query: 'trim(1)', output: 'error({message:"trim: string arg required",on:1})' }],
+    make: byKernel(trim),
+  },
+  {
+    name: 'concat', signature: 'concat(s, ...)', text: 'The strings behind one another; null if any is null.', argumentsMin: 1, argumentsMax: Infinity, result: textResult,
+    examples: [
+      { query: 'concat("a","b","c")', output: '"abc"' }, { query: 'values concat("a",null)', output: 'null' },
+      { query: 'concat("a",1)', output: 'error({message:"concat: string arg required",on:1})' },
+    ],
+    make: byKernel(concatKernel),
+  },
+  {
+    name: 'join', signature: 'join(a[, sep])', text: 'The strings of an array with the separator in between (nothing by default).', argumentsMin: 1, argumentsMax: 2,
+    examples: [
+      { query: 'join(["a","b"],",")', output: '"a,b"' }, { query: 'join(["a","b"])', output: '"ab"' },
+      { query: 'join([1],",")', output: 'error({message:"join: array of string arg required",on:[1]})' },
+      { query: 'join(["a",null],",")', output: 'error({message:"join: array of string arg required",on:["a",null]})' },
+      { query: 'join(["a"],1)', output: 'error({message:"join: separator must be string",on:1})' },
+    ],
+    make: byKernel(join),
+  },
+  {
+    name: 'split', signature: 'split(s, sep)', text: 'The parts of a string between separators; its code points if the separator is empty.', argumentsMin: 2, argumentsMax: 2,
+    examples: [
+      { query: 'split("a,b",",")', output: '["a","b"]' }, { query: 'split("abc","")', output: '["a","b","c"]' }, { query: 'split("",",")', output: '[""]' },
+      { query: 'split(1,",")', output: 'error({message:"split: string arg required",on:1})' },
+    ],
+    make: byKernel(split),
+  },
+  {
+    name: 'replace', signature: 'replace(s, old, new)', text: 'The string with each occurrence of `old` replaced by `new`.', argumentsMin: 3, argumentsMax: 3, result: textResult,
+    examples: [
+      { query: 'replace("oink oink","oink","moo")', output: '"moo moo"' }, { query: 'replace("abc","","x")', output: '"xaxbxcx"' },
+      { query: 'replace("a",1,"b")', output: 'error({message:"replace: string arg required",on:1})' },
+    ],
+    make: byKernel(replace),
+  },
+  {
+    name: 'position', signature: 'position(s, sub)', text: 'The place of a string in another one, counted in code points from 1; 0 if it is not there.', argumentsMin: 2, argumentsMax: 2,
+    examples: [
+      { query: 'position("hello","l")', output: '3' }, { query: 'position("l" in "hello")', output: '3' }, { query: 'position("hello","z")', output: '0' },
+      { query: 'position("a",1)', output: 'error({message:"position: string arguments required",on:1})' },
+    ],
+    make: byKernel(position),
+  },
+  {
+    name: 'levenshtein', signature: 'levenshtein(a, b)', text: 'The edit distance of two strings.', argumentsMin: 2, argumentsMax: 2,
+    examples: [{ query: 'levenshtein("kitten","sitting")', output: '3' }, { query: 'levenshtein("a",1)', output: 'error({message:"levenshtein: string args required",on:1})' }],
+    make: byKernel(levenshteinKernel),
+  },
+];

@@ -1,0 +1,179 @@
+/**
+ * aggregate: states for all groups at once, fed a column at a time.
+ *
+ * When memory runs out, groups that are there go on in memory; rows of new groups are spilled, by a hash of their keys, and aggregated afterwards.
+ */
+import type { Aggregate, FieldPath, PlanOp } from '../../query/plan.ts';
+import { type Vector, noRows, take } from '../../vectors/vector.ts';
+import { aggregateNamed } from '../aggregates/aggregates.ts';
+import { DistinctState } from '../aggregates/distinct.ts';
+import { GroupTable } from '../aggregates/groups.ts';
+import { hashRows } from '../aggregates/hash.ts';
+import { pick } from '../aggregates/parts.ts';
+import type { AggregateState } from '../aggregates/state.ts';
+import { mix, none } from '../aggregates/tables.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { isTrue } from '../expressions/rows.ts';
+import { type Item, type Step, type Stream, batches, evaluate, isBatch, wait } from '../operator.ts';
+import type { SpillRun } from '../source.ts';
+import type { Build } from './build.ts';
+import { recordOfPaths, rowsOf } from './records.ts';
+import { pulled } from './scan.ts';
+
+type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
+
+interface Compiled { readonly argument: AsyncEvaluator | undefined; readonly where: AsyncEvaluator | undefined; readonly make: () => AggregateState }
+interface Parts { readonly op: AggregateOp; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
+
+export const aggregate = (op: AggregateOp, build: Build): Step => {
+  const parts: Parts = {
+    op, build,
+    keys: op.keys.map((k) => build.expression(k.expr)),
+    aggregates: op.aggregates.map((a) => compiled(a.aggregate, build)),
+    targets: [...op.keys.map((k) => k.target), ...op.aggregates.map((a) => a.target)],
+  };
+  return (input) => run(input, parts, 0);
+};
+
+const compiled = (a: Aggregate, build: Build): Compiled => {
+  const row = aggregateNamed(a.name);
+  if (!row) throw new Error(`no aggregate ${a.name}`);
+  return {
+    argument: a.argument && build.expression(a.argument),
+    where: a.where && build.expression(a.where),
+    make: () => (a.distinct ? new DistinctState(row.state(!a.argument)) : row.state(!a.argument)),
+  };
+};
+
+const spillParts = 16;
+/** Partitions of partitions: beyond so many levels the budget is not kept any more. */
+const levelsMax = 4;
+/** Groups at hand before those that are complete are given, when the input comes in the order of the first key. */
+const closedGroupsMin = 4096;
+
+function* run(input: Stream, parts: Parts, level: number): Generator<Item> {
+  let groups = new Groups(parts);
+  const spilled: (SpillRun | undefined)[] = [];
+  try {
+    for (const item of input) {
+      if (!isBatch(item)) {
+        yield item;
+        continue;
+      }
+      const rest = yield* groups.add(item, level);
+      if (rest) yield* spillRows(rest, spilled, parts, level);
+      else if (parts.op.sortedBy && groups.size >= closedGroupsMin) {
+        const [closed, open] = groups.split();
+        yield* batches(closed, parts.build.context.batchRows);
+        groups = open;
+      }
+    }
+    yield* batches(groups.result(), parts.build.context.batchRows);
+    groups.free();
+    for (const r of spilled) if (r) yield* run(pulled(() => r.read(), parts.build.context.signal), parts, level + 1);
+  } finally {
+    groups.free();
+    for (const r of spilled) void r?.close();
+  }
+}
+
+/** Rows of groups that are not in memory go to one of several files by the hash of their keys. */
+function* spillRows(rest: { readonly rows: Vector; readonly keys: readonly Vector[] }, spilled: (SpillRun | undefined)[], { build }: Parts, level: number): Generator<Item> {
+  const hashes = new Uint32Array(rest.rows.length);
+  for (const k of rest.keys) hashRows(k).low.forEach((h, i) => { hashes[i] = mix(hashes[i]! ^ h ^ level); });
+  for (let p = 0; p < spillParts; p++) {
+    const own: number[] = [];
+    hashes.forEach((h, i) => { if (h % spillParts === p) own.push(i); });
+    if (own.length === 0) continue;
+    spilled[p] ??= build.context.host.spill!.open();
+    yield* wait(spilled[p]!.append(take(rest.rows, Uint32Array.from(own))));
+  }
+}
+
+/** The groups in memory. */
+class Groups {
+  private readonly table: GroupTable;
+  private readonly states: readonly AggregateState[];
+  private readonly parts: Parts;
+  private lastKey: Vector = noRows;
+  private held = 0;
+  private full = false;
+  constructor(parts: Parts) {
+    this.parts = parts;
+    this.table = new GroupTable(parts.keys.length);
+    this.states = parts.aggregates.map((a) => a.make());
+    this.grow();
+  }
+  get size(): number { return this.table.size; }
+  private grow(): void {
+    for (const s of this.states) s.grow(this.table.size);
+  }
+
+  /** Adds a batch; gives the rows for which there is no room. */
+  *add(batch: Vector, level: number): Generator<Item, { readonly rows: Vector; readonly keys: readonly Vector[] } | undefined> {
+    const { keys: keyExprs, aggregates, build } = this.parts;
+    const keys: Vector[] = [];
+    for (const k of keyExprs) keys.push(yield* evaluate(k, batch));
+    if (this.parts.op.sortedBy) this.lastKey = take(keys[0]!, Uint32Array.of(batch.length - 1));
+    let ids = this.table.ids(keys, batch.length, !this.full), rows: Uint32Array | undefined, rest: Uint32Array | undefined;
+    if (this.full) {
+      rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
+      rest = Uint32Array.from(ids.keys()).filter((i) => ids[i] === none);
+      ids = pick(ids, rows);
+    }
+    this.grow();
+    const own = rowsOf(batch, rows);
+    if (own.length > 0) for (const [k, a] of aggregates.entries()) yield* this.update(this.states[k]!, a, ids, own);
+    this.account(build, level);
+    return rest && rest.length > 0 ? { rows: take(batch, rest), keys: keys.map((k) => take(k, rest)) } : undefined;
+  }
+  private *update(state: AggregateState, a: Compiled, ids: Uint32Array, batch: Vector): Generator<Item, void> {
+    let own = ids, rows = batch;
+    if (a.where) {
+      const kept = isTrue(yield* evaluate(a.where, batch));
+      if (kept.length === 0) return;
+      if (kept.length < batch.length) {
+        own = pick(ids, kept);
+        rows = take(batch, kept);
+      }
+    }
+    state.update(own, a.argument ? yield* evaluate(a.argument, rows) : rows);
+  }
+  private account({ memory, context }: Build, level: number): void {
+    const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);
+    memory.add(bytes - this.held);
+    this.held = bytes;
+    const { groupsMax } = this.parts.op;
+    const over = memory.isOver || (groupsMax !== undefined && this.table.size >= groupsMax);
+    if (!over || this.full || level >= levelsMax) return;
+    if (context.host.spill && this.parts.keys.length > 0) this.full = true;
+    else if (memory.isOver) memory.refuse('aggregate');
+  }
+  free(): void {
+    this.parts.build.memory.add(-this.held);
+    this.held = 0;
+  }
+
+  result(): Vector {
+    const n = this.table.size;
+    if (n === 0) return noRows;
+    return recordOfPaths(this.parts.targets, [...this.table.keys(), ...this.states.map((s) => s.result(n))], n);
+  }
+  /** The groups whose first key is not that of the last row, as results, and the others in a table of their own. */
+  split(): [Vector, Groups] {
+    const keys = this.table.keys(), n = this.table.size, probe = new GroupTable(1);
+    probe.ids([this.lastKey], 1);
+    const same = probe.ids([keys[0]!], n, false);
+    const open = Uint32Array.from({ length: n }, (_, g) => g).filter((g) => same[g] !== none);
+    const closed = Uint32Array.from({ length: n }, (_, g) => g).filter((g) => same[g] === none);
+    const rest = new Groups(this.parts);
+    const map = new Uint32Array(n).fill(none), ids = rest.table.ids(keys.map((k) => take(k, open)), open.length);
+    open.forEach((g, i) => { map[g] = ids[i]!; });
+    rest.grow();
+    const results = this.result();
+    // States are given up by the merge, so results come first.
+    rest.states.forEach((s, k) => s.merge(this.states[k]!, map, n));
+    this.free();
+    return [take(results, closed), rest];
+  }
+}

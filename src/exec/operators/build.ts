@@ -1,0 +1,36 @@
+/** What operators are made with. */
+import { LakeError } from '../../errors.ts';
+import type { Pipeline, PlanExpr } from '../../query/plan.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import type { ExecutionContext } from '../source.ts';
+import type { Step, Stream } from '../operator.ts';
+
+/** A pipeline made ready: run it as often as needed, each time on streams of its own. */
+export type PipelineRun = (inputs: readonly Stream[]) => readonly Stream[];
+/** The same with one stream at each end. */
+export type PipelineStep = Step;
+
+export interface Build {
+  readonly context: ExecutionContext;
+  readonly memory: Memory;
+  readonly expression: (expr: PlanExpr) => AsyncEvaluator;
+  readonly pipeline: (p: Pipeline) => PipelineRun;
+  /** Several results are given as one stream. */
+  readonly step: (p: Pipeline) => PipelineStep;
+}
+
+/** Bytes that the operators of one query hold. */
+export class Memory {
+  private held = 0;
+  readonly max: number;
+  constructor(max: number) { this.max = max; }
+  get isOver(): boolean { return this.held > this.max; }
+  /** Counts bytes (negative: freed). */
+  add(bytes: number): void { this.held += bytes; }
+  /** For operators that cannot spill. @throws LakeError query-memory */
+  hold(bytes: number, operator: string): void {
+    this.held += bytes;
+    if (this.isOver) this.refuse(operator);
+  }
+  refuse(operator: string): never { throw new LakeError('query-memory', { operator, limit: this.max }); }
+}

@@ -1,0 +1,21 @@
+/** drop: fields taken away. A record that loses its last field is dropped; what has none of the fields passes as it is. */
+import type { FieldPath } from '../../query/plan.ts';
+import type { RecordVector, Vector } from '../../vectors/vector.ts';
+import { type Step, eachBatch } from '../operator.ts';
+import { dropPath, shapesOf, together } from './records.ts';
+
+export const drop = (paths: readonly FieldPath[]): Step => eachBatch(function* push(batch) {
+  const groups: { readonly rows?: Uint32Array; readonly values: Vector }[] = [];
+  for (const { whole, record, rows } of shapesOf(batch)) {
+    const less = record && dropAll(record, paths);
+    if (less && less.fields.length === 0) continue;
+    groups.push({ ...(rows && { rows }), values: less ?? whole });
+  }
+  if (groups.length > 0) yield together(batch.length, groups);
+});
+
+const dropAll = (r: RecordVector, paths: readonly FieldPath[]): RecordVector | undefined => {
+  let out: RecordVector | undefined;
+  for (const path of paths) out = dropPath(out ?? r, path) ?? out;
+  return out;
+};

@@ -1,0 +1,16 @@
+/** filter (where): rows for which the expression is true. */
+import { type Vector, take } from '../../vectors/vector.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { isTrue } from '../expressions/rows.ts';
+import { type Step, eachBatch, evaluate } from '../operator.ts';
+
+export const filter = (test: AsyncEvaluator): Step => eachBatch(function* push(batch) {
+  const kept = keep(batch, yield* evaluate(test, batch));
+  if (kept.length > 0) yield kept;
+});
+
+/** The rows for which `truth` is true. */
+export const keep = (batch: Vector, truth: Vector): Vector => {
+  const rows = isTrue(truth);
+  return rows.length === batch.length ? batch : take(batch, rows);
+};

@@ -1,0 +1,29 @@
+/** put: fields set or appended; all right sides see the value as it was. */
+import type { FieldPath } from '../../query/plan.ts';
+import { type Vector, type RecordVector, flatten, take } from '../../vectors/vector.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { wrapErrors } from '../expressions/rows.ts';
+import { type Step, eachBatch, evaluate } from '../operator.ts';
+import { byQuiet } from './quiet.ts';
+import { dropPath, rowsOf, setPath, shapesOf, together } from './records.ts';
+
+export interface Assign { readonly target: FieldPath; readonly value: AsyncEvaluator }
+
+export const put = (assignments: readonly Assign[]): Step => eachBatch(function* push(batch) {
+  const values: Vector[] = [];
+  for (const a of assignments) values.push(yield* evaluate(a.value, batch));
+  const targets = assignments.map((a) => a.target);
+  yield together(batch.length, shapesOf(batch).map(({ whole, record, rows }) => ({
+    ...(rows && { rows }),
+    values: record ? putAll(record, targets, values.map((v) => rowsOf(v, rows))) : whole.form === 'error' ? whole : wrapErrors('put: not a record', whole),
+  })));
+});
+
+const putAll = (r: RecordVector, targets: readonly FieldPath[], values: readonly Vector[]): Vector =>
+  together(r.length, byQuiet(values, r.length).map(({ rows, loud }) => {
+    let out = rows ? (flatten(take(r, rows)) as RecordVector) : r;
+    targets.forEach((path, k) => {
+      out = loud[k] ? setPath(out, path, rowsOf(values[k]!, rows)) : dropPath(out, path) ?? out;
+    });
+    return { ...(rows && { rows }), values: out };
+  }));

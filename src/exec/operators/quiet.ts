@@ -1,0 +1,23 @@
+/** Rows apart by which of several values are quiet: put and cut leave those fields out. */
+import type { Vector } from '../../vectors/vector.ts';
+import { kinds, kindsOf } from './kinds.ts';
+
+/** `loud[k]`: value k of these rows is not quiet. `rows` absent: all. */
+export interface QuietRows { readonly rows?: Uint32Array; readonly loud: readonly boolean[] }
+
+export const byQuiet = (values: readonly Vector[], length: number): readonly QuietRows[] => {
+  const tables = values.map((v) => {
+    const table = kindsOf(v);
+    return table?.includes(kinds.quiet) ? table : undefined;
+  });
+  if (tables.every((t) => t === undefined)) return [{ loud: values.map(() => true) }];
+  const groups = new Map<string, number[]>();
+  for (let i = 0; i < length; i++) {
+    let key = '';
+    for (const t of tables) key += t?.[i] === kinds.quiet ? 'q' : '.';
+    const known = groups.get(key);
+    if (known) known.push(i);
+    else groups.set(key, [i]);
+  }
+  return [...groups].map(([key, rows]) => ({ rows: Uint32Array.from(rows), loud: [...key].map((c) => c === '.') }));
+};

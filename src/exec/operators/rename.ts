@@ -1,0 +1,50 @@
+/** rename: fields renamed in place, from left to right; a name that is taken makes the value an error. */
+import type { FieldPath } from '../../query/plan.ts';
+import type { RecordVector, Vector } from '../../vectors/vector.ts';
+import { overlay, wrapErrors } from '../expressions/rows.ts';
+import { type Step, eachBatch } from '../operator.ts';
+import { record, shapesOf, together } from './records.ts';
+
+export interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
+
+export const rename = (renamings: readonly Renaming[]): Step => eachBatch(function* push(batch) {
+  yield together(batch.length, shapesOf(batch).map(({ whole, record: r, rows }) => ({ ...(rows && { rows }), values: r ? renameAll(whole, r, renamings) : whole })));
+});
+
+const renameAll = (whole: Vector, r: RecordVector, renamings: readonly Renaming[]): Vector => {
+  let out: RecordVector | undefined;
+  const clashes: { readonly mask: Uint8Array; readonly text: string }[] = [];
+  for (const { from, to } of renamings) {
+    const mask = new Uint8Array(r.length);
+    const next = renamePath(out ?? r, from, to, mask);
+    if (mask.includes(1)) clashes.push({ mask, text: `rename: duplicate field: "${to.join('.')}"` });
+    out = next ?? out;
+  }
+  let result: Vector = out ?? whole;
+  // The first clash of a row counts.
+  for (const { mask, text } of clashes.reverse()) result = overlay(result, mask, wrapErrors(text, whole));
+  return result;
+};
+
+/** The renamed record, or undefined if there is nothing to rename; rows whose new name is taken are marked in `mask`. */
+const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, mask: Uint8Array): RecordVector | undefined => {
+  const at = r.fields.findIndex((f) => f.name === from[0]);
+  if (at < 0) return undefined;
+  if (from.length === 1) {
+    if (from[0] !== to[0] && r.fields.some((f) => f.name === to[0])) {
+      mask.fill(1);
+      return undefined;
+    }
+    return record(r.fields.map((f, k) => (k === at ? { ...f, name: to[0]! } : f)), r.length);
+  }
+  const f = r.fields[at]!;
+  let changed = false;
+  const groups = shapesOf(f.values).map(({ whole, record: inner, rows }) => {
+    const own = new Uint8Array(whole.length);
+    const next = inner && renamePath(inner, from.slice(1), to.slice(1), own);
+    own.forEach((bit, i) => { if (bit) mask[rows ? rows[i]! : i] = 1; });
+    if (next) changed = true;
+    return { ...(rows && { rows }), values: next ?? whole };
+  });
+  return changed ? record(r.fields.map((g, k) => (k === at ? { ...g, values: together(r.length, groups) } : g)), r.length) : undefined;
+};

@@ -1,0 +1,222 @@
+/**
+ * Sort keys as words: for each key column a few 32-bit words a row whose unsigned order is the order of the values (reference/formats/model.md section 7.2,
+ * with direction and nulls worked in). Rows are then sorted by radix over the words, stably.
+ *
+ * Words are comparable within one call only: strings and odd kinds are ranked among the rows at hand.
+ */
+import { types } from '../../vectors/type.ts';
+import { compareValues } from '../../vectors/compare.ts';
+import { type Vector, type NumberArray, type NumberVector, type BytesVector, valueAt } from '../../vectors/vector.ts';
+import { eachPart } from '../aggregates/parts.ts';
+import { wordsOf } from '../aggregates/tables.ts';
+import { kinds, kindsOf } from './kinds.ts';
+import { rankRuns } from './sort-runs.ts';
+
+export interface Direction { readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
+
+/** Most significant first; none where all rows are equal. */
+export type Words = readonly Uint32Array[];
+
+/** Classes of unlike values in their order; complex types, type values and enums are ranked together. */
+const classes = { number: 1, bool: 2, bytes: 3, string: 4, ip: 5, net: 6, other: 7 } as const;
+const nullsLast = 100;
+
+export const sortWords = (key: Vector, direction: Direction): Words => {
+  switch (key.form) {
+    case 'constant': return [];
+    case 'dictionary': return key.values.length <= key.length ? sortWords(key.values, direction).map((w) => lookUp(w, key.codes, key.length)) : wordsOfRows(key, direction);
+    default: return wordsOfRows(key, direction);
+  }
+};
+const lookUp = (table: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
+  const out = new Uint32Array(length);
+  for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
+  return out;
+};
+
+/** Rows of one class of a key column. `rows` absent: all. */
+interface ClassRows { readonly class: number; readonly rows: Uint32Array | undefined; readonly words: Words }
+
+const wordsOfRows = (key: Vector, direction: Direction): Words => {
+  const length = key.length, numberParts: { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[] = [], groups: ClassRows[] = [];
+  const odd: number[] = [];
+  let nullRows = false;
+  const special = kindsOf(key);
+  eachPart(key, (part, rows) => {
+    switch (part.form) {
+      case 'null': nullRows = true; return;
+      case 'number': numberParts.push({ part, rows }); return;
+      case 'bool': groups.push({ class: classes.bool, rows, words: [Uint32Array.from(part.values.subarray(0, part.length))] }); return;
+      case 'bytes': groups.push({ class: classOfBytes(part), rows, words: [rankRuns(part.bytes, part.offsets, part.length, part.type === types.ip || part.type === types.net)] }); return;
+      default:
+        for (let i = 0; i < part.length; i++) {
+          const row = rows ? rows[i]! : i;
+          if (special?.[row] === kinds.missing) nullRows = true;
+          else odd.push(row);
+        }
+    }
+  });
+  if (odd.length > 0) groups.push(rankOdd(key, odd, direction, length));
+  if (numberParts.length > 0) groups.push(numberWords(numberParts));
+  if (groups.length === 0) return [];
+  if (groups.length === 1 && !nullRows) return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map((w) => w.map((x) => ~x));
+  return withClasses(groups, length, direction);
+};
+const classOfBytes = (v: BytesVector): number =>
+  (v.type === types.string ? classes.string : v.type === types.bytes ? classes.bytes : v.type === types.ip ? classes.ip : classes.net);
+
+const withClasses = (groups: readonly ClassRows[], length: number, { order, nulls }: Direction): Words => {
+  const width = Math.max(...groups.map((g) => g.words.length)), desc = order === 'desc';
+  const out = Array.from({ length: width + 1 }, () => new Uint32Array(length));
+  const classWords = out[0]!.fill(nulls === 'first' ? 0 : nullsLast);
+  for (const g of groups) {
+    const n = g.rows?.length ?? length, code = desc ? nullsLast - g.class : g.class;
+    for (let i = 0; i < n; i++) classWords[g.rows ? g.rows[i]! : i] = code;
+    g.words.forEach((w, k) => {
+      const to = out[width + 1 - g.words.length + k]!;
+      for (let i = 0; i < n; i++) to[g.rows ? g.rows[i]! : i] = desc ? ~w[i]! : w[i]!;
+    });
+  }
+  return out;
+};
+
+/** Ranks of rows that have no words of their own, by comparing values. */
+const rankOdd = (key: Vector, rows: readonly number[], { nulls }: Direction, length: number): ClassRows => {
+  const sorted = rows.map((row, at) => ({ at, value: valueAt(key, row) }));
+  const compare = (a: (typeof sorted)[number], b: (typeof sorted)[number]): number => compareValues(a.value, b.value, nulls === 'last');
+  sorted.sort(compare);
+  const ranks = new Uint32Array(rows.length);
+  let rank = 0;
+  sorted.forEach((s, n) => {
+    if (n > 0 && compare(sorted[n - 1]!, s) !== 0) rank++;
+    ranks[s.at] = rank;
+  });
+  return { class: classes.other, rows: rows.length === length ? undefined : Uint32Array.from(rows), words: [ranks] };
+};
+
+/** Numbers of all types are one class. */
+const numberWords = (parts: readonly { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[]): ClassRows => {
+  const rows = parts.length === 1 ? parts[0]!.rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
+  if (parts.length === 1) return { class: classes.number, rows, words: wordsOfNumbers(parts[0]!.part.values, parts[0]!.part.length) };
+  const length = parts.reduce((n, p) => n + p.part.length, 0);
+  if (parts.every((p) => p.part.values instanceof Float64Array)) {
+    const all = new Float64Array(length);
+    let at = 0;
+    for (const { part } of parts) {
+      all.set((part.values as Float64Array).subarray(0, part.length), at);
+      at += part.length;
+    }
+    return { class: classes.number, rows, words: wordsOfFloats(all, length) };
+  }
+  const numbers: (number | bigint)[] = parts.flatMap((p) => Array.from(p.part.values.subarray(0, p.part.length) as ArrayLike<number | bigint>));
+  return { class: classes.number, rows, words: [rankNumbers(numbers)] };
+};
+const rankNumbers = (numbers: readonly (number | bigint)[]): Uint32Array => {
+  const order = numbers.map((_, i) => i).sort((a, b) => compareMixed(numbers[a]!, numbers[b]!));
+  const ranks = new Uint32Array(numbers.length);
+  let rank = 0;
+  order.forEach((i, n) => {
+    if (n > 0 && compareMixed(numbers[order[n - 1]!]!, numbers[i]!) !== 0) rank++;
+    ranks[i] = rank;
+  });
+  return ranks;
+};
+/** NaN first; JavaScript compares numbers with bigints exactly. */
+const compareMixed = (a: number | bigint, b: number | bigint): number => {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  return Number(b !== b) - Number(a !== a);
+};
+
+const wordsOfNumbers = (values: NumberArray, length: number): Words => {
+  if (values instanceof Float64Array) return wordsOfFloats(values, length);
+  const bits = new Uint32Array(values.buffer, values.byteOffset, length * 2), flip = values instanceof BigInt64Array ? 0x80000000 : 0;
+  const high = new Uint32Array(length), low = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    low[i] = bits[2 * i]!;
+    high[i] = bits[2 * i + 1]! ^ flip;
+  }
+  return [high, low];
+};
+
+/** Whole numbers in a narrow range take one word, their distance from the least; others their bits, turned so that they sort. */
+const wordsOfFloats = (values: Float64Array, length: number): Words => {
+  let least = Infinity, greatest = -Infinity, whole = true;
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (x < least) least = x;
+    if (x > greatest) greatest = x;
+    if (x !== Math.floor(x)) whole = false;
+  }
+  if (whole && greatest - least < 0x100000000) {
+    const low = new Uint32Array(length);
+    for (let i = 0; i < length; i++) low[i] = values[i]! - least;
+    return [low];
+  }
+  const bits = wordsOf(values), high = new Uint32Array(length), low = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (x !== x) continue;
+    const h = x === 0 ? 0 : bits[2 * i + 1]!, l = bits[2 * i]!;
+    if (h & 0x80000000) {
+      high[i] = ~h;
+      low[i] = ~l;
+    } else {
+      high[i] = h ^ 0x80000000;
+      low[i] = l;
+    }
+  }
+  return [high, low];
+};
+
+const digitBits = 11, buckets = 1 << digitBits, digitMask = buckets - 1;
+/** Below so many rows comparing is faster than counting. */
+const radixRowsMin = 512;
+
+/** The order of the rows: `order[0]` is the first row. Stable. */
+export const sortedOrder = (words: Words, length: number): Uint32Array => {
+  let order = new Uint32Array(length);
+  for (let i = 0; i < length; i++) order[i] = i;
+  if (words.length === 0 || length < 2) return order;
+  if (length < radixRowsMin) return order.sort((a, b) => compareRows(words, a, b) || a - b);
+  let spare = new Uint32Array(length);
+  for (let k = words.length - 1; k >= 0; k--) {
+    const word = words[k]!, counts = countDigits(word, length);
+    for (let digit = 0; digit < counts.length; digit++) {
+      const shift = digit * digitBits;
+      if (counts[digit]![(word[0]! >>> shift) & digitMask] === length) continue;
+      distribute(word, shift, counts[digit]!, order, spare);
+      [order, spare] = [spare, order];
+    }
+  }
+  return order;
+};
+const compareRows = (words: Words, a: number, b: number): number => {
+  for (const w of words) {
+    const x = w[a]!, y = w[b]!;
+    if (x !== y) return x < y ? -1 : 1;
+  }
+  return 0;
+};
+const countDigits = (word: Uint32Array, length: number): readonly Uint32Array[] => {
+  const a = new Uint32Array(buckets), b = new Uint32Array(buckets), c = new Uint32Array(buckets);
+  for (let i = 0; i < length; i++) {
+    const x = word[i]!;
+    a[x & digitMask]!++;
+    b[(x >>> digitBits) & digitMask]!++;
+    c[x >>> (2 * digitBits)]!++;
+  }
+  return [a, b, c];
+};
+const distribute = (word: Uint32Array, shift: number, counts: Uint32Array, from: Uint32Array, to: Uint32Array): void => {
+  let at = 0;
+  for (let k = 0; k < buckets; k++) {
+    const n = counts[k]!;
+    counts[k] = at;
+    at += n;
+  }
+  for (let i = 0; i < from.length; i++) {
+    const row = from[i]!;
+    to[counts[(word[row]! >>> shift) & digitMask]!++] = row;
+  }
+};

@@ -1,0 +1,132 @@
+/** unnest: the elements of arrays and sets as rows; {a:x,b:[..]} gives {a:x,b:element}. With `into` a pipeline runs once a value, on its elements. */
+import { type Vector, type ListVector, constant, flatten, gather, slice, take } from '../../vectors/vector.ts';
+import { concat } from '../../vectors/concat.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { tidy, withoutUnions, wrapErrors } from '../expressions/rows.ts';
+import { type Item, type Step, batches, eachBatch, evaluate } from '../operator.ts';
+import { kinds, kindsOf } from './kinds.ts';
+import { field, record, shapesOf } from './records.ts';
+
+export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step => eachBatch(function* push(batch) {
+  const values = yield* evaluate(expr, batch);
+  if (!into) {
+    yield* batches(elementsOf(values).all, rowsMax);
+    return;
+  }
+  const { all, offsets } = elementsOf(values);
+  for (let i = 0; i < values.length; i++) {
+    if (offsets[i] === offsets[i + 1]) continue;
+    yield* into(slicesOf(all, offsets[i]!, offsets[i + 1]!, rowsMax));
+  }
+});
+const slicesOf = function* slicesOf(all: Vector, start: number, end: number, rowsMax: number): Generator<Item> {
+  yield* batches(tidy(slice(all, start, end)), rowsMax);
+};
+
+/** The results of all rows one behind the other; those of row i are all[offsets[i], offsets[i + 1]). */
+interface Elements { readonly all: Vector; readonly offsets: Uint32Array }
+/** What rows `rows` (absent: all) give: `counts` says how many each. */
+interface Group { readonly rows: Uint32Array | undefined; readonly values: Vector; readonly counts: Uint32Array }
+
+const elementsOf = (values: Vector): Elements => {
+  const groups = shapesOf(values).map(({ whole, record: r, rows }) => groupOf(whole, r && r.fields.length === 2 ? r.fields.map((f) => f.values) : undefined, r?.fields.map((f) => f.name), rows));
+  const offsets = new Uint32Array(values.length + 1);
+  for (const g of groups) g.counts.forEach((n, i) => { offsets[(g.rows ? g.rows[i]! : i) + 1] = n; });
+  for (let i = 0; i < values.length; i++) offsets[i + 1]! += offsets[i]!;
+  if (groups.length === 1) return { all: groups[0]!.values, offsets };
+  const index = new Uint32Array(offsets[values.length]!);
+  let base = 0;
+  for (const g of groups) {
+    let from = base;
+    g.counts.forEach((n, i) => {
+      let to = offsets[g.rows ? g.rows[i]! : i]!;
+      for (let k = 0; k < n; k++) index[to++] = from++;
+    });
+    base += g.values.length;
+  }
+  return { all: take(concat(groups.map((g) => g.values)), index), offsets };
+};
+
+const groupOf = (whole: Vector, pair: readonly Vector[] | undefined, names: readonly string[] | undefined, rows: Uint32Array | undefined): Group => {
+  if (pair) return pairs(whole, pair[0]!, pair[1]!, names!, rows);
+  if (names) return ones(wrapErrors('unnest: encountered record without two fields', whole), rows);
+  const special = kindsOf(whole), list = listOf(whole);
+  if (list) return { rows, values: itemsOf(list), counts: countsOf(list) };
+  if (special && (special[0] === kinds.null || special.includes(kinds.missing))) return nulls(whole, special, rows);
+  return ones(wrapErrors('unnest: encountered non-array value', whole), rows);
+};
+const ones = (values: Vector, rows: Uint32Array | undefined): Group => ({ rows, values, counts: new Uint32Array(values.length).fill(1) });
+/** Nulls and missing rows give nothing, other errors among them are wrapped. */
+const nulls = (whole: Vector, special: Uint8Array, rows: Uint32Array | undefined): Group => {
+  const counts = new Uint32Array(whole.length), kept: number[] = [];
+  special.forEach((k, i) => {
+    if (k === kinds.null || k === kinds.missing) return;
+    counts[i] = 1;
+    kept.push(i);
+  });
+  return { rows, values: wrapErrors('unnest: encountered non-array value', take(whole, Uint32Array.from(kept))), counts };
+};
+
+/** The rows as lists, names and unions taken off; they are all of one class (`shapesOf`). */
+const listOf = (v: Vector): ListVector | undefined => {
+  const flat = flatten(v);
+  if (flat.form === 'list') return flat;
+  if (flat.form === 'named') return listOf(flat.inner);
+  if (flat.form !== 'union' || flat.length === 0) return undefined;
+  const member = flat.members[flat.tags[0]!]!;
+  return listOf(gather(member, flat.slots.subarray(0, flat.length)));
+};
+const itemsOf = (v: ListVector): Vector => withoutUnions(slice(v.items, v.offsets[0]!, v.offsets[v.length]!));
+const countsOf = (v: ListVector): Uint32Array => {
+  const counts = new Uint32Array(v.length);
+  for (let i = 0; i < v.length; i++) counts[i] = v.offsets[i + 1]! - v.offsets[i]!;
+  return counts;
+};
+
+/** {a:x,b:list}: the list's elements, each with its row's x. */
+const pairs = (whole: Vector, first: Vector, second: Vector, names: readonly string[], rows: Uint32Array | undefined): Group => {
+  const message = 'unnest: encountered record without an array/set type for second field';
+  const counts = new Uint32Array(whole.length), values: Vector[] = [], places: { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[] = [];
+  for (const shape of shapesOf(second)) {
+    const list = shape.record ? undefined : listOf(shape.whole), special = list || shape.record ? undefined : kindsOf(shape.whole);
+    const owners = shape.rows ? take(first, shape.rows) : first, on = shape.rows ? take(whole, shape.rows) : whole;
+    if (list) {
+      const own = countsOf(list), index = repeated(own), items = itemsOf(list);
+      values.push(record([field(names[0]!, owners.form === 'constant' ? constant(owners.inner, index.length) : take(owners, index)), field(names[1]!, items)], index.length));
+      places.push({ rows: shape.rows, counts: own });
+    } else {
+      const kept: number[] = [], own = new Uint32Array(shape.whole.length);
+      for (let i = 0; i < own.length; i++) {
+        if (special?.[i] === kinds.null || special?.[i] === kinds.missing) continue;
+        own[i] = 1;
+        kept.push(i);
+      }
+      values.push(wrapErrors(message, take(on, Uint32Array.from(kept))));
+      places.push({ rows: shape.rows, counts: own });
+    }
+  }
+  for (const p of places) p.counts.forEach((n, i) => { counts[p.rows ? p.rows[i]! : i] = n; });
+  if (values.length === 1) return { rows, values: values[0]!, counts };
+  return { rows, values: interleaved(values, places, counts), counts };
+};
+const interleaved = (values: readonly Vector[], places: readonly { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[], counts: Uint32Array): Vector => {
+  const starts = new Uint32Array(counts.length + 1);
+  for (let i = 0; i < counts.length; i++) starts[i + 1] = starts[i]! + counts[i]!;
+  const index = new Uint32Array(starts[counts.length]!);
+  let from = 0;
+  for (const p of places) {
+    p.counts.forEach((n, i) => {
+      const row = p.rows ? p.rows[i]! : i;
+      for (let k = 0; k < n; k++) index[starts[row]! + k] = from++;
+    });
+  }
+  return take(concat(values), index);
+};
+const repeated = (counts: Uint32Array): Uint32Array => {
+  let n = 0;
+  for (const c of counts) n += c;
+  const index = new Uint32Array(n);
+  let at = 0;
+  counts.forEach((c, i) => { for (let k = 0; k < c; k++) index[at++] = i; });
+  return index;
+};

@@ -1,0 +1,114 @@
+/** Writes CSV and TSV: nested records flattened, one header from the first record; records with other names do not fit. */
+import { LakeError } from '../../errors.ts';
+import { supText } from '../../vectors/sup-print.ts';
+import { TextOut } from '../../vectors/text-out.ts';
+import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts';
+import { asRecord, leafValues, leavesOf } from '../flat-columns.ts';
+import type { WriteOptions, Writer } from '../format.types.ts';
+import { cellPrinter, printCell, quoteFrom } from './cell-text.ts';
+
+const chunkBytes = 1 << 16;
+
+export const createCsvWriter = (options: WriteOptions): Writer => {
+  const rows = new CsvRows(options);
+  const { out } = rows;
+  return {
+    *write(batch: Vector) {
+      const print = rows.printer(batch);
+      for (let row = 0; row < batch.length; row++) {
+        const start = out.length;
+        try {
+          print(row);
+        } catch (problem) {
+          out.cutTo(start);
+          if (out.length > 0) yield out.take();
+          throw problem;
+        }
+        if (out.length >= chunkBytes) yield out.take();
+      }
+      if (out.length > 0) yield out.take();
+    },
+    end: () => [],
+  };
+};
+
+class CsvRows {
+  readonly out = new TextOut(chunkBytes * 2);
+  private readonly delimiter: number;
+  private readonly noHeader: boolean;
+  private header: readonly string[] | undefined;
+
+  constructor(options: WriteOptions) {
+    this.delimiter = (options.csvDelimiter ?? ',').charCodeAt(0);
+    this.noHeader = options.noHeader ?? false;
+  }
+
+  /** A printer of rows with their line breaks. */
+  printer(v: Vector): (row: number) => void {
+    switch (v.form) {
+      case 'record': return this.recordPrinter(v);
+      case 'named': return this.printer(v.inner);
+      case 'dynamic': {
+        const parts = v.parts.map((p) => this.printer(p)), { tags, slots } = v;
+        return (row) => parts[tags[row]!]!(slots[row]!);
+      }
+      case 'selected': {
+        const base = this.printer(v.base), { index } = v;
+        return (row) => base(index[row]!);
+      }
+      default: return this.valuePrinter(v);
+    }
+  }
+
+  private recordPrinter(v: RecordVector): (row: number) => void {
+    const { out, delimiter } = this, leaves = leavesOf(v);
+    if (!leaves) return this.valuePrinter(v);
+    const names = leaves.map((l) => l.name), cells = leaves.map((l) => cellPrinter(l.values, out, delimiter));
+    let checked = false;
+    return (row) => {
+      if (!checked) {
+        this.check(names);
+        checked = true;
+      }
+      for (let i = 0; i < cells.length; i++) {
+        if (i > 0) out.byte(delimiter);
+        const r = leaves[i]!.at(row);
+        if (r >= 0) cells[i]!(r);
+      }
+      out.byte(0x0a);
+    };
+  }
+
+  private valuePrinter(v: Vector): (row: number) => void {
+    const { out, delimiter } = this;
+    return (row) => {
+      const value = valueAt(v, row), record = asRecord(value);
+      if (!record) throw new LakeError('write-not-record', { writer: 'CSV', value: supText(value) });
+      const leaves = leafValues(record.type, record.data);
+      this.check(leaves.map((l) => l.name));
+      leaves.forEach(({ type, data }, i) => {
+        if (i > 0) out.byte(delimiter);
+        if (data !== undefined) printCell(type, data, out, delimiter);
+      });
+      out.byte(0x0a);
+    };
+  }
+
+  /** The first record makes the header, later ones must have its names. */
+  private check(names: readonly string[]): void {
+    if (this.header) {
+      if (names.length !== this.header.length || names.some((n, i) => n !== this.header![i])) throw new LakeError('write-not-uniform', { writer: 'CSV' });
+      return;
+    }
+    this.header = names;
+    if (this.noHeader) return;
+    const { out, delimiter } = this;
+    names.forEach((name, i) => {
+      if (i > 0) out.byte(delimiter);
+      const start = out.length;
+      out.text(name);
+      quoteFrom(out, start, delimiter);
+    });
+    out.byte(0x0a);
+  }
+}

@@ -1,0 +1,135 @@
+/** Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the rest. */
+import { bytesText, durationText, ipText, jsonFloatText, netText, timeText } from '../../vectors/literal.ts';
+import { type TextOut, bytesOfText } from '../../vectors/text-out.ts';
+import { types } from '../../vectors/type.ts';
+import { type BytesVector, type ListVector, type NumberVector, type RecordVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
+import { jsonString, jsonText } from './text.ts';
+
+export type RowPrinter = (row: number) => void;
+
+/** A printer of the vector's rows into `out`. Absent fields are left out; names and unions leave no trace. */
+export const jsonRowPrinter = (v: Vector, out: TextOut): RowPrinter => {
+  switch (v.form) {
+    case 'number': return numberPrinter(v, out);
+    case 'bool': return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
+    case 'null': return () => out.ascii('null');
+    case 'bytes': return bytesPrinter(v, out);
+    case 'record': return recordPrinter(v, out);
+    case 'list': return listPrinter(v, out);
+    case 'union': {
+      const members = v.members.map((m) => jsonRowPrinter(m, out)), { tags, slots } = v;
+      return (row) => members[tags[row]!]!(slots[row]!);
+    }
+    case 'error': {
+      const inner = jsonRowPrinter(v.inner, out);
+      return (row) => {
+        out.ascii('{"error":');
+        inner(row);
+        out.byte(0x7d);
+      };
+    }
+    case 'named': return jsonRowPrinter(v.inner, out);
+    case 'dynamic': {
+      const parts = v.parts.map((p) => jsonRowPrinter(p, out)), { tags, slots } = v;
+      return (row) => parts[tags[row]!]!(slots[row]!);
+    }
+    case 'constant': {
+      const inner = jsonRowPrinter(v.inner, out);
+      return () => inner(0);
+    }
+    case 'dictionary': {
+      const inner = jsonRowPrinter(v.values, out), { codes } = v;
+      return (row) => inner(codes[row]!);
+    }
+    case 'selected': {
+      const inner = jsonRowPrinter(v.base, out), { index } = v;
+      return (row) => inner(index[row]!);
+    }
+    case 'map': case 'type': case 'enum': return (row) => out.text(jsonText(typeAt(v, row), dataAt(v, row)));
+  }
+};
+
+const numberPrinter = (v: NumberVector, out: TextOut): RowPrinter => {
+  const { values, type } = v;
+  switch (type) {
+    case types.float64: case types.float32: case types.float16: return (row) => out.ascii(jsonFloatText(values[row] as number));
+    case types.duration: return (row) => out.ascii(`"${durationText(values[row]!)}"`);
+    case types.time: return (row) => out.ascii(`"${timeText(values[row]!)}"`);
+  }
+  return values instanceof Float64Array ? (row) => out.integer(values[row]!) : (row) => out.ascii(String(values[row]!));
+};
+
+/** 1: a byte that a JSON string cannot have as it is; 2: may begin a line separator (U+2028, U+2029). */
+const special = new Uint8Array(256);
+for (let i = 0; i < 32; i++) special[i] = 1;
+special[0x22] = 1;
+special[0x5c] = 1;
+special[0xe2] = 2;
+const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
+
+const quotedRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
+  out.reserve(end - start + 2);
+  const { bytes } = out;
+  let to = out.length;
+  bytes[to++] = 0x22;
+  for (let i = start; i < end; i++) {
+    const b = source[i]!;
+    if (special[b] !== 0) {
+      out.length = to;
+      return quotedRest(out, source, i, end);
+    }
+    bytes[to++] = b;
+  }
+  bytes[to++] = 0x22;
+  out.length = to;
+};
+const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
+  for (let i = start; i < end; i++) {
+    const b = source[i]!, s = special[b];
+    if (s === 1) out.ascii(shortEscapes[b] ?? `\\u00${b.toString(16).padStart(2, '0')}`);
+    else if (s === 2 && source[i + 1] === 0x80 && (source[i + 2] === 0xa8 || source[i + 2] === 0xa9)) {
+      out.ascii(source[i + 2] === 0xa8 ? '\\u2028' : '\\u2029');
+      i += 2;
+    } else out.byte(b);
+  }
+  out.byte(0x22);
+};
+
+const bytesPrinter = (v: BytesVector, out: TextOut): RowPrinter => {
+  const { bytes, offsets, type } = v;
+  if (type === types.string) return (row) => quotedRun(out, bytes, offsets[row]!, offsets[row + 1]!);
+  const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
+  return (row) => out.ascii(`"${text(bytes.subarray(offsets[row]!, offsets[row + 1]!))}"`);
+};
+
+const recordPrinter = (v: RecordVector, out: TextOut): RowPrinter => {
+  const count = v.fields.length;
+  const heads = v.fields.map((f) => bytesOfText(`,${jsonString(f.name)}:`));
+  const values = v.fields.map((f) => jsonRowPrinter(f.values, out)), present = v.fields.map((f) => f.present);
+  return (row) => {
+    // Each field begins with a comma; the first one's is overwritten.
+    const start = out.length;
+    for (let i = 0; i < count; i++) {
+      const p = present[i];
+      if (p && p[row] === 0) continue;
+      const head = heads[i]!;
+      out.raw(head, 0, head.length);
+      values[i]!(row);
+    }
+    if (out.length === start) out.byte(0x7b);
+    else out.bytes[start] = 0x7b;
+    out.byte(0x7d);
+  };
+};
+
+const listPrinter = (v: ListVector, out: TextOut): RowPrinter => {
+  const items = jsonRowPrinter(v.items, out), { offsets } = v;
+  return (row) => {
+    out.byte(0x5b);
+    for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {
+      if (i > offsets[row]!) out.byte(0x2c);
+      items(i);
+    }
+    out.byte(0x5d);
+  };
+};

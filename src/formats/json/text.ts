@@ -1,0 +1,60 @@
+/** JSON text of single values: what the row printer does not print itself, and everything over several lines. */
+import { type Type, types } from '../../vectors/type.ts';
+import { type Data, type Value } from '../../vectors/value.ts';
+import { jsonFloatText, primitiveText } from '../../vectors/literal.ts';
+import { supText, supType } from '../../vectors/sup-print.ts';
+
+// eslint-disable-next-line no-control-regex
+const special = /["\\\u0000-\u001f\u2028\u2029]/;
+/** A string in JSON's quotes; line separators are escaped, HTML is not. */
+export const jsonString = (text: string): string => {
+  if (!special.test(text)) return `"${text}"`;
+  return JSON.stringify(text).replace(/[\u2028\u2029]/g, (c) => (c === '\u2028' ? '\\u2028' : '\\u2029'));
+};
+
+/** The text of a map's key: strings as they are, everything else as SUP. */
+export const jsonKey = (key: Value): string => {
+  let { type } = key;
+  while (type.kind === 'named') type = type.inner;
+  return type === types.string ? (key.data as string) : supText(key);
+};
+
+/** The JSON text of a value; `indent` blanks per level, 0 for one line. */
+export const jsonText = (type: Type, data: Data, indent = 0, level = 0): string => {
+  const inner = (t: Type, d: Data): string => jsonText(t, d, indent, level + 1);
+  const members = (entries: readonly (readonly [string, string])[]): string =>
+    wrapped('{', '}', entries.map(([k, v]) => `${jsonString(k)}:${indent > 0 ? ' ' : ''}${v}`), indent, level);
+  switch (type.kind) {
+    case 'primitive': return primitiveJson(type, data);
+    case 'record':
+      return members(type.fields.flatMap((f, i) => {
+        const d = (data as readonly (Data | undefined)[])[i];
+        return d === undefined ? [] : [[f.name, inner(f.type, d)] as const];
+      }));
+    case 'array': case 'set': return wrapped('[', ']', (data as readonly Data[]).map((d) => inner(type.element, d)), indent, level);
+    case 'map':
+      return members((data as readonly (readonly [Data, Data])[]).map(([k, v]) => [jsonKey({ type: type.key, data: k }), inner(type.value, v)] as const));
+    case 'union': return jsonText((data as Value).type, (data as Value).data, indent, level);
+    case 'enum': return jsonString(type.symbols[data as number] ?? '');
+    case 'error': return members([['error', inner(type.inner, data)]]);
+    case 'named': return jsonText(type.inner, data, indent, level);
+  }
+};
+
+const primitiveJson = (type: Type, data: Data): string => {
+  switch (type) {
+    case types.string: return jsonString(data as string);
+    case types.float64: case types.float32: case types.float16: return jsonFloatText(data as number);
+    case types.type: return jsonString(`<${supType(data as Type)}>`);
+    case types.duration: case types.time: case types.ip: case types.net: case types.bytes: return `"${primitiveText(type, data)}"`;
+    default: return String(data);
+  }
+};
+
+const wrapped = (open: string, close: string, items: readonly string[], indent: number, level: number): string => {
+  if (items.length === 0) return open + close;
+  if (indent === 0) return open + items.join(',') + close;
+  const line = `\n${' '.repeat(indent * (level + 1))}`;
+  return `${open}${line}${items.join(`,${line}`)}\n${' '.repeat(indent * level)}${close}`;
+};
+

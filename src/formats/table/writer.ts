@@ -1,0 +1,80 @@
+/** Writes tables for people: columns as wide as their widest cell, a header for each type of records that follow one another. */
+import { LakeError } from '../../errors.ts';
+import { plainFloatText, primitiveText } from '../../vectors/literal.ts';
+import { supText } from '../../vectors/sup-print.ts';
+import { TextOut } from '../../vectors/text-out.ts';
+import { type Type, isFloat, types } from '../../vectors/type.ts';
+import { type Data, type Value, underValue } from '../../vectors/value.ts';
+import { type Vector, valueAt } from '../../vectors/vector.ts';
+import { asRecord, leafValues } from '../flat-columns.ts';
+import type { WriteOptions, Writer } from '../format.types.ts';
+
+/** Rows that are kept to find the widths; more of one type are laid out in parts. */
+const rowsMax = 10_000;
+
+export const createTableWriter = (_options: WriteOptions): Writer => {
+  const out = new TextOut();
+  let type: Type | undefined, lines: string[][] = [];
+  const flush = (): void => {
+    const widths: number[] = [];
+    for (const line of lines) line.forEach((cell, i) => { widths[i] = Math.max(widths[i] ?? 0, [...cell].length); });
+    for (const line of lines) out.text(`${line.map((cell, i) => (i === line.length - 1 ? cell : cell + ' '.repeat(widths[i]! - [...cell].length))).join(' ')}\n`);
+    lines = [];
+  };
+  const add = (value: Value): void => {
+    const record = asRecord(value);
+    if (!record) throw new LakeError('write-not-record', { writer: 'table', value: supText(value) });
+    const leaves = leafValues(record.type, record.data);
+    if (record.type !== type || lines.length >= rowsMax) {
+      flush();
+      if (record.type !== type) lines.push(leaves.map((l) => l.name));
+      type = record.type;
+    }
+    lines.push(leaves.map((l) => (l.data === undefined ? '-' : cellText(l.type, l.data))));
+  };
+  return {
+    *write(batch: Vector) {
+      for (let row = 0; row < batch.length; row++) {
+        try {
+          add(valueAt(batch, row));
+        } catch (problem) {
+          flush();
+          if (out.length > 0) yield out.take();
+          throw problem;
+        }
+      }
+      if (out.length > 0) yield out.take();
+    },
+    *end() {
+      flush();
+      if (out.length > 0) yield out.take();
+    },
+  };
+};
+
+const seconds = (nanos: number | bigint): string => {
+  const micros = BigInt(nanos) / 1_000n, size = micros < 0n ? -micros : micros;
+  return `${micros < 0n ? '-' : ''}${size / 1_000_000n}.${String(size % 1_000_000n).padStart(6, '0')}`;
+};
+
+const cellText = (declared: Type, data: Data): string => {
+  const { type, data: d } = underValue({ type: declared, data });
+  switch (type) {
+    case types.string: return d as string;
+    case types.null: return '-';
+    case types.bool: return d ? 'T' : 'F';
+    case types.bytes: return Buffer.from(d as Uint8Array).toString('base64');
+    case types.duration: return seconds(d as number | bigint);
+    case types.time: return declared.kind === 'named' ? seconds(d as number | bigint) : primitiveText(type, d);
+    case types.type: return supText({ type, data: d });
+  }
+  switch (type.kind) {
+    case 'primitive': return isFloat(type) ? plainFloatText(d as number, type === types.float64 ? 64 : 32) : primitiveText(type, d);
+    case 'enum': return String(d);
+    case 'array': case 'set': {
+      const items = d as readonly Data[];
+      return items.length === 0 ? '(empty)' : items.map((item) => cellText(type.element, item)).join(',');
+    }
+    default: return supText({ type, data: d });
+  }
+};

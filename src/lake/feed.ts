@@ -1,0 +1,63 @@
+/**
+ * The events of the lake: numbered, durable with the change that they tell of, readable again by number while they are kept.
+ *
+ * Invariants:
+ * - An event's row is in the same transaction as its change; listeners hear of it after that is durable, in the order of the numbers of one pool.
+ * - Numbers only grow, across restarts too; a change that was refused may leave a gap.
+ */
+import type { LakeEvent } from './lake.types.ts';
+import { type Counters, countersKey, decodeCounters, decodeEvent, encodeCounters, encodeEvent, eventKey, idOfEventKey } from './rows.ts';
+import type { Change, Tables } from './tables.ts';
+
+export class Feed {
+  private readonly tables: Tables;
+  private readonly keptMax: number;
+  private readonly listeners = new Set<(event: LakeEvent) => void>();
+  private counters: Counters;
+  private published: number;
+
+  constructor(tables: Tables, keptMax: number) {
+    this.tables = tables;
+    this.keptMax = keptMax;
+    this.counters = decodeCounters(tables.get('about', countersKey));
+    this.published = this.counters.event;
+  }
+
+  /** A new event and the rows that keep it. */
+  make(draft: Omit<LakeEvent, 'id'>): { readonly event: LakeEvent; readonly changes: readonly Change[] } {
+    const id = this.counters.event + 1;
+    this.counters = { ...this.counters, event: id };
+    const event = { id, ...draft }, changes: Change[] = [{ table: 'events', key: eventKey(id), payload: encodeEvent(event) }];
+    if (id > this.keptMax) changes.push({ table: 'events', key: eventKey(id - this.keptMax) });
+    return { event, changes };
+  }
+  /** The next object's place in the order of ties. */
+  nextSequence(): number {
+    const sequence = this.counters.sequence + 1;
+    this.counters = { ...this.counters, sequence };
+    return sequence;
+  }
+  /** Goes into every transaction that used a number. */
+  countersRow(): Change { return { table: 'about', key: countersKey, payload: encodeCounters(this.counters) }; }
+
+  publish(events: readonly LakeEvent[]): void {
+    for (const event of events) {
+      this.published = Math.max(this.published, event.id);
+      for (const listener of this.listeners) listener(event);
+    }
+  }
+  listen(listener: (event: LakeEvent) => void): () => void {
+    this.listeners.add(listener);
+    return () => { this.listeners.delete(listener); };
+  }
+
+  /** Events after that number which listeners have heard of; undefined if some of them are no longer kept, or the number was never given. */
+  since(id: number): readonly LakeEvent[] | undefined {
+    if (!Number.isSafeInteger(id) || id < 0 || id > this.published) return undefined;
+    if (id === this.published) return [];
+    const oldest = this.tables.keys('events', { limit: 1 })[0];
+    if (!oldest || idOfEventKey(oldest) > id + 1) return undefined;
+    return this.tables.rows('events', { start: eventKey(id + 1) }).map((row) => decodeEvent(row.payload)).filter((event) => event.id <= this.published);
+  }
+  last(): number { return this.published; }
+}

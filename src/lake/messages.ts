@@ -1,0 +1,18 @@
+/** Messages that the lake makes up for commits whose author gave none (reference/http/facts.md section 6). */
+import { base62 } from './ksuid.ts';
+import type { Id } from './lake.types.ts';
+
+interface Named { readonly id: Id; readonly count: number; readonly size: number }
+
+const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+const lines = (objects: readonly Named[]): string => objects.map((o) => `  ${base62(o.id)} ${plural(o.count, 'record')} in ${o.size} data bytes\n`).join('');
+const section = (verb: string, noun: string, objects: readonly Named[]): string => `${verb} ${plural(objects.length, noun)}\n\n${lines(objects)}`;
+
+export const loadMessage = (objects: readonly Named[]): string => section('loaded', 'data object', objects);
+export const deleteMessage = (removed: readonly Named[], added: readonly Named[] = []): string =>
+  section('deleted', 'data object', removed) + (added.length > 0 ? `\n${section('added', 'data object', added)}` : '');
+export const compactMessage = (removed: readonly Named[], added: readonly Named[]): string =>
+  `${section('compacted', 'object', removed)}\n${section('created', 'object', added)}`;
+export const mergeMessage = (child: string, target: string): string => `merged ${JSON.stringify(child)} into ${JSON.stringify(target)}`;
+export const revertMessage = (commit: Id): string => `reverted commit ${base62(commit)}`;
+export const vectorsMessage = (action: 'add' | 'delete', ids: readonly Id[]): string => `vector ${action}\n\n${ids.map((id) => `    ${base62(id)}\n`).join('')}`;

@@ -1,0 +1,229 @@
+/**
+ * What is durable of one pool: branches, commits, objects. Reads answer from memory or the tables; `commit` is the only way to a new commit.
+ *
+ * Invariants:
+ * - One caller at a time writes (the pool's actor); between the check of a tip in memory and its transaction nobody else moves it. The transaction checks again.
+ * - A branch in memory moves, and listeners hear of it, only after its transaction is durable.
+ * - No tip of a branch and no pinned list holds a vacuumed object.
+ */
+import assert from 'node:assert';
+import { LakeError } from '../errors.ts';
+import { idBuffer, newId, zeroId } from './ksuid.ts';
+import type { BranchRecord, CommitNote, Id, LakeEvent, ObjectMeta, PoolConfig } from './lake.types.ts';
+import type { Feed } from './feed.ts';
+import type { Changes } from './commit.ts';
+import type { ObjectEntry, ObjectList } from './object-list.ts';
+import {
+  branchKey, decodeBranch, decodeCommit, decodeObject, encodeBranch, encodeCommit, encodeObject, pairKey, type StoredCommit,
+} from './rows.ts';
+import { isVacuumed, type SnapshotCache } from './snapshot.ts';
+import type { Change, Tables } from './tables.ts';
+import { nowNs } from './time.ts';
+
+export interface Stores { readonly tables: Tables; readonly feed: Feed; readonly snapshots: SnapshotCache }
+
+/** One commit to be written: who, what it changes, and the objects that are new to the lake. */
+export interface NewCommit {
+  readonly branch: string;
+  readonly note: CommitNote;
+  readonly message: string;
+  readonly changes: Changes;
+  /** Those of `changes.adds` that the lake does not know yet come from these. */
+  readonly created?: readonly ObjectMeta[];
+  /** The created objects get the marker that `:vectors` lists. */
+  readonly vectorsOfCreated?: boolean;
+  readonly secondParent?: Id;
+  readonly addVectors?: readonly ObjectEntry[];
+  readonly deleteVectors?: readonly ObjectEntry[];
+  /** No event tells of it. */
+  readonly silent?: boolean;
+}
+
+export class PoolStore {
+  readonly stores: Stores;
+  readonly poolId: Id;
+  config: PoolConfig;
+  /** Lists of open snapshots, and how many of them hold each. */
+  readonly pins = new Map<ObjectList, number>();
+  /** Objects whose vacuum is under way: gone for whoever comes now. */
+  readonly vacuuming = new Set<Id>();
+  /** Counts vacuums, so that what was found out about a list can be kept. */
+  private vacuums = 0;
+  private readonly checked = new WeakMap<ObjectList, { readonly vacuums: number; readonly missing: readonly Id[] }>();
+  private branchMap: Map<string, BranchRecord> | undefined;
+  deleted = false;
+
+  constructor(stores: Stores, config: PoolConfig) {
+    this.stores = stores;
+    this.config = config;
+    this.poolId = config.id;
+  }
+
+  get order(): PoolConfig['layout']['order'] { return this.config.layout.order; }
+
+  branches(): ReadonlyMap<string, BranchRecord> { return this.loadBranches(); }
+  private loadBranches(): Map<string, BranchRecord> {
+    this.branchMap ??= new Map(this.stores.tables.rows('branches', { prefix: idBuffer(this.poolId) }).map((row) => {
+      const branch = decodeBranch(row.payload);
+      return [branch.name, branch] as const;
+    }));
+    return this.branchMap;
+  }
+  /** @throws branch-not-found */
+  branch(name: string): BranchRecord {
+    const branch = this.loadBranches().get(name);
+    if (!branch) throw new LakeError('branch-not-found', { branch: name });
+    return branch;
+  }
+  isTip(commit: Id): boolean {
+    for (const branch of this.loadBranches().values()) if (branch.commit === commit) return true;
+    return false;
+  }
+
+  readonly commit = (id: Id): StoredCommit | undefined => {
+    const payload = this.stores.tables.get('commits', pairKey(this.poolId, id));
+    return payload && decodeCommit(id, payload);
+  };
+  hasCommit(id: Id): boolean { return id === zeroId || this.stores.tables.has('commits', pairKey(this.poolId, id)); }
+  /** An object of any commit, vacuumed ones too. */
+  readonly entry = (id: Id): ObjectEntry | undefined => {
+    const payload = this.stores.tables.get('objects', pairKey(this.poolId, id));
+    return payload && decodeObject(payload);
+  };
+  list(commit: Id): ObjectList | Promise<ObjectList> { return this.stores.snapshots.list(this, commit); }
+
+  pin(list: ObjectList): () => void {
+    this.pins.set(list, (this.pins.get(list) ?? 0) + 1);
+    return () => {
+      const left = this.pins.get(list)! - 1;
+      if (left > 0) this.pins.set(list, left);
+      else this.pins.delete(list);
+      this.onRelease();
+    };
+  }
+  /** Told when a pinned list was released. */
+  onRelease: () => void = () => undefined;
+
+  vacuumed(id: Id): boolean { return this.vacuuming.has(id) || isVacuumed(this.stores.tables, this.poolId, id); }
+  vacuumChanged(): void { this.vacuums++; }
+  /** Objects of the list that were vacuumed; what was found is kept until the next vacuum. */
+  missing(list: ObjectList): readonly Id[] {
+    const known = this.checked.get(list);
+    if (known?.vacuums === this.vacuums) return known.missing;
+    const any = this.vacuuming.size > 0 || this.stores.tables.keys('vacuumed', { prefix: idBuffer(this.poolId), limit: 1 }).length > 0;
+    const missing = any ? [...list.entries()].filter((e) => this.vacuumed(e.id)).map((e) => e.id) : [];
+    this.checked.set(list, { vacuums: this.vacuums, missing });
+    return missing;
+  }
+
+  /** Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids. */
+  async write(commits: readonly NewCommit[]): Promise<readonly Id[]> {
+    const tips = new Map<string, { readonly before: BranchRecord; now: Id; height: number; removes: ObjectEntry[]; adds: ObjectEntry[]; changed: number }>();
+    const rows: Change[] = [], events: LakeEvent[] = [], ids: Id[] = [];
+    for (const commit of commits) {
+      let tip = tips.get(commit.branch);
+      if (!tip) {
+        const before = this.branch(commit.branch);
+        tip = { before, now: before.commit, height: this.height(before.commit), removes: [], adds: [], changed: 0 };
+        tips.set(commit.branch, tip);
+      }
+      const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
+      const adds = [...commit.changes.adds, ...created];
+      const addVectors = commit.vectorsOfCreated ? created : commit.addVectors ?? [];
+      const row: StoredCommit = {
+        id: newId(), parent: tip.now, ...(commit.secondParent && { secondParent: commit.secondParent }),
+        height: 1 + Math.max(tip.height, commit.secondParent ? this.height(commit.secondParent) : 0),
+        author: commit.note.author ?? '', dateNs: nowNs(), message: commit.note.body || commit.message, meta: commit.note.meta ?? 'null',
+        adds: adds.map((e) => e.id), deletes: commit.changes.removes.map((e) => e.id),
+        ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
+        ...(commit.deleteVectors && { deleteVectors: commit.deleteVectors.map((e) => e.id) }),
+      };
+      rows.push({ table: 'commits', key: pairKey(this.poolId, row.id), payload: encodeCommit(row) });
+      if (!commit.silent) {
+        const made = this.stores.feed.make({ kind: 'pool-commit', poolId: this.poolId, commitId: row.id, branch: commit.branch, parent: commit.secondParent ? commit.branch : '' });
+        events.push(made.event);
+        rows.push(...made.changes);
+      }
+      tip.now = row.id;
+      tip.height = row.height;
+      this.collect(tip, commit, adds, addVectors);
+      ids.push(row.id);
+    }
+    const moved = [...tips.values()].map((tip) => ({ ...tip, after: { ...tip.before, commit: tip.now } }));
+    for (const { after } of moved) rows.push({ table: 'branches', key: branchKey(this.poolId, after.name), payload: encodeBranch(after) });
+    rows.push(this.stores.feed.countersRow());
+    await this.stores.tables.write(rows, () => {
+      this.checkPool();
+      for (const { before } of moved) this.checkTip(before);
+    });
+    for (const tip of moved) this.move(tip);
+    this.stores.feed.publish(events);
+    return ids;
+  }
+
+  /** Adds a commit's changes up, so that a group changes the list once. Only single commits remove anything: a group is loads alone. */
+  private collect(tip: { removes: ObjectEntry[]; adds: ObjectEntry[]; changed: number }, commit: NewCommit, adds: readonly ObjectEntry[], addVectors: readonly ObjectEntry[]): void {
+    assert(tip.changed === 0 || commit.changes.removes.length === 0);
+    const marked = [...addVectors.map((e) => ({ ...e, vector: true })), ...(commit.deleteVectors ?? []).map((e) => ({ ...e, vector: false }))];
+    const markedIds = new Set(marked.map((e) => e.id)), addedIds = new Set(adds.map((e) => e.id));
+    tip.removes.push(...commit.changes.removes, ...marked.filter((e) => !addedIds.has(e.id)));
+    tip.adds.push(...adds.filter((e) => !markedIds.has(e.id)), ...marked);
+    tip.changed += adds.length + commit.changes.removes.length + marked.length;
+  }
+
+  private move(tip: { readonly before: BranchRecord; readonly after: BranchRecord; readonly removes: readonly ObjectEntry[]; readonly adds: readonly ObjectEntry[]; readonly changed: number }): void {
+    this.loadBranches().set(tip.after.name, tip.after);
+    const list = this.stores.snapshots.warmList(this, tip.before.commit);
+    if (!list) return;
+    const keep = this.isTip(tip.before.commit);
+    this.stores.snapshots.advance(this, { from: tip.before.commit, to: tip.after.commit, list: list.change(tip.removes, tip.adds), changes: tip.changed, keep });
+  }
+
+  private newObject(meta: ObjectMeta, rows: Change[]): ObjectEntry {
+    const { id, count, size, min, max, inline } = meta;
+    const entry: ObjectEntry = { id, count, size, min, max, sequence: this.stores.feed.nextSequence(), inTable: inline !== undefined, vector: false };
+    rows.push({ table: 'objects', key: pairKey(this.poolId, id), payload: encodeObject(entry) });
+    if (inline) rows.push({ table: 'bodies', key: idBuffer(id), payload: inline });
+    else rows.push({ table: 'files', key: idBuffer(id), payload: idBuffer(this.poolId) });
+    return entry;
+  }
+
+  private height(commit: Id): number {
+    if (commit === zeroId) return 0;
+    const row = this.commit(commit);
+    assert(row, 'a tip and a second parent exist');
+    return row.height;
+  }
+
+  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+    if (this.loadBranches().has(name)) throw new LakeError('branch-exists', { pool: this.config.name, branch: name });
+    const branch: BranchRecord = { tsNs: nowNs(), name, commit };
+    const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, branch: name });
+    const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
+    await this.stores.tables.write([row, ...changes, this.stores.feed.countersRow()], () => this.checkPool());
+    this.loadBranches().set(name, branch);
+    this.stores.feed.publish([event]);
+    return branch;
+  }
+
+  async deleteBranch(name: string): Promise<void> {
+    const before = this.branch(name);
+    const { event, changes } = this.stores.feed.make({ kind: 'branch-delete', poolId: this.poolId, branch: name });
+    await this.stores.tables.write([{ table: 'branches', key: branchKey(this.poolId, name) }, ...changes, this.stores.feed.countersRow()], () => {
+      this.checkPool();
+      this.checkTip(before);
+    });
+    this.loadBranches().delete(name);
+    this.stores.feed.publish([event]);
+  }
+
+  /** For use inside a transaction. @throws pool-not-found */
+  checkPool(): void {
+    if (this.deleted || !this.stores.tables.has('pools', idBuffer(this.poolId))) throw new LakeError('pool-not-found', { pool: this.config.name });
+  }
+  private checkTip(expected: BranchRecord): void {
+    const payload = this.stores.tables.get('branches', branchKey(this.poolId, expected.name));
+    const found = payload && decodeBranch(payload);
+    assert(found?.commit === expected.commit && found.name === expected.name, `branch ${expected.name} is at ${found?.commit}, not at ${expected.commit}`);
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * The promise face of a pool: turns calls into jobs of the pool's machine, keeps what the machine need not see, settles the promises.
+ *
+ * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended.
+ */
+import assert from 'node:assert';
+import { LakeError } from '../errors.ts';
+import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../machines/pool.events.ts';
+import { base62, parseId } from './ksuid.ts';
+import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
+import type {
+  BranchRecord, CommitNote, CommitResult, Id, ObjectFiles, ObjectMeta, Pool, PoolConfig, PoolStats, PrepareRewrite, Snapshot,
+} from './lake.types.ts';
+import type { ObjectList } from './object-list.ts';
+import type { PoolStore } from './pool-store.ts';
+import { snapshotOf } from './snapshot.ts';
+import { StoreFailure } from './tables.ts';
+import { vacuumCandidates } from './vacuum.ts';
+
+export interface PoolHost {
+  readonly files: ObjectFiles;
+  readonly report: (fault: unknown) => void;
+  /** Gives the job to the pool's machine, or answers false when there is none any more. */
+  send(poolId: Id, job: PoolJob): boolean;
+  nextJobId(): number;
+  closing(): boolean;
+}
+
+interface Waiting { readonly payload: Payload; readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void; error?: unknown }
+
+/** How often a rewrite is prepared again when others change the branch under it. */
+const attemptsMax = 8;
+const nothing: Payload = { note: {}, objects: [], candidates: [] };
+
+export class PoolFace implements Pool {
+  readonly store: PoolStore;
+  private readonly host: PoolHost;
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly statsOf = new WeakMap<ObjectList, PoolStats>();
+
+  constructor(store: PoolStore, host: PoolHost) {
+    this.store = store;
+    this.host = host;
+  }
+
+  get config(): PoolConfig { return this.store.config; }
+  branches(): readonly BranchRecord[] { return [...this.store.branches().values()]; }
+  branch(name: string): BranchRecord { return this.store.branch(name); }
+
+  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+    if (name === '') throw new LakeError('branch-name-missing');
+    const id = plainId(commit);
+    if (!id) throw new LakeError('commit-invalid', { id: commit });
+    await this.submit({ kind: 'create branch', name, commit: id });
+    return this.store.branch(name);
+  }
+  async deleteBranch(name: string): Promise<void> {
+    this.store.branch(name);
+    await this.submit({ kind: 'delete branch', name });
+  }
+
+  async load(branch: string, objects: readonly ObjectMeta[], note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'load', branch, objects: objects.map((o) => o.id) }, { ...nothing, note, objects });
+  }
+  async deleteObjects(branch: string, ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'delete', branch, objects: ids }, { ...nothing, note });
+  }
+  async merge(target: string, child: string, note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'merge', target, child }, { ...nothing, note });
+  }
+  async revert(branch: string, commit: Id, note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'revert', branch, commit }, { ...nothing, note });
+  }
+  async vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
+    return this.commit({ kind: 'vectors', branch, action, objects: ids }, { ...nothing, note });
+  }
+
+  async deleteWhere(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
+    return this.rewrite({ branch, cause: 'delete where', vectors: false }, prepare, note);
+  }
+  async compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note: CommitNote = {}, options: { readonly vectors?: boolean } = {}): Promise<CommitResult> {
+    const wanted = [...new Set(ids)];
+    if (wanted.length < 2) throw new LakeError('compact-few');
+    return this.rewrite({ branch, cause: 'compact', vectors: options.vectors ?? false, wanted }, prepare, note);
+  }
+
+  /** Prepares on a pinned snapshot, commits if the branch still has what is to be removed, prepares again otherwise. */
+  private async rewrite(
+    task: { readonly branch: string; readonly cause: 'delete where' | 'compact'; readonly vectors: boolean; readonly wanted?: readonly Id[] }, prepare: PrepareRewrite, note: CommitNote,
+  ): Promise<CommitResult> {
+    const { branch, cause, vectors, wanted } = task;
+    for (let attempt = 1; ; attempt++) {
+      const { snapshot, list } = await this.open(this.store.branch(branch).commit);
+      const written: ObjectMeta[] = [];
+      try {
+        for (const id of wanted ?? []) this.mustHave(list, id);
+        const { removes, adds } = await prepare(snapshot);
+        written.push(...adds);
+        if (removes.length === 0) throw new LakeError('transaction-empty');
+        return await this.commit({ kind: 'rewrite', branch, cause, removes, adds: adds.map((o) => o.id), vectors }, { ...nothing, note, objects: adds });
+      } catch (error) {
+        // What was written for nothing would otherwise lie there until the next start. Only where the commit is known not to exist.
+        if (error instanceof LakeError || error instanceof Overtaken) await this.removeFiles(written);
+        if (!(error instanceof Overtaken)) throw error;
+        if (attempt === attemptsMax) throw new LakeError('rewrite-overtaken', { branch, attempts: attempt, objects: error.missing.map(base62).join(', ') });
+      } finally {
+        snapshot.release();
+      }
+    }
+  }
+  private mustHave(list: ObjectList, id: Id): void {
+    const entry = this.store.entry(id);
+    if (!entry || !list.has(entry)) throw new LakeError('object-not-found', { id: base62(id) });
+  }
+  private async removeFiles(objects: readonly ObjectMeta[]): Promise<void> {
+    for (const object of objects) if (!object.inline) await this.host.files.delete(object.id).catch(this.host.report);
+  }
+
+  async vacuum(revision: string, { dryRun }: { readonly dryRun: boolean }): Promise<readonly Id[]> {
+    const candidates = await vacuumCandidates(this.store, this.resolve(revision));
+    const result = await this.submit({ kind: 'vacuum', revision, dryRun }, { ...nothing, candidates });
+    return result.objects ?? [];
+  }
+
+  async stats(): Promise<PoolStats> {
+    const list = await this.store.list(this.store.branch('main').commit);
+    let stats = this.statsOf.get(list);
+    if (!stats) this.statsOf.set(list, stats = measure(list));
+    return stats;
+  }
+
+  /** A branch's tip or a commit of this pool; a branch wins over a commit of that spelling. @throws branch-not-found, commit-file-missing */
+  resolve(commitish: string): Id {
+    const branch = this.store.branches().get(commitish);
+    if (branch) return branch.commit;
+    const id = parseId(commitish);
+    if (!id) throw new LakeError('branch-not-found', { branch: commitish });
+    if (!this.store.hasCommit(id)) throw new LakeError('commit-file-missing');
+    return id;
+  }
+
+  /** @throws vacuumed */
+  async open(commit: Id): Promise<{ readonly snapshot: Snapshot; readonly list: ObjectList }> {
+    const found = this.store.list(commit);
+    const list = found instanceof Promise ? await found : found;
+    // From here to the pin nothing waits, so that no vacuum comes in between.
+    if (this.store.deleted) throw new LakeError('pool-not-found', { pool: this.config.name });
+    if (!this.store.isTip(commit)) {
+      const missing = this.store.missing(list);
+      if (missing.length > 0) throw vacuumedError(commit, missing);
+    }
+    const onRelease = this.store.pin(list);
+    return { list, snapshot: snapshotOf({ pool: this.config, commit, list, tables: this.store.stores.tables, onRelease }) };
+  }
+
+  private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
+    const { commit } = await this.submit(task, payload);
+    assert(commit);
+    return { commit };
+  }
+
+  private submit(task: PoolTask, payload: Payload = nothing): Promise<JobResult> {
+    const id = this.host.nextJobId();
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { payload, resolve, reject });
+      if (this.host.send(this.store.poolId, { id, ...task })) return;
+      this.waiting.delete(id);
+      reject(this.ended());
+    });
+  }
+  private ended(): LakeError { return this.host.closing() ? new LakeError('lake-closing') : new LakeError('pool-not-found', { pool: this.config.name }); }
+
+  /** The machine's `work`. */
+  async work(jobs: readonly PoolJob[]): Promise<WorkDone> {
+    const { store, host: { files, report } } = this;
+    const ends = await doJobs({ store, files, report, payload: (id) => this.waiting.get(id)!.payload }, jobs);
+    let unsound: string | undefined;
+    const outcomes = ends.map((end): JobOutcome => {
+      if ('error' in end && end.error instanceof StoreFailure) unsound = end.error.message;
+      return this.outcome(end);
+    });
+    return { outcomes, ...(unsound !== undefined && { unsound }) };
+  }
+  private outcome(end: JobEnd): JobOutcome {
+    if ('result' in end) return { id: end.id, status: 'done', ...end.result };
+    const { error } = end, waiting = this.waiting.get(end.id)!;
+    waiting.error = error instanceof StoreFailure ? new LakeError('lake-failed', { fault: error.message }, { cause: error }) : error;
+    if (!(error instanceof LakeError || error instanceof Overtaken)) this.host.report(error);
+    return { id: end.id, status: 'failed', code: error instanceof LakeError ? error.code : 'internal', text: error instanceof Error ? error.message : String(error) };
+  }
+
+  /** The machine's `settled`. */
+  settle(outcomes: readonly JobOutcome[]): void {
+    for (const outcome of outcomes) {
+      const waiting = this.waiting.get(outcome.id);
+      assert(waiting, 'a job is settled once');
+      this.waiting.delete(outcome.id);
+      if (outcome.status === 'done') waiting.resolve(outcome);
+      else waiting.reject(waiting.error ?? refusal(outcome, this.ended()));
+    }
+  }
+}
+
+const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
+  if (outcome.status === 'failed') return new LakeError('internal', { text: outcome.text });
+  assert(outcome.status === 'refused');
+  if (outcome.why === 'queue full') return new LakeError('jobs-full', { fault: outcome.text });
+  return outcome.why === 'closing' ? ended : new LakeError('lake-failed', { fault: outcome.text });
+};
+
+const plainId = (text: string): Id | undefined => (/^[0-9a-f]{40}$/.test(text) ? text : parseId(text));
+
+const measure = (list: ObjectList): PoolStats => {
+  let size = 0, min: ObjectMeta['min'] | undefined, max: ObjectMeta['max'] | undefined;
+  for (const e of list.entries()) {
+    size += e.size;
+    if (!min || Buffer.compare(e.min.sort, min.sort) < 0) min = e.min;
+    if (!max || Buffer.compare(e.max.sort, max.sort) > 0) max = e.max;
+  }
+  return { size, ...(min && max && { span: { min, max } }) };
+};

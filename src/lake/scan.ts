@@ -1,0 +1,403 @@
+/**
+ * Objects to batches: in the pool's order, merging objects that overlap, or one after the other when nobody needs the order.
+ *
+ * Invariants:
+ * - Objects are listed page by page, and one is opened only when the rows given out have come near its first key, so that the first rows cost the first page.
+ *   Small objects are opened ahead until a batch is full: many tiny ones become few batches.
+ * - Rows of equal keys: those of small objects are ordered by their bytes, others keep the order of the list.
+ * - Objects and blocks that the pruner rules out are not read; of the rest only the columns that are named.
+ */
+import { type Vector, dataAt, noRows, slice, take, typeAt, valueAt } from '../vectors/vector.ts';
+import { concat } from '../vectors/concat.ts';
+import { ByteWriter, type Value, compareBytes, writeBody } from '../vectors/value.ts';
+import { sortKeyBytes } from '../vectors/sort-key.ts';
+import { types, isNumeric } from '../vectors/type.ts';
+import type { Projection } from './columns/decode.ts';
+import type { ColumnPruner } from './columns/prune.ts';
+import { outward } from './columns/statistics.ts';
+import type { KeyRange, ObjectMeta, ObjectPage, PageRequest, SortOrder } from './lake.types.ts';
+import { type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
+import type { ObjectStore } from './objects.ts';
+import { type TieBreak, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
+
+/** What is scanned: the objects of one commit. Pages list them by their first key in the pool's order. */
+export interface ScanSource {
+  readonly keys: readonly (readonly string[])[];
+  readonly order: SortOrder;
+  readonly objects: Pick<ObjectStore, 'readRange'>;
+  readonly page: (request: PageRequest) => ObjectPage | Promise<ObjectPage>;
+  /** Readers of earlier scans by object id; a scan takes from it and adds to it. */
+  readonly readers?: ReaderCache;
+}
+export interface ReaderCache {
+  get(id: string): ObjectReader | undefined;
+  set(id: string, reader: ObjectReader): void;
+}
+export interface ScanOptions {
+  /** Paths of the fields that are needed; absent: all. Rows that are no records come whole. */
+  readonly columns?: readonly (readonly string[])[];
+  readonly pruner?: ColumnPruner;
+  readonly ordered: boolean;
+  /** No more rows than this are needed, about. */
+  readonly limit?: number;
+  /** Default 4096. */
+  readonly batchRows?: number;
+  readonly signal?: AbortSignal;
+  /** Told of what was read. */
+  readonly progress?: { bytesRead: number; recordsRead: number };
+}
+
+/** Objects of a page: few at first. */
+const firstPageObjects = 16;
+const pageObjectsMax = 1024;
+/** Rows held back to order equal keys by their bytes, at most. */
+const tieRowsMax = 8192;
+/** Blocks of fewer rows are gathered into batches when the order does not matter. */
+const wholeBlockRows = 1024;
+
+/** The rows of all objects. */
+export async function* scanObjects(source: ScanSource, options: ScanOptions): AsyncGenerator<Vector> {
+  const scan = new Scan(source, options);
+  yield* options.ordered ? scan.inOrder() : scan.inAnyOrder();
+}
+
+/** Rows of one block that are still to be given out. */
+interface Cursor {
+  readonly meta: ObjectMeta;
+  readonly reader: ObjectReader;
+  readonly withKeys: boolean;
+  block: number;
+  rows: Vector;
+  keys: readonly Vector[];
+  at: number;
+  firstKey: Uint8Array;
+  lastKey: Uint8Array;
+  /** The next block that may match; -1 for none. */
+  next: number;
+}
+interface Piece { readonly cursor: Cursor; readonly block: number; readonly start: number; readonly end: number; readonly rows: Vector; readonly keys: readonly Vector[];  readonly firstKey: Uint8Array; readonly lastKey: Uint8Array; }
+
+class Scan {
+  private readonly source: ScanSource;
+  private readonly options: ScanOptions;
+  private readonly batchRows: number;
+  private readonly descending: boolean;
+  private readonly range: KeyRange | undefined;
+  private readonly projection: Projection | undefined;
+  private readonly projectionWithKeys: Projection | undefined;
+  private queue: readonly ObjectMeta[] = [];
+  private queueAt = 0;
+  private cursorAt: number | undefined;
+  private pageSize = firstPageObjects;
+  private started = false;
+  private cursors: Cursor[] = [];
+
+  constructor(source: ScanSource, options: ScanOptions) {
+    this.source = source;
+    this.options = options;
+    this.batchRows = options.batchRows ?? 4096;
+    this.descending = source.order === 'desc';
+    this.range = options.pruner && keyRange(options.pruner, source.keys[0] ?? []);
+    this.projection = options.columns && projectionOf(options.columns);
+    this.projectionWithKeys = options.columns && projectionOf([...options.columns, ...source.keys]);
+  }
+
+  async* inAnyOrder(): AsyncGenerator<Vector> {
+    let held: Vector[] = [], heldRows = 0;
+    for (let meta = await this.peek(); meta; meta = await this.peek()) {
+      this.queueAt++;
+      const reader = await this.open(meta);
+      for (let block = this.nextBlock(reader, 0); block >= 0; block = this.nextBlock(reader, block + 1)) {
+        this.options.signal?.throwIfAborted();
+        const rows = await this.read(reader, block, this.projection);
+        if (rows.length >= wholeBlockRows) {
+          yield* this.cut(rows);
+          continue;
+        }
+        held.push(rows);
+        heldRows += rows.length;
+        if (heldRows < this.batchRows) continue;
+        yield* this.cut(concat(held));
+        held = [];
+        heldRows = 0;
+      }
+    }
+    if (heldRows > 0) yield* this.cut(concat(held));
+  }
+
+  async* inOrder(): AsyncGenerator<Vector> {
+    let target = Math.min(this.batchRows, this.options.limit ?? 256);
+    for (;;) {
+      this.options.signal?.throwIfAborted();
+      let next = await this.peek();
+      if (this.cursors.length === 0) {
+        if (!next) return;
+        await this.openNext();
+        next = await this.peek();
+      }
+      while (next?.inline && this.heldRows() < target) {
+        await this.openNext();
+        next = await this.peek();
+      }
+      if (this.cursors.length === 0) continue;
+      let pieces = this.takePieces(next);
+      while (pieces.length === 0) {
+        await this.openNext();
+        next = await this.peek();
+        pieces = this.takePieces(next);
+      }
+      await this.advance();
+      yield* this.cut(this.merge(pieces));
+      target = Math.min(this.batchRows, target * 4);
+    }
+  }
+
+  /** The next object of the list, unread. */
+  private async peek(): Promise<ObjectMeta | undefined> {
+    while (this.queueAt >= this.queue.length) {
+      if (this.started && this.cursorAt === undefined) return undefined;
+      const page = await this.source.page({ limit: this.pageSize, ...(this.cursorAt !== undefined && { cursor: this.cursorAt }), ...(this.range && { range: this.range }) });
+      this.started = true;
+      this.queue = page.objects;
+      this.queueAt = 0;
+      this.cursorAt = page.next;
+      this.pageSize = Math.min(pageObjectsMax, this.pageSize * 4);
+    }
+    return this.queue[this.queueAt];
+  }
+
+  private async open(meta: ObjectMeta): Promise<ObjectReader> {
+    const known = this.source.readers?.get(meta.id);
+    if (known) return known;
+    const { id, size } = meta;
+    const opened = openObject(meta.inline ? sourceOfBytes(id, meta.inline) : { id, size, read: (offset, length) => this.source.objects.readRange(id, offset, length) });
+    const reader = opened instanceof Promise ? await opened : opened;
+    if (this.options.progress) this.options.progress.bytesRead += reader.bytesRead;
+    if (!meta.inline) this.source.readers?.set(id, reader);
+    return reader;
+  }
+
+  private async read(reader: ObjectReader, block: number, projection: Projection | undefined): Promise<Vector> {
+    const before = reader.bytesRead, read = reader.read(block, projection);
+    const rows = read instanceof Promise ? await read : read;
+    if (this.options.progress) {
+      this.options.progress.bytesRead += reader.bytesRead - before;
+      this.options.progress.recordsRead += rows.length;
+    }
+    return rows;
+  }
+
+  /** The first block from `block` on that may hold wanted rows; -1 for none. */
+  private nextBlock(reader: ObjectReader, block: number): number {
+    for (let k = block; k < reader.blocks.length; k++) {
+      if (this.range && !this.inRange(reader.blocks[k]!)) continue;
+      if (!this.options.pruner || reader.mayMatch(k, this.options.pruner)) return k;
+    }
+    return -1;
+  }
+  private inRange(block: { readonly firstKey: Uint8Array; readonly lastKey: Uint8Array }): boolean {
+    const { min, max } = this.range!;
+    const [low, high] = this.descending ? [block.lastKey, block.firstKey] : [block.firstKey, block.lastKey];
+    return !(min && compareBytes(high, min) < 0) && !(max && compareBytes(low, max) > 0);
+  }
+
+  /** Below 0 when `a` comes before `b` in the pool's order. */
+  private compare(a: Uint8Array, b: Uint8Array): number { return this.descending ? compareBytes(b, a) : compareBytes(a, b); }
+  private startOf(meta: ObjectMeta): Uint8Array { return (this.descending ? meta.max : meta.min).sort; }
+  private endOf(meta: ObjectMeta): Uint8Array { return (this.descending ? meta.min : meta.max).sort; }
+  private heldRows(): number { return this.cursors.reduce((n, c) => n + c.rows.length - c.at, 0); }
+
+  /** Opens the next object of the list and reads its first block; nothing if the pruner rules all of it out. */
+  private async openNext(): Promise<void> {
+    const meta = this.queue[this.queueAt++]!;
+    const following = await this.peek();
+    const withKeys = this.cursors.some((c) => this.compare(this.endOf(c.meta), this.startOf(meta)) >= 0)
+      || (following !== undefined && this.compare(this.startOf(following), this.endOf(meta)) <= 0);
+    const reader = await this.open(meta), first = this.nextBlock(reader, 0);
+    if (first < 0) return;
+    const cursor: Cursor = { meta, reader, withKeys, block: -1, rows: noRows, keys: [], at: 0, firstKey: noKey, lastKey: noKey, next: first };
+    await this.load(cursor);
+    this.cursors.push(cursor);
+  }
+
+  /** Reads the cursor's next block. */
+  private async load(cursor: Cursor): Promise<void> {
+    const block = cursor.reader.blocks[cursor.next]!;
+    cursor.rows = await this.read(cursor.reader, cursor.next, cursor.withKeys ? this.projectionWithKeys : this.projection);
+    cursor.block = cursor.next;
+    cursor.at = 0;
+    cursor.firstKey = block.firstKey;
+    cursor.lastKey = block.lastKey;
+    if (cursor.withKeys) {
+      cursor.keys = this.source.keys.map((path) => keyColumn(cursor.rows, path));
+      if (this.projection) cursor.rows = projectRows(cursor.rows, this.projection);
+      // Stored keys may be cut; where rows are merged the bound must be exact.
+      if (block.lastKey.length >= longKey) cursor.lastKey = sortKeyBytes(valueAt(cursor.keys[0]!, block.rows - 1));
+    }
+    cursor.next = this.nextBlock(cursor.reader, cursor.block + 1);
+  }
+
+  /** Cuts off the rows that nothing unread can come before. */
+  private takePieces(next: ObjectMeta | undefined): readonly Piece[] {
+    let bound: Uint8Array | undefined, strict = false;
+    for (const c of this.cursors) if (c.next >= 0 && (!bound || this.compare(c.lastKey, bound) < 0)) bound = c.lastKey;
+    if (next && (!bound || this.compare(this.startOf(next), bound) <= 0)) {
+      bound = this.startOf(next);
+      // Equal keys of small objects wait for one another, within reason.
+      strict = next.inline !== undefined && this.heldRows() < tieRowsMax;
+    }
+    const pieces: Piece[] = [];
+    for (const cursor of this.cursors) {
+      const end = bound ? this.rowsBefore(cursor, bound, strict) : cursor.rows.length;
+      if (end <= cursor.at) continue;
+      const { at: start, rows, keys, block, firstKey, lastKey } = cursor;
+      pieces.push({ cursor, block, start, end, rows: slice(rows, start, end), keys: keys.map((k) => slice(k, start, end)), firstKey, lastKey });
+      cursor.at = end;
+    }
+    return pieces;
+  }
+
+  /** The end of the cursor's rows that come before the bound, or with it unless `strict`. */
+  private rowsBefore(cursor: Cursor, bound: Uint8Array, strict: boolean): number {
+    const within = (key: Uint8Array): boolean => (strict ? this.compare(key, bound) < 0 : this.compare(key, bound) <= 0);
+    if (within(cursor.lastKey)) return cursor.rows.length;
+    if (cursor.at === 0 && !within(cursor.firstKey)) return 0;
+    // Without keys the object overlaps no other, so a bound inside it can only be its own.
+    if (!cursor.withKeys) return cursor.at;
+    let low = cursor.at, high = cursor.rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (within(sortKeyBytes(valueAt(cursor.keys[0]!, middle)))) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Reads on where a block is used up. */
+  private async advance(): Promise<void> {
+    const rest: Cursor[] = [];
+    for (const cursor of this.cursors) {
+      if (cursor.at === cursor.rows.length) {
+        if (cursor.next < 0) continue;
+        await this.load(cursor);
+      }
+      rest.push(cursor);
+    }
+    this.cursors = rest;
+  }
+
+  /** The pieces' rows in order: pieces whose key ranges touch are sorted together, the others are put one behind the other. */
+  private merge(pieces: readonly Piece[]): Vector {
+    const ordered = pieces.every((p, i) => i === 0 || this.compare(pieces[i - 1]!.firstKey, p.firstKey) <= 0)
+      ? pieces : [...pieces].sort((a, b) => this.compare(a.firstKey, b.firstKey));
+    const out: Vector[] = [];
+    for (let start = 0, end = 0; start < ordered.length; start = end) {
+      let last = ordered[start]!.lastKey;
+      for (end = start + 1; end < ordered.length && this.compare(ordered[end]!.firstKey, last) <= 0; end++) {
+        if (this.compare(ordered[end]!.lastKey, last) > 0) last = ordered[end]!.lastKey;
+      }
+      out.push(end - start === 1 ? ordered[start]!.rows : this.sorted(ordered.slice(start, end)));
+    }
+    return concat(out);
+  }
+  private sorted(pieces: readonly Piece[]): Vector {
+    const rows = concat(pieces.map((p) => p.rows));
+    const columns = this.source.keys.map((_, k) => sortColumn(concat(pieces.map((p) => p.keys[k]!))));
+    const ties = rows.length <= tieRowsMax && pieces.every((p) => p.cursor.meta.inline) ? this.tieBreak(pieces) : undefined;
+    const order = sortRows(columns, rows.length, { descending: this.descending, ties });
+    return order ? take(rows, order) : rows;
+  }
+
+  /** Order by the bytes of whole rows, also when only some columns are read: the objects are small and at hand. */
+  private tieBreak(pieces: readonly Piece[]): TieBreak {
+    const owner: number[] = [], rowOf: number[] = [];
+    pieces.forEach((p, k) => {
+      for (let i = p.start; i < p.end; i++) {
+        owner.push(k);
+        rowOf.push(i);
+      }
+    });
+    const whole = new Map<number, Vector>(), bodies = new Map<number, Uint8Array>();
+    const body = (i: number): Uint8Array => {
+      const known = bodies.get(i);
+      if (known) return known;
+      const k = owner[i]!, piece = pieces[k]!;
+      let rows = whole.get(k);
+      if (!rows) {
+        const read = piece.cursor.reader.read(piece.block);
+        if (read instanceof Promise) throw new Error('inline objects are read at once');
+        whole.set(k, (rows = read));
+      }
+      const out = new ByteWriter();
+      writeBody(out, typeAt(rows, rowOf[i]!), dataAt(rows, rowOf[i]!));
+      const bytes = out.done();
+      bodies.set(i, bytes);
+      return bytes;
+    };
+    return (i, j) => compareBytes(body(i), body(j));
+  }
+
+  private* cut(rows: Vector): Generator<Vector> {
+    if (rows.length <= this.batchRows * 2) {
+      yield rows;
+      return;
+    }
+    for (let start = 0; start < rows.length; start += this.batchRows) yield slice(rows, start, Math.min(rows.length, start + this.batchRows));
+  }
+}
+
+const noKey = new Uint8Array(0);
+/** Stored keys of this length may be cut (vectors/sort-key.ts). */
+const longKey = 255;
+
+/** The keys that rows which pass the test can have; undefined if it says nothing of them. */
+export const keyRange = (pruner: ColumnPruner, key: readonly string[]): KeyRange | undefined => {
+  switch (pruner.kind) {
+    case 'test': {
+      const { path, operator, value } = pruner.test;
+      if (path.length !== key.length || path.some((name, i) => name !== key[i])) return undefined;
+      const bounds = keyBounds(value);
+      if (!bounds) return undefined;
+      switch (operator) {
+        case '==': return bounds;
+        case '<': case '<=': return { max: bounds.max };
+        case '>': case '>=': return { min: bounds.min };
+        case '!=': return undefined;
+      }
+    }
+    // eslint-disable-next-line no-fallthrough
+    case 'all': {
+      const ranges = pruner.of.map((p) => keyRange(p, key)).filter((r) => r !== undefined);
+      const min = ranges.map((r) => r.min).reduce((a, b) => (!a || (b && compareBytes(a, b) < 0) ? b : a), undefined);
+      const max = ranges.map((r) => r.max).reduce((a, b) => (!a || (b && compareBytes(b, a) < 0) ? b : a), undefined);
+      return rangeOf(min, max);
+    }
+    case 'any': {
+      const ranges = pruner.of.map((p) => keyRange(p, key));
+      if (ranges.length === 0 || ranges.some((r) => r === undefined)) return undefined;
+      const mins = ranges.map((r) => r!.min), maxes = ranges.map((r) => r!.max);
+      const min = mins.includes(undefined) ? undefined : mins.reduce((a, b) => (compareBytes(a!, b!) <= 0 ? a : b));
+      const max = maxes.includes(undefined) ? undefined : maxes.reduce((a, b) => (compareBytes(a!, b!) >= 0 ? a : b));
+      return rangeOf(min, max);
+    }
+  }
+};
+const rangeOf = (min: Uint8Array | undefined, max: Uint8Array | undefined): KeyRange | undefined => (min || max ? { ...(min && { min }), ...(max && { max }) } : undefined);
+
+/** Keys around a constant. Integers beyond 2^53 equal floats that are near, so their bounds leave room. */
+const keyBounds = (value: Value): { readonly min: Uint8Array; readonly max: Uint8Array } | undefined => {
+  if (isNumeric(value.type)) {
+    const x = value.data as number | bigint;
+    if (x !== x) return undefined;
+    if (typeof x === 'number' && Math.abs(x) < 2 ** 53) {
+      const key = sortKeyBytes(value);
+      return { min: key, max: key };
+    }
+    const { min, max } = typeof x === 'bigint' ? outward(x, x) : { min: x, max: x };
+    const float = (data: number): Uint8Array => sortKeyBytes({ type: types.float64, data });
+    return { min: float(min - Math.abs(min) * 2 ** -51), max: float(max + Math.abs(max) * 2 ** -51) };
+  }
+  if (value.type !== types.string && value.type !== types.bytes && value.type !== types.ip) return undefined;
+  const key = sortKeyBytes(value);
+  return { min: key, max: key };
+};

@@ -1,0 +1,255 @@
+/**
+ * Snapshots: the objects of a commit, kept in memory while they are warm, rebuilt from the nearest checkpoint when they are not.
+ *
+ * Invariants:
+ * - A list is a function of its commit: the nearest checkpoint before it plus the changes of the commits since. Checkpoints are only a short cut.
+ * - A checkpoint is made when the changes since the last one reach half of the objects: all checkpoints of a history together take a small multiple of what the
+ *   commits themselves take, and rebuilding any commit, however old, costs its own objects and not its history.
+ * - What a released snapshot held is not touched by anybody else: `pins` counts the open ones.
+ */
+import assert from 'node:assert';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LakeError } from '../errors.ts';
+import { zeroId } from './ksuid.ts';
+import type { Id, ObjectMeta, ObjectPage, PageRequest, PoolConfig, Snapshot } from './lake.types.ts';
+import { type ObjectEntry, ObjectList } from './object-list.ts';
+import { checkpointKey, decodeObjects, encodeObjects, pairKey, type StoredCommit } from './rows.ts';
+import type { Put, Tables } from './tables.ts';
+
+/** `distance`: changed objects since the last checkpoint. `cost`: what it takes in memory that no other list shares, in objects, about. */
+interface Warm { readonly list: ObjectList; distance: number; readonly cost: number }
+
+/** What a list is rebuilt from; the pool's store fits. */
+export interface History {
+  readonly poolId: Id;
+  readonly order: PoolConfig['layout']['order'];
+  commit(id: Id): StoredCommit | undefined;
+  entry(id: Id): ObjectEntry | undefined;
+}
+
+const entriesPerPart = 512;
+const changesMin = 256;
+const advancedCost = 512;
+const commitsPerTurn = 512;
+
+export class SnapshotCache {
+  private readonly tables: Tables;
+  private readonly objectsMax: number;
+  private readonly report: (fault: unknown) => void;
+  /** Least recently used first; by pool and commit. */
+  private readonly warm = new Map<string, Warm>();
+  private readonly loading = new Map<string, Promise<ObjectList>>();
+  private readonly writing = new Set<Promise<void>>();
+  private cost = 0;
+  private ended = false;
+
+  constructor(tables: Tables, objectsMax: number, report: (fault: unknown) => void) {
+    this.tables = tables;
+    this.objectsMax = objectsMax;
+    this.report = report;
+  }
+
+  /** The objects of a commit. @throws commit-not-found */
+  list(history: History, commit: Id): ObjectList | Promise<ObjectList> {
+    if (commit === zeroId) return ObjectList.empty(history.order);
+    const key = history.poolId + commit, warm = this.use(key);
+    if (warm) return warm.list;
+    let loading = this.loading.get(key);
+    if (!loading) {
+      loading = this.load(history, commit).finally(() => this.loading.delete(key));
+      this.loading.set(key, loading);
+    }
+    return loading;
+  }
+
+  /** The list if it is in memory. */
+  warmList(history: History, commit: Id): ObjectList | undefined {
+    return commit === zeroId ? ObjectList.empty(history.order) : this.use(history.poolId + commit)?.list;
+  }
+
+  /** A branch moved from one commit to a child of it; `keep`: another branch is still at the old one. */
+  advance(history: History, step: { readonly from: Id; readonly to: Id; readonly list: ObjectList; readonly changes: number; readonly keep: boolean }): void {
+    const before = this.warm.get(history.poolId + step.from);
+    const distance = (before?.distance ?? 0) + step.changes;
+    if (before && !step.keep) this.drop(history.poolId + step.from);
+    this.add(history, step.to, step.list, distance, advancedCost);
+  }
+
+  forget(poolId: Id): void {
+    for (const key of [...this.warm.keys()]) if (key.startsWith(poolId)) this.drop(key);
+  }
+
+  /** Ends the writing of checkpoints; resolves when none is under way. */
+  async close(): Promise<void> {
+    this.ended = true;
+    await Promise.allSettled(this.writing);
+  }
+  /** Resolves when the checkpoints that are being written are durable. */
+  async settled(): Promise<void> {
+    while (this.writing.size > 0) await Promise.allSettled(this.writing);
+  }
+
+  private use(key: string): Warm | undefined {
+    const warm = this.warm.get(key);
+    if (warm) {
+      this.warm.delete(key);
+      this.warm.set(key, warm);
+    }
+    return warm;
+  }
+
+  private add(history: History, commit: Id, list: ObjectList, distance: number, cost: number): void {
+    const key = history.poolId + commit;
+    this.drop(key);
+    const warm: Warm = { list, distance, cost };
+    this.warm.set(key, warm);
+    this.cost += cost;
+    for (const [oldest] of this.warm) {
+      if (this.cost <= this.objectsMax || oldest === key) break;
+      this.drop(oldest);
+    }
+    if (distance >= Math.max(changesMin, list.length / 2) && !this.ended) {
+      warm.distance = 0;
+      const written = this.writeCheckpoint(history.poolId, commit, list).catch(this.report).finally(() => this.writing.delete(written));
+      this.writing.add(written);
+    }
+  }
+
+  private drop(key: string): void {
+    const warm = this.warm.get(key);
+    if (!warm) return;
+    this.warm.delete(key);
+    this.cost -= warm.cost;
+  }
+
+  /** Walks back to a list that is warm, a checkpoint or the beginning, then forward again. Gives the thread to others in between. */
+  private async load(history: History, commit: Id): Promise<ObjectList> {
+    const since: StoredCommit[] = [];
+    let at = commit, base: ObjectList | undefined, distance = 0;
+    while (base === undefined) {
+      const warm = at === commit ? undefined : this.warm.get(history.poolId + at);
+      if (at === zeroId) base = ObjectList.empty(history.order);
+      else if (warm) {
+        base = warm.list;
+        distance = warm.distance;
+      } else base = await this.readCheckpoint(history, at);
+      if (base) break;
+      const row = history.commit(at);
+      if (!row) throw new LakeError('commit-not-found', { id: at });
+      since.push(row);
+      at = row.parent;
+      if (since.length % commitsPerTurn === 0) await nextTurn();
+    }
+    const list = await replay(history, base, since.reverse());
+    for (const row of since) distance += row.adds.length + row.deletes.length;
+    this.add(history, commit, list, distance, list.length + advancedCost);
+    return list;
+  }
+
+  /** Part 0 is written in the same transaction as all others: it is there only if all are. Its first 4 bytes are the number of parts. */
+  private async writeCheckpoint(poolId: Id, commit: Id, list: ObjectList): Promise<void> {
+    const puts: Put[] = [];
+    let part: ObjectEntry[] = [];
+    const flush = () => {
+      puts.push({ table: 'checkpoints', key: checkpointKey(poolId, commit, puts.length), payload: encodeObjects(part) });
+      part = [];
+    };
+    for (const chunk of list.chunks) {
+      part.push(...chunk.entries);
+      if (part.length < entriesPerPart) continue;
+      flush();
+      await nextTurn();
+    }
+    flush();
+    const header = Buffer.alloc(4);
+    header.writeUInt32LE(puts.length);
+    const first = puts[0]!;
+    puts[0] = { ...first, payload: Buffer.concat([header, first.payload]) };
+    const poolKey = Buffer.from(poolId, 'hex');
+    await this.tables.write(puts, () => {
+      if (!this.tables.has('pools', poolKey)) throw new LakeError('pool-not-found', { pool: poolId });
+    });
+  }
+
+  private async readCheckpoint(history: History, commit: Id): Promise<ObjectList | undefined> {
+    const first = this.tables.get('checkpoints', checkpointKey(history.poolId, commit, 0));
+    if (!first) return undefined;
+    const parts = first.readUInt32LE(0);
+    const entries = decodeObjects(first.subarray(4));
+    for (let part = 1; part < parts; part++) {
+      if (part % 8 === 0) await nextTurn();
+      const payload = this.tables.get('checkpoints', checkpointKey(history.poolId, commit, part));
+      assert(payload, 'a checkpoint has all of its parts');
+      for (const entry of decodeObjects(payload)) entries.push(entry);
+    }
+    return ObjectList.of(history.order, entries);
+  }
+}
+
+/** Applies commits in their order. Their net effect comes first, so that many commits cost one rebuilt list and not one each. */
+const replay = async (history: History, base: ObjectList, commits: readonly StoredCommit[]): Promise<ObjectList> => {
+  const added = new Map<Id, ObjectEntry>(), removed = new Map<Id, ObjectEntry>();
+  const find = (id: Id): ObjectEntry => {
+    const entry = added.get(id) ?? history.entry(id);
+    if (!entry) throw new LakeError('object-not-found', { id });
+    return entry;
+  };
+  for (let i = 0; i < commits.length; i++) {
+    const commit = commits[i]!;
+    for (const id of commit.deletes) {
+      const entry = find(id);
+      added.delete(id);
+      if (base.has(entry)) removed.set(id, entry);
+    }
+    for (const id of commit.adds) added.set(id, find(id));
+    for (const id of commit.addVectors ?? []) remark(added, removed, base, find(id), true);
+    for (const id of commit.deleteVectors ?? []) remark(added, removed, base, find(id), false);
+    if (i % commitsPerTurn === commitsPerTurn - 1) await nextTurn();
+  }
+  return base.change([...removed.values()], [...added.values()]);
+};
+
+/** Changes a marker: the entry goes and comes back with the other one. */
+const remark = (added: Map<Id, ObjectEntry>, removed: Map<Id, ObjectEntry>, base: ObjectList, entry: ObjectEntry, vector: boolean): void => {
+  if (base.has(entry)) removed.set(entry.id, entry);
+  added.set(entry.id, { ...entry, vector });
+};
+
+export interface OpenOptions {
+  readonly pool: PoolConfig;
+  readonly commit: Id;
+  readonly list: ObjectList;
+  readonly tables: Tables;
+  readonly onRelease: () => void;
+}
+
+/** A snapshot over a list; its owner has pinned it and is told of the release. */
+export const snapshotOf = ({ pool, commit, list, tables, onRelease }: OpenOptions): Snapshot => {
+  let released = false;
+  return {
+    pool, commit, objectCount: list.length,
+    page: (request: PageRequest): ObjectPage => {
+      assert(!released, 'a released snapshot is not read');
+      const { entries, next } = list.page(request.cursor ?? 0, request.limit, request.range);
+      const objects = entries.map((entry) => objectMeta(entry, request.inline === false ? undefined : tables));
+      return { objects, ...(next !== undefined && { next }) };
+    },
+    release: () => {
+      if (released) return;
+      released = true;
+      onRelease();
+    },
+  };
+};
+
+/** The object as others see it; with `tables` the body comes along if it is in there. */
+export const objectMeta = (entry: ObjectEntry, tables?: Tables): ObjectMeta => {
+  const { id, count, size, min, max } = entry;
+  if (!entry.inTable || !tables) return { id, count, size, min, max };
+  const inline = tables.get('bodies', Buffer.from(id, 'hex'));
+  if (!inline) throw new LakeError('table-corrupt', { table: 'bodies', key: id, fault: 'the row is missing' });
+  return { id, count, size, min, max, inline: new Uint8Array(inline) };
+};
+
+/** Whether an object was vacuumed, from the tables. */
+export const isVacuumed = (tables: Tables, poolId: Id, id: Id): boolean => tables.has('vacuumed', pairKey(poolId, id));

@@ -1,0 +1,164 @@
+/** Calls: built-in functions, user functions specialised by the functions passed to them, lambdas, `map`, aggregates inside expressions. */
+import type { Analysis } from './analyze-context.ts';
+import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './analyze-exprs.ts';
+import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
+import { fieldOf } from './plan-walk.ts';
+import type { FunctionSignature, PlanExpr } from './plan.ts';
+import { type FunctionBinding, Scope } from './scope.ts';
+import { unknownType } from './types-of.ts';
+
+export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
+  if (e.callee.kind === 'lambda') return callUser(a, { kind: 'user', decl: e.callee, scope: c.scope }, e, c);
+  const binding = functionNamed(a, e.callee, c.scope);
+  if (binding === 'other') return a.wrong(`"${e.callee.text}" is not a function`, e);
+  if (binding?.kind === 'user') return callUser(a, binding, e, c);
+  const name = binding?.name ?? e.callee.text.toLowerCase();
+  const call = aggregateCall(a, e, c.scope);
+  if (call) return lowerAggregateCall(a, call, c);
+  return callBuiltin(a, name, e, c);
+};
+
+/** The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for constants and the like. */
+const functionNamed = (a: Analysis, name: NameNode, scope: Scope): FunctionBinding | 'other' | undefined => {
+  const symbol = scope.lookup(name.text);
+  switch (symbol?.kind) {
+    case 'function': return symbol.binding;
+    case 'template': {
+      const { expr } = symbol;
+      const asArg = expr as Arg;
+      return asArg.kind === 'function-ref' || asArg.kind === 'lambda' || asArg.kind === 'id' ? bindingOf(a, asArg, symbol.scope) ?? 'other' : 'other';
+    }
+    case 'const': return 'other';
+    default: return undefined;
+  }
+};
+
+/** The function that an argument stands for, or undefined if it is an ordinary expression. */
+export const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding | undefined => {
+  if (arg.kind === 'lambda') return { kind: 'user', decl: arg, scope };
+  if (arg.kind === 'function-ref') {
+    const found = functionNamed(a, arg.name, scope);
+    if (found && found !== 'other') return found;
+    const name = arg.name.text.toLowerCase();
+    if (a.environment.functions.find(name)) return { kind: 'builtin', name };
+    a.fault(found === 'other' ? `"${arg.name.text}" is not a function` : 'no such function', arg);
+    return { kind: 'builtin', name: '' };
+  }
+  if (arg.kind !== 'id') return undefined;
+  const symbol = scope.lookup(arg.name);
+  if (symbol?.kind === 'function' && !symbol.declared) return symbol.binding;
+  if (symbol?.kind === 'template') return bindingOf(a, symbol.expr as Arg, symbol.scope);
+  return undefined;
+};
+
+const isFunctionArg = (arg: Arg): arg is Exclude<Arg, Expr> => arg.kind === 'lambda' || arg.kind === 'function-ref';
+
+const headOf = (decl: FnDecl | LambdaNode): { readonly name: string; readonly params: readonly string[] } =>
+  ({ name: decl.kind === 'fn-decl' ? decl.name.text : 'lambda', params: decl.params.map((p) => p.text) });
+
+type UserBinding = Extract<FunctionBinding, { readonly kind: 'user' }>;
+
+const callUser = (a: Analysis, f: UserBinding, e: CallExpr, c: ExprContext): PlanExpr => {
+  const { name, params } = headOf(f.decl);
+  if (e.args.length !== params.length) return a.wrong(`"${name}": expected ${params.length} params but called with ${e.args.length}`, e);
+  const bindings = e.args.map((arg) => bindingOf(a, arg, c.scope));
+  const values: PlanExpr[] = [];
+  e.args.forEach((arg, i) => { if (!bindings[i] && !isFunctionArg(arg)) values.push(lowerExpr(a, arg, c)); });
+  return { kind: 'userCall', id: userFunction(a, f, bindings), arguments: values };
+};
+
+/** The id of the plan's function for a user function with these functions passed to it. */
+const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionBinding | undefined)[]): number => {
+  const { name, params } = headOf(f.decl);
+  const head = { name, parameters: params.filter((_, i) => !bindings[i]) };
+  return a.specialise(f.decl, f.scope, bindings, head, () => {
+    const scope = new Scope(f.scope);
+    params.forEach((param, i) => {
+      const binding = bindings[i];
+      scope.symbols.set(param, binding ? { kind: 'function', binding, declared: false } : { kind: 'parameter' });
+    });
+    return lowerExpr(a, f.decl.kind === 'fn-decl' ? f.decl.body : f.decl.body, { scope, input: unknownType });
+  });
+};
+
+const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext): PlanExpr => {
+  if (name === 'map') return lowerMap(a, e, c);
+  if (name === 'position' && e.args.length === 1) {
+    const [only] = e.args;
+    if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };
+  }
+  const signature = a.environment.functions.find(name);
+  if (!signature) return a.wrong('no such function', e);
+  if (!countFits(a, signature, e.args.length, e)) return a.wrong('', e);
+  const values = e.args.map((arg) => {
+    if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);
+    return a.wrong('function value may only be passed to a function', arg);
+  });
+  if (name === 'grep') checkGrep(a, values[0], e.args[0]);
+  return { kind: 'call', name, arguments: values };
+};
+
+/** False, and a fault, when the count of arguments is not the function's. */
+const countFits = (a: Analysis, f: FunctionSignature, count: number, place: Span): boolean => {
+  if (count >= f.argumentsMin && count <= f.argumentsMax) return true;
+  a.fault(count < f.argumentsMin ? 'too few arguments' : 'too many arguments', place);
+  return false;
+};
+
+/** A constant pattern with metacharacters is a regular expression. */
+const checkGrep = (a: Analysis, pattern: PlanExpr | undefined, place: Arg | undefined): void => {
+  if (pattern?.kind === 'literal' && typeof pattern.value.data === 'string' && place) checkRegexp(a, pattern.value.data, place);
+};
+
+const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
+  const [of, fn] = e.args;
+  if (e.args.length !== 2 || !of || !fn) return a.wrong(e.args.length < 2 ? 'too few arguments' : 'too many arguments', e);
+  if (isFunctionArg(of)) return a.wrong('function value may only be passed to a function', of);
+  const binding = bindingOf(a, fn, c.scope);
+  if (!binding) return a.wrong('second argument of map must be a function', fn);
+  const container = lowerExpr(a, of, c);
+  if (binding.kind === 'builtin') {
+    const element = fieldOf({ kind: 'this' }, 'value');
+    const signature = a.environment.functions.find(binding.name);
+    if (signature && !countFits(a, signature, 1, e)) return container;
+    return { kind: 'mapElements', of: container, parameter: 'value', body: { kind: 'call', name: binding.name, arguments: [element] } };
+  }
+  const { name, params } = headOf(binding.decl), [param] = params;
+  if (params.length !== 1 || param === undefined) return a.wrong(`"${name}": expected ${params.length} params but called with 1`, e);
+  const id = userFunction(a, binding, [undefined]);
+  // The body of the function itself, unless it is being lowered right now: a call of it works then, too.
+  return { kind: 'mapElements', of: container, parameter: param, body: { kind: 'userCall', id, arguments: [fieldOf({ kind: 'this' }, param)] } };
+};
+
+/** The aggregate that a call is: its name is an aggregate's, no declaration hides it, and no built-in function takes that many arguments. */
+export const aggregateCall = (a: Analysis, e: Expr, scope: Scope): AggregateCall | undefined => {
+  if (e.kind === 'agg') return { name: e.name.text.toLowerCase(), place: e, ...(e.arg ? { argument: e.arg } : {}), distinct: e.distinct, ...(e.filter ? { filter: e.filter } : {}) };
+  if (e.kind !== 'call' || e.callee.kind !== 'name') return undefined;
+  const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text);
+  if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return undefined;
+  const f = a.environment.functions.find(name);
+  if (f && e.args.length > 1) return undefined;
+  if (e.args.length > 1) {
+    a.fault('too many arguments', e);
+    return { name, place: e, distinct: false };
+  }
+  const [argument] = e.args;
+  if (argument && isFunctionArg(argument)) return undefined;
+  return { name, place: e, ...(argument ? { argument } : {}), distinct: false };
+};
+
+/** True if the call is one of an aggregate; notes nothing. */
+export const isAggregate = (a: Analysis, e: Expr, scope: Scope): boolean => {
+  if (e.kind === 'agg') return true;
+  if (e.kind !== 'call' || e.callee.kind !== 'name') return false;
+  const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text);
+  if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return false;
+  return !(a.environment.functions.find(name) && e.args.length > 1);
+};
+
+export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => lowerAggregateCall(a, aggregateCall(a, e, c.scope)!, c);
+
+const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {
+  if (c.sql?.aggregate) return c.sql.aggregate(call);
+  return a.wrong(c.sql ? `aggregate function "${call.name}" called in non-aggregate context` : 'call to aggregate function in non-aggregate context', call.place);
+};

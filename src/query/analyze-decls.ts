@@ -1,0 +1,78 @@
+/** Declarations: what they bind in a scope, constants, pragmas. */
+import { nullValue } from '../vectors/value.ts';
+import type { Analysis } from './analyze-context.ts';
+import { lowerExpr } from './analyze-exprs.ts';
+import type { Decl, NameNode, PragmaDecl, QueryNode } from './ast.ts';
+import { literal, mapParts, substituteRow } from './plan-walk.ts';
+import type { PlanExpr } from './plan.ts';
+import { type ConstSymbol, Scope, type ScopeSymbol } from './scope.ts';
+import { types } from '../vectors/type.ts';
+
+/** The scope of a query: its declarations in a new scope inside `outer`. */
+export const openScope = (a: Analysis, query: QueryNode, outer: Scope | undefined): Scope => {
+  const scope = new Scope(outer);
+  for (const decl of query.decls) if (decl.kind !== 'pragma-decl') declare(a, scope, decl.name, symbolOf(decl, scope));
+  for (const decl of query.decls) if (decl.kind === 'pragma-decl') applyPragma(a, scope, decl);
+  for (const symbol of scope.symbols.values()) if (symbol.kind === 'const') constantOf(a, symbol);
+  return scope;
+};
+
+const symbolOf = (decl: Exclude<Decl, PragmaDecl>, scope: Scope): ScopeSymbol => {
+  switch (decl.kind) {
+    case 'const-decl': return { kind: 'const', decl, scope, state: 'new' };
+    case 'fn-decl': return { kind: 'function', binding: { kind: 'user', decl, scope }, declared: true };
+    case 'let-decl': return { kind: 'let', decl, scope };
+    case 'op-decl': return { kind: 'op', decl, scope };
+    case 'type-decl': return { kind: 'type', decl, scope };
+  }
+};
+
+const declare = (a: Analysis, scope: Scope, name: NameNode, symbol: ScopeSymbol): void => {
+  if (scope.symbols.has(name.text)) a.fault(`symbol "${name.text}" redefined`, name);
+  else scope.symbols.set(name.text, symbol);
+};
+
+const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
+  const { name, expr } = decl;
+  if (name.text !== 'index_base' && name.text !== 'pg') return a.fault(`unknown pragma "${name.text}"`, name);
+  if (scope.pragmas[name.text === 'pg' ? 'pg' : 'indexBase'] !== undefined) return a.fault(`"${name.text}" redefined`, name);
+  const place = expr ?? name;
+  const value = expr ? a.constant(lowerExpr(a, expr, { scope, input: types.null }))?.value : { type: types.bool, data: true };
+  if (name.text === 'pg') {
+    if (value?.type !== types.bool) return a.fault('expected type bool', place);
+    scope.pragmas.pg = value.data as boolean;
+    return;
+  }
+  if (value?.type !== types.int64) return a.fault('expected integer', place);
+  const base = Number(value.data);
+  if (base < 0) return a.fault('expected positive integer', place);
+  if (base > 1) return a.fault('index_base must be 0 or 1', place);
+  scope.pragmas.indexBase = base === 1 ? 1 : 0;
+};
+
+/**
+ * The value of a constant, worked out when it is first asked for. One with subqueries stays an expression, whose subqueries run once.
+ */
+export const constantOf = (a: Analysis, symbol: ConstSymbol): PlanExpr => {
+  if (symbol.state === 'done') return symbol.expr!;
+  if (symbol.state === 'busy') return a.wrong(`const "${symbol.decl.name.text}" involved in cyclic dependency`, symbol.decl.name);
+  symbol.state = 'busy';
+  a.inConstant++;
+  const faults = a.faults.length;
+  const lowered = lowerExpr(a, symbol.decl.expr, { scope: symbol.scope, input: types.null });
+  a.inConstant--;
+  const onNull = unrooted(lowered);
+  symbol.expr = a.faults.length > faults ? literal(nullValue) : a.constant(onNull) ?? onNull;
+  symbol.state = 'done';
+  return symbol.expr;
+};
+
+/** The expression as it is on a null: no reference to the row, subqueries on their own. */
+const unrooted = (e: PlanExpr): PlanExpr => {
+  const alone = (part: PlanExpr): PlanExpr => {
+    if (part.kind !== 'subquery' || !part.correlated) return mapParts(part, alone);
+    return { ...part, correlated: false, body: { ops: [{ kind: 'null' }, ...part.body.ops] } };
+  };
+  const separate = alone(e);
+  return substituteRow(separate, literal(nullValue)) ?? separate;
+};

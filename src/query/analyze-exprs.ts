@@ -1,0 +1,283 @@
+/** Expressions of the syntax tree to expressions of the plan. */
+import { RE2JS } from 're2js';
+import { type Type, types } from '../vectors/type.ts';
+import { boolValue, intValue, nullValue, stringValue, typeValue } from '../vectors/value.ts';
+import { lowerAgg, lowerCall } from './analyze-calls.ts';
+import type { Analysis } from './analyze-context.ts';
+import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
+import { lowerSubquery } from './analyze-queries.ts';
+import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr } from './ast.ts';
+import { fieldOf, literal } from './plan-walk.ts';
+import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
+import { impliedName } from './print.ts';
+import { constantOf } from './analyze-decls.ts';
+import type { Scope } from './scope.ts';
+
+/** How names resolve inside the clause of a SQL operator. */
+export interface SqlNames {
+  /** A column, alias or table. */
+  readonly name: (id: IdExpr) => PlanExpr;
+  /** `x.y`: a table's column, or a field of a column. */
+  readonly qualified: (dot: DotExpr & { readonly expr: IdExpr }) => PlanExpr;
+  /** What `this` is. */
+  readonly row: () => PlanExpr;
+  /** An aggregate call; undefined where none may stand. */
+  readonly aggregate: ((call: AggregateCall) => PlanExpr) | undefined;
+}
+
+/** A call of an aggregate function, however it was written. */
+export interface AggregateCall {
+  readonly name: string;
+  readonly place: Span;
+  readonly argument?: Expr;
+  readonly distinct: boolean;
+  readonly filter?: Expr;
+}
+
+/** Where an expression stands. */
+export interface ExprContext {
+  readonly scope: Scope;
+  /** The type of `this`. */
+  readonly input: Type;
+  /** Present in the clauses of SQL operators. */
+  readonly sql?: SqlNames;
+}
+
+export const lowerExpr = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => a.at(e, lower(a, e, c));
+
+const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
+  const sub = (part: Expr): PlanExpr => lowerExpr(a, part, c);
+  switch (e.kind) {
+    case 'literal': return literal(literalValue(a, e));
+    case 'date': return lowerDate(a, e);
+    case 'type-value': return typeValueExpr(a, e.type, c.scope);
+    case 'fstring': return lowerFString(a, e, c);
+    case 'id': return lowerId(a, e, c);
+    case 'unary': return e.op === '+' ? sub(e.operand) : { kind: e.op === '!' ? 'not' : 'negate', operand: sub(e.operand) };
+    case 'binary': return lowerBinary(a, e, c);
+    case 'between': {
+      const value = sub(e.expr);
+      const within: PlanExpr = {
+        kind: 'and', left: { kind: 'compare', operator: '>=', left: value, right: sub(e.lower) }, right: { kind: 'compare', operator: '<=', left: value, right: sub(e.upper) },
+      };
+      return e.negated ? { kind: 'not', operand: within } : within;
+    }
+    case 'is-null': {
+      const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr) };
+      return e.negated ? { kind: 'not', operand: isNull } : isNull;
+    }
+    case 'conditional': return { kind: 'conditional', test: sub(e.condition), then: sub(e.then), otherwise: sub(e.otherwise) };
+    case 'case': return lowerCase(e, c, sub);
+    case 'cast': return lowerCast(a, e, c);
+    case 'index': return { kind: 'index', of: sub(e.expr), at: sub(e.index), base: c.scope.indexBase };
+    case 'slice': return { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
+    case 'dot': return lowerDot(a, e, c);
+    case 'call': return lowerCall(a, e, c);
+    case 'agg': return lowerAgg(a, e, c);
+    case 'record': return lowerRecord(a, e, c);
+    case 'array': case 'set': return lowerElements(a, e, c);
+    case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: sub(x.key), value: sub(x.value) })) };
+    case 'tuple': return { kind: 'record', elements: e.elems.map((x, i) => ({ kind: 'field', name: `c${i}`, value: sub(x) })) };
+    case 'subquery': return lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c);
+    case 'array-subquery': return lowerSubquery(a, e.query, 'array', c);
+    case 'exists': return lowerSubquery(a, e.query, 'exists', c);
+    case 'extract': return lowerExtract(a, e, c);
+    case 'substring': return lowerSubstring(a, e, c);
+  }
+};
+
+const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
+  const time: PlanExpr = { kind: 'cast', operand: literal(stringValue(e.text)), type: types.time };
+  const day: PlanExpr = e.type === 'date' ? { kind: 'call', name: 'bucket', arguments: [time, oneDay] } : time;
+  return a.constant(day) ?? day;
+};
+const oneDay = literal({ type: types.duration, data: 86_400_000_000_000 });
+
+export const lowerFString = (a: Analysis, e: FStringExpr, c: ExprContext): PlanExpr =>
+  ({ kind: 'fstring', parts: e.parts.map((p) => (p.kind === 'fstring-text' ? p.text : lowerExpr(a, p.expr, c))) });
+
+/** The row of the place: `this`, or what SQL makes of it. */
+export const rowExpr = (c: ExprContext): PlanExpr => (c.sql ? c.sql.row() : { kind: 'this' });
+
+const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
+  if (e.name === 'this' && !e.quoted) return rowExpr(c);
+  const symbol = c.scope.lookup(e.name);
+  switch (symbol?.kind) {
+    case 'const': return { ...constantOf(a, symbol) };
+    case 'let': return lowerSubquery(a, symbol.decl.query, 'scalar', { ...c, scope: symbol.scope });
+    case 'type': {
+      const type = declaredType(a, e.name, c.scope);
+      return type ? literal(typeValue(type)) : a.wrong(`no such type name: "${e.name}"`, e);
+    }
+    case 'function': return a.wrong(`function "${e.name}" referenced but not called (consider &${e.name} to create a function value)`, e);
+    case 'template': return lowerExpr(a, symbol.expr, { ...c, scope: symbol.scope });
+    case 'op': case 'parameter': case undefined: break;
+  }
+  if (c.sql && symbol?.kind !== 'parameter') return c.sql.name(e);
+  return named(a, fieldOf({ kind: 'this' }, e.name), e);
+};
+
+/** Notes where the name of a field access stands. */
+export const named = <T extends PlanExpr>(a: Analysis, e: T, place: Span): T => {
+  a.places.name.set(e, place);
+  return e;
+};
+
+const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
+  const { expr } = e;
+  if (c.sql && expr.kind === 'id' && (expr.name !== 'this' || expr.quoted)) {
+    const symbol = c.scope.lookup(expr.name);
+    if (!symbol || symbol.kind === 'op') return c.sql.qualified({ ...e, expr });
+  }
+  return named(a, fieldOf(lowerExpr(a, expr, c), e.name.text), e.name);
+};
+
+const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
+  const otherwise = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
+  return {
+    kind: 'case', ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: sub(w.when), then: sub(w.then) })),
+    ...(otherwise ? { otherwise } : {}),
+  };
+};
+
+const comparisons: ReadonlySet<string> = new Set<CompareOperator>(['==', '!=', '<', '<=', '>', '>=']);
+const arithmetics: ReadonlySet<string> = new Set<ArithmeticOperator>(['+', '-', '*', '/', '%']);
+
+const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
+  const left = lowerExpr(a, e.left, c);
+  if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', { kind: 'in', left, right: lowerContainer(a, e.right, c) });
+  if (e.op === 'like' || e.op === 'not like') return negateIf(e.op === 'not like', lowerLike(a, left, e.right, c));
+  if (e.op === '~') return lowerMatch(a, left, e.right, c);
+  const right = lowerExpr(a, e.right, c);
+  if (e.op === 'and' || e.op === 'or') return { kind: e.op, left, right };
+  if (e.op === '||') return { kind: 'concat', left, right };
+  if (comparisons.has(e.op)) return { kind: 'compare', operator: e.op as CompareOperator, left, right };
+  if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
+  throw new TypeError(`operator ${e.op}`);
+};
+
+const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
+
+/** The right side of `in`: a query is always taken as the array of its results. */
+const lowerContainer = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
+  if (e.kind === 'subquery') return a.at(e, lowerSubquery(a, e.query, 'array', c));
+  const query = letOf(e, c);
+  return query ? a.at(e, lowerSubquery(a, query.decl.query, 'array', { ...c, scope: query.scope })) : lowerExpr(a, e, c);
+};
+const letOf = (e: Expr, c: ExprContext) => {
+  if (e.kind !== 'id') return undefined;
+  const symbol = c.scope.lookup(e.name);
+  return symbol?.kind === 'let' ? symbol : undefined;
+};
+
+const lowerLike = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
+  const pattern = a.constant(lowerExpr(a, right, c));
+  if (!pattern) return a.wrong('non-constant pattern for LIKE not supported', right);
+  if (typeof pattern.value.data !== 'string') return literal(nullValue);
+  return { kind: 'like', operand, pattern: pattern.value.data };
+};
+
+const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
+  const pattern = lowerExpr(a, right, c);
+  if (pattern.kind !== 'literal' || typeof pattern.value.data !== 'string') return a.wrong('right-hand side of ~ expression must be a string literal', right);
+  checkRegexp(a, pattern.value.data, right);
+  return { kind: 'match', operand, pattern: pattern.value.data };
+};
+
+/** Notes a fault if the text is no regular expression. */
+export const checkRegexp = (a: Analysis, pattern: string, place: Span): void => {
+  try {
+    RE2JS.compile(pattern);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    a.fault(text.startsWith('error parsing regexp') ? text : `error parsing regexp: ${text}`, place);
+  }
+};
+
+const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
+  const operand = lowerExpr(a, e.expr, c), { target } = e;
+  switch (target.kind) {
+    case 'cast-name': return { kind: 'castNamed', operand, name: target.name };
+    case 'cast-date': {
+      const time: PlanExpr = { kind: 'cast', operand, type: types.time };
+      return { kind: 'conditional', test: { kind: 'call', name: 'is_error', arguments: [time] }, then: time, otherwise: { kind: 'call', name: 'bucket', arguments: [time, oneDay] } };
+    }
+    case 'id': {
+      const symbol = c.scope.lookup(target.name);
+      if (!symbol || symbol.kind === 'op' || symbol.kind === 'function') return a.wrong(`no such type name: "${target.name}"`, target);
+      const type = lowerExpr(a, target, c);
+      if (type.kind === 'literal' && type.value.type === types.type) return { kind: 'cast', operand, type: type.value.data as Type };
+      return { kind: 'call', name: 'cast', arguments: [operand, type] };
+    }
+    default: return { kind: 'cast', operand, type: castType(a, target, c.scope) };
+  }
+};
+
+const lowerRecord = (a: Analysis, e: RecordExpr, c: ExprContext): PlanExpr => {
+  const elements: RecordElement[] = [];
+  const own = new Set<string>();
+  for (const x of e.elems) {
+    if (x.kind === 'spread') {
+      const value = lowerExpr(a, x.expr, c);
+      // The spread of a record that is written out is merged here: its fields go to the end.
+      if (value.kind === 'record' && value.elements.every((y) => y.kind === 'field')) {
+        for (const y of value.elements) {
+          const at = elements.findIndex((z) => z.kind === 'field' && z.name === y.name);
+          if (at >= 0) elements.splice(at, 1);
+          elements.push(y);
+        }
+      } else elements.push({ kind: 'spread', value });
+      continue;
+    }
+    const name = x.kind === 'record-field' ? x.name.text : impliedName(x.expr, { sql: c.sql !== undefined });
+    if (own.has(name)) a.fault(`record expression: duplicate field: "${name}"`, x);
+    own.add(name);
+    const value = lowerExpr(a, x.expr, c), at = elements.findIndex((z) => z.kind === 'field' && z.name === name);
+    if (at >= 0) elements[at] = { kind: 'field', name, value };
+    else elements.push({ kind: 'field', name, value });
+  }
+  return { kind: 'record', elements };
+};
+
+const lowerElements = (a: Analysis, e: ArrayExpr | SetExpr, c: ExprContext): PlanExpr => {
+  const [only] = e.elems;
+  if (e.kind === 'array' && e.elems.length === 1 && only && only.kind !== 'spread') {
+    const query = letOf(only, c);
+    if (query) return lowerSubquery(a, query.decl.query, 'array', { ...c, scope: query.scope });
+  }
+  return {
+    kind: e.kind,
+    elements: e.elems.map((x) => (x.kind === 'spread' ? { spread: true, value: lowerExpr(a, x.expr, c) } : { spread: false, value: lowerExpr(a, x, c) })),
+  };
+};
+
+const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: ExprContext): PlanExpr => {
+  const { part } = e;
+  const name = part.kind === 'id' ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
+  if (name === undefined) return a.wrong('part must be an identifier or string', part);
+  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)] };
+};
+
+/** A slice of a string; other values give an error, null stays null. */
+const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr => {
+  if (!e.from && !e.length) return a.wrong('FROM or FOR must be set', e);
+  const operand = lowerExpr(a, e.expr, c), base = c.scope.indexBase;
+  const from = e.from && lowerExpr(a, e.from, c), length = e.length && lowerExpr(a, e.length, c);
+  const to: PlanExpr | undefined = length && { kind: 'arithmetic', operator: '+', left: from ?? literal(intValue(base)), right: length };
+  const slice: PlanExpr = { kind: 'slice', of: operand, ...(from ? { from } : {}), ...(to ? { to: a.constant(to) ?? to } : {}), base };
+  if (operand.kind === 'literal' && operand.value.type === types.string) return slice;
+  const isString: PlanExpr = {
+    kind: 'compare', operator: '==', left: { kind: 'call', name: 'typeof', arguments: [{ kind: 'call', name: 'under', arguments: [operand] }] }, right: literal(typeValue(types.string)),
+  };
+  const wrong: PlanExpr = {
+    kind: 'call', name: 'error', arguments: [{
+      kind: 'record', elements: [{ kind: 'field', name: 'message', value: literal(stringValue('SUBSTRING: string value required')) }, { kind: 'field', name: 'on', value: operand }],
+    }],
+  };
+  // `under` would open errors too, so that they are told from strings first.
+  const onError: PlanExpr = { kind: 'conditional', test: { kind: 'call', name: 'is_error', arguments: [operand] }, then: literal(boolValue(false)), otherwise: isString };
+  return {
+    kind: 'case', branches: [{ when: { kind: 'isNull', operand }, then: literal(nullValue) }, { when: onError, then: slice }], otherwise: wrong,
+  };
+};
+

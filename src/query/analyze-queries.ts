@@ -1,0 +1,65 @@
+/** Queries as parts: pipelines with their scope, bodies, subqueries. */
+import { type Type, types } from '../vectors/type.ts';
+import type { Analysis } from './analyze-context.ts';
+import { openScope } from './analyze-decls.ts';
+import type { ExprContext, SqlNames } from './analyze-exprs.ts';
+import { lowerOp } from './analyze-ops.ts';
+import type { Op, QueryNode } from './ast.ts';
+import { exprsOf, isSourced, readsRow } from './plan-walk.ts';
+import type { Pipeline, PlanExpr, PlanOp } from './plan.ts';
+import type { Scope } from './scope.ts';
+
+/** What a pipeline gets from its surroundings. */
+export interface Flow {
+  readonly scope: Scope;
+  /** The type of the values that come in. */
+  readonly input: Type;
+  /** An operator of the same pipeline stands before it. */
+  readonly hasParent: boolean;
+  /** The op before it, for those that need several streams. */
+  readonly previous?: PlanOp;
+  /** Names of the SQL clause around it: reaching for them is a correlated subquery. */
+  readonly outer?: SqlNames;
+}
+
+/** Lowers a query in a scope of its own. */
+export const lowerQuery = (a: Analysis, query: QueryNode, flow: Flow): PlanOp[] => lowerOps(a, query.ops, { ...flow, scope: openScope(a, query, flow.scope) });
+
+export const lowerOps = (a: Analysis, ops: readonly Op[], flow: Flow): PlanOp[] => {
+  const out: PlanOp[] = [];
+  let { input, hasParent, previous } = flow;
+  for (const op of ops) {
+    const lowered = lowerOp(a, op, { ...flow, input, hasParent, ...(previous ? { previous } : {}) });
+    out.push(...lowered);
+    input = a.typeOf(lowered, input);
+    hasParent = true;
+    previous = lowered.at(-1) ?? previous;
+  }
+  return out;
+};
+
+/** A branch or body: values come in from outside, no operator stands before it. */
+export const lowerBody = (a: Analysis, query: QueryNode, flow: Flow, input: Type): Pipeline =>
+  ({ ops: lowerQuery(a, query, { scope: flow.scope, input, hasParent: false, ...(flow.outer ? { outer: flow.outer } : {}) }) });
+
+/** A query that stands for itself: without a source it runs on one null. */
+export const lowerAlone = (a: Analysis, query: QueryNode, scope: Scope, outer?: SqlNames): Pipeline => {
+  const ops = lowerQuery(a, query, { scope, input: types.null, hasParent: false, ...(outer ? { outer } : {}) });
+  return { ops: sourced(ops) };
+};
+
+/** The operators with a source of one null before them, unless they have their own. A fork whose branches all have one still needs something to hand on. */
+export const sourced = (ops: readonly PlanOp[]): readonly PlanOp[] => (isSourced(ops) && ops[0]?.kind !== 'fork' ? ops : [{ kind: 'null' }, ...ops]);
+
+/** A subquery. One that reads nothing of the row runs once for all rows. */
+export const lowerSubquery = (a: Analysis, query: QueryNode, form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form'], c: ExprContext): PlanExpr => {
+  const ops = lowerQuery(a, query, { scope: c.scope, input: c.input, hasParent: false, ...(c.sql ? { outer: c.sql } : {}) });
+  if (isSourced(ops) || ignoresInput(ops)) return { kind: 'subquery', body: { ops: sourced(ops) }, form, correlated: false };
+  return { kind: 'subquery', body: { ops }, form, correlated: true };
+};
+
+/** Literal values first: what comes in only counts, and exactly one row comes in. */
+const ignoresInput = (ops: readonly PlanOp[]): boolean => {
+  const [first] = ops;
+  return first?.kind === 'values' && !exprsOf(first).some(readsRow);
+};

@@ -1,0 +1,188 @@
+/**
+ * Rows of a vector as SUP text, one line each, without a Value per row where the types are simple. The text is that of sup-print.ts, which prints what
+ * is not simple.
+ */
+import { type Type, type TypeNames, types, quoteName } from './type.ts';
+import { type Vector, type BytesVector, type RecordVector, type ListVector, type UnionVector, type NumberVector, typeAt, valueAt } from './vector.ts';
+import { isImplied, supDecorator, supText } from './sup-print.ts';
+import { bytesText, durationText, floatText, ipText, netText, timeText } from './literal.ts';
+import { type TextOut, bytesOfText } from './text-out.ts';
+
+/** Prints one row. */
+export type RowPrinter = (row: number) => void;
+
+export interface SupRowOptions {
+  /** Names defined already; the caller empties it between top-level values. */
+  readonly names: TypeNames;
+  /** The rows stand inside another value. Default false. */
+  readonly nested?: boolean;
+}
+
+/** A printer of the vector's rows into `out`, without line breaks. */
+export const supRowPrinter = (v: Vector, out: TextOut, options: SupRowOptions): RowPrinter => printer({ out, names: options.names }, v, options.nested ?? false);
+
+/** Prints row `row` of the vector; for many rows take `supRowPrinter`. */
+export const appendSup = (v: Vector, row: number, out: TextOut): void => supRowPrinter(v, out, { names: new Map() })(row);
+
+interface Context { readonly out: TextOut; readonly names: TypeNames }
+
+const printer = (c: Context, v: Vector, nested: boolean): RowPrinter => {
+  const { out } = c;
+  switch (v.form) {
+    case 'number': return numberPrinter(c, v);
+    case 'bool': return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
+    case 'null': return () => out.ascii('null');
+    case 'bytes': return bytesPrinter(c, v);
+    case 'record': return recordPrinter(c, v);
+    case 'list': return listPrinter(c, v, nested);
+    case 'union': return unionPrinter(c, v);
+    case 'error': {
+      const inner = printer(c, v.inner, true);
+      return (row) => {
+        out.ascii('error(');
+        inner(row);
+        out.byte(0x29);
+      };
+    }
+    case 'dynamic': {
+      const parts = v.parts.map((p) => printer(c, p, nested)), { tags, slots } = v;
+      return (row) => parts[tags[row]!]!(slots[row]!);
+    }
+    case 'constant': {
+      const inner = printer(c, v.inner, nested);
+      return () => inner(0);
+    }
+    case 'dictionary': {
+      const inner = printer(c, v.values, nested), { codes } = v;
+      return (row) => inner(codes[row]!);
+    }
+    case 'selected': {
+      const inner = printer(c, v.base, nested), { index } = v;
+      return (row) => inner(index[row]!);
+    }
+    case 'map': case 'named': case 'type': case 'enum': return valuePrinter(c, v, nested);
+  }
+};
+
+/** The way of anything: one value after another. */
+const valuePrinter = (c: Context, v: Vector, nested: boolean): RowPrinter => (row) => c.out.text(supText(valueAt(v, row), { names: c.names, nested }));
+
+const numberPrinter = ({ out }: Context, v: NumberVector): RowPrinter => {
+  const { type, values } = v;
+  switch (type) {
+    case types.float64: return (row) => out.ascii(floatText(values[row] as number));
+    case types.float32: case types.float16: return (row) => out.ascii(`${floatText(values[row] as number, 32)}::${type.name}`);
+    case types.duration: return (row) => out.ascii(durationText(values[row]!));
+    case types.time: return (row) => out.ascii(timeText(values[row]!));
+  }
+  const suffix = type === types.int64 ? '' : `::${type.name}`;
+  if (!(values instanceof Float64Array)) return (row) => out.ascii(`${values[row]!}${suffix}`);
+  if (suffix === '') return (row) => out.integer(values[row]!);
+  return (row) => {
+    out.integer(values[row]!);
+    out.ascii(suffix);
+  };
+};
+
+/** 1: a byte that a string in quotes cannot have as it is. */
+const escaped = new Uint8Array(256);
+for (let i = 0; i < 32; i++) escaped[i] = 1;
+for (const c of '"\\\u007f') escaped[c.charCodeAt(0)] = 1;
+const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
+
+/** bytes[start, end) between double quotes. */
+const quotedRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
+  out.reserve(end - start + 2);
+  const { bytes } = out;
+  let to = out.length;
+  bytes[to++] = 0x22;
+  for (let i = start; i < end; i++) {
+    const b = source[i]!;
+    if (escaped[b] === 1) {
+      out.length = to;
+      return quotedRest(out, source, i, end);
+    }
+    bytes[to++] = b;
+  }
+  bytes[to++] = 0x22;
+  out.length = to;
+};
+const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
+  for (let i = start; i < end; i++) {
+    const b = source[i]!;
+    if (escaped[b] === 1) out.ascii(shortEscapes[b] ?? `\\u00${b.toString(16).padStart(2, '0')}`);
+    else out.byte(b);
+  }
+  out.byte(0x22);
+};
+
+const bytesPrinter = ({ out }: Context, v: BytesVector): RowPrinter => {
+  const { bytes, offsets, type } = v;
+  if (type === types.string) return (row) => quotedRun(out, bytes, offsets[row]!, offsets[row + 1]!);
+  const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
+  return (row) => out.ascii(text(bytes.subarray(offsets[row]!, offsets[row + 1]!)));
+};
+
+const recordPrinter = (c: Context, v: RecordVector): RowPrinter => {
+  const { out } = c;
+  const count = v.fields.length;
+  if (count === 0) return () => out.ascii('{}');
+  const heads = v.fields.map((f, i) => bytesOfText(`${i === 0 ? '{' : ','}${quoteName(f.name)}${f.optional ? '?' : ''}:`));
+  const values = v.fields.map((f): RowPrinter => {
+    const inner = printer(c, f.values, true), { present } = f;
+    if (!present) return inner;
+    return (row) => {
+      if (present[row] === 1) inner(row);
+      else out.text(`_${supDecorator(typeAt(f.values, row), c.names)}`);
+    };
+  });
+  return (row) => {
+    for (let i = 0; i < count; i++) {
+      const head = heads[i]!;
+      out.raw(head, 0, head.length);
+      values[i]!(row);
+    }
+    out.byte(0x7d);
+  };
+};
+
+/** Elements that tell their own type are printed one by one, other lists as values. */
+const listPrinter = (c: Context, v: ListVector, nested: boolean): RowPrinter => {
+  const { out } = c, { element } = v.type;
+  const slow = valuePrinter(c, v, nested);
+  if (!isPlain(element)) return slow;
+  const items = printer(c, v.items, true), { offsets } = v;
+  const [open, close] = v.type.kind === 'set' ? ['|[', ']|'] : ['[', ']'];
+  return (row) => {
+    const start = offsets[row]!, end = offsets[row + 1]!;
+    if (start === end) return slow(row);
+    out.ascii(open);
+    for (let i = start; i < end; i++) {
+      if (i > start) out.byte(0x2c);
+      items(i);
+    }
+    out.ascii(close);
+  };
+};
+/** Types without unions and names: the text of elements does not depend on their neighbours. */
+const isPlain = (type: Type): boolean => type.kind === 'primitive' || isImplied(type);
+
+const unionPrinter = (c: Context, v: UnionVector): RowPrinter => {
+  const members = v.members.map((m) => printer(c, m, true)), { tags, slots, type } = v;
+  const fixed = hasNames(type) ? undefined : supDecorator(type, new Map());
+  return (row) => {
+    members[tags[row]!]!(slots[row]!);
+    c.out.text(fixed ?? supDecorator(type, c.names));
+  };
+};
+const hasNames = (type: Type): boolean => {
+  switch (type.kind) {
+    case 'named': return true;
+    case 'record': return type.fields.some((f) => hasNames(f.type));
+    case 'array': case 'set': return hasNames(type.element);
+    case 'map': return hasNames(type.key) || hasNames(type.value);
+    case 'union': return type.members.some(hasNames);
+    case 'error': return hasNames(type.inner);
+    default: return false;
+  }
+};

@@ -1,0 +1,77 @@
+/** Bytes of text in the making: what writers print into, a value at a time, without strings where the values are bytes or small integers. */
+
+const utf8 = new TextEncoder();
+const zero = 0x30;
+
+export class TextOut {
+  bytes: Uint8Array<ArrayBuffer>;
+  length = 0;
+
+  constructor(size = 1 << 16) { this.bytes = new Uint8Array(size); }
+
+  reserve(extra: number): void {
+    if (this.length + extra <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + extra));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+  byte(b: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = b;
+  }
+  /** ASCII text. */
+  ascii(text: string): void {
+    const n = text.length;
+    this.reserve(n);
+    const { bytes } = this;
+    for (let i = 0, to = this.length; i < n; i++) bytes[to++] = text.charCodeAt(i);
+    this.length += n;
+  }
+  text(text: string): void {
+    this.reserve(text.length * 3);
+    this.length += utf8.encodeInto(text, this.bytes.subarray(this.length)).written;
+  }
+  raw(source: Uint8Array, start = 0, end = source.length): void {
+    const size = end - start;
+    this.reserve(size);
+    if (size > 48) this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.length);
+    else {
+      const { bytes } = this;
+      for (let i = start, to = this.length; i < end; i++) bytes[to++] = source[i]!;
+    }
+    this.length += size;
+  }
+  /** Digits of a safe integer. */
+  integer(x: number): void {
+    if (x !== (x | 0)) {
+      this.ascii(x === 0 ? '0' : String(x));
+      return;
+    }
+    this.reserve(11);
+    const { bytes } = this;
+    let rest = x;
+    if (rest < 0) {
+      if (rest === -2147483648) return this.ascii('-2147483648');
+      bytes[this.length++] = 0x2d;
+      rest = -rest;
+    }
+    const digits = rest < 10 ? 1 : rest < 100 ? 2 : rest < 1e3 ? 3 : rest < 1e4 ? 4 : rest < 1e5 ? 5 : rest < 1e6 ? 6 : rest < 1e7 ? 7 : rest < 1e8 ? 8 : rest < 1e9 ? 9 : 10;
+    for (let to = this.length + digits - 1; to >= this.length; to--) {
+      const tenth = (rest / 10) | 0;
+      bytes[to] = zero + rest - tenth * 10;
+      rest = tenth;
+    }
+    this.length += digits;
+  }
+  /** Drops what was printed behind `length`. */
+  cutTo(length: number): void { this.length = length; }
+  /** What was printed, for the caller to keep; printing begins anew. */
+  take(): Uint8Array<ArrayBuffer> {
+    const out = this.bytes.slice(0, this.length);
+    this.length = 0;
+    return out;
+  }
+}
+
+/** The bytes of a text. */
+export const bytesOfText = (text: string): Uint8Array => utf8.encode(text);

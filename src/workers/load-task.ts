@@ -1,0 +1,48 @@
+/** Loads: bytes of a body become sorted data objects that are durable or inline. Nothing is committed here. */
+import { LakeError } from '../errors.ts';
+import { openReader } from '../formats/formats.ts';
+import { sortIntoObjects } from '../lake/load-sort.ts';
+import type { ObjectStore } from '../lake/objects.ts';
+import type { Vector } from '../vectors/vector.ts';
+import type { TaskRequest } from './messages.ts';
+import type { LoadOutcome } from './pool.types.ts';
+import type { TaskSpill } from './spill.ts';
+import type { Task } from './task.ts';
+
+/** Memory of the loads of one worker: each has its share. */
+export class LoadBudget {
+  private readonly bytesMax: number;
+  private loads = 0;
+  constructor(bytesMax: number) { this.bytesMax = bytesMax; }
+  begin(): void { this.loads++; }
+  end(): void { this.loads--; }
+  /** Never so little that a load is nothing but runs. */
+  get share(): number { return Math.max(4 << 20, this.bytesMax / Math.max(1, this.loads)); }
+}
+
+export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget }
+
+/** Runs a load. @throws load-empty when the body holds no value */
+export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects, spill, budget }: LoadTools): Promise<LoadOutcome> => {
+  budget.begin();
+  try {
+    const { keys, order, threshold } = request.pool;
+    const reader = await openReader(request.format, task.body, request.csvDelimiter === undefined ? {} : { csvDelimiter: request.csvDelimiter });
+    const outcome = await sortIntoObjects(turning(reader, task), {
+      keys, order, threshold, objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), get memoryBytesMax() { return budget.share; },
+    });
+    if (outcome.records === 0) throw new LakeError('load-empty');
+    return { ...outcome, warnings: [] };
+  } finally {
+    budget.end();
+  }
+};
+
+/** The batches, with a turn of the event loop now and then; tells when the last was read. */
+async function* turning(batches: AsyncIterable<Vector>, task: Task): AsyncGenerator<Vector> {
+  for await (const batch of batches) {
+    yield batch;
+    await task.breathe();
+  }
+  task.step('sorted');
+}

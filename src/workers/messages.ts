@@ -1,0 +1,87 @@
+/**
+ * What the main thread and a worker tell each other. Plain data that can be cloned; chunks of bytes are transferred.
+ *
+ * Invariants:
+ * - A task's messages carry its number; a number is never used again.
+ * - Bytes flow under credit in both directions: a side sends no more unread bytes than the window, and gets credit back as the other side takes them.
+ * - Each task ends with exactly one `done` or `failed` from the worker, or with the worker's death.
+ */
+import { CompileError, compilationErrorsJson, formatCompileErrors } from '../query/parse-error.ts';
+import { LakeError, type ErrorCode, type ErrorParameters, errorTable } from '../errors.ts';
+import type { CommitNote, MetaPage, MetaSource, ObjectMeta, ObjectPage, PageRequest, SortOrder } from '../lake/lake.types.ts';
+import type { FormatName } from '../formats/formats.ts';
+import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
+import type { LoadOutcome, QueryStats } from './pool.types.ts';
+
+export interface PoolLayout { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; readonly threshold: number }
+
+export type TaskRequest =
+  | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string }
+  | {
+      readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean; readonly readOnly: boolean;
+      readonly head?: { readonly pool: string; readonly branch?: string };
+    }
+  /** The snapshot is handle 0 of the task's session. */
+  | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
+  | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
+  | { readonly kind: 'compile'; readonly text: string };
+
+/** What a task gives at its end. */
+export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[] }
+export type TaskOutcome = LoadOutcome | RewriteOutcome | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
+
+export type ToWorker =
+  | { readonly type: 'start'; readonly task: number; readonly request: TaskRequest }
+  | { readonly type: 'body'; readonly task: number; readonly chunk: Uint8Array }
+  | { readonly type: 'bodyEnd'; readonly task: number; readonly error?: WireError }
+  /** Bytes of chunks that the consumer has taken. */
+  | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
+  | { readonly type: 'cancel'; readonly task: number }
+  | { readonly type: 'answer'; readonly task: number; readonly call: number; readonly value?: unknown; readonly error?: WireError };
+
+export type FromWorker =
+  | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
+  | { readonly type: 'chunk'; readonly task: number; readonly bytes: Uint8Array; readonly stats: QueryStats }
+  /** A step of the task for its machine. */
+  | { readonly type: 'step'; readonly task: number; readonly step: 'compiled' | 'sorted' }
+  | { readonly type: 'call'; readonly task: number; readonly call: number; readonly request: Call }
+  | { readonly type: 'done'; readonly task: number; readonly outcome: TaskOutcome }
+  /** `told`: the error is in the chunks already, as a control message. */
+  | { readonly type: 'failed'; readonly task: number; readonly error: WireError; readonly told: boolean; readonly stats?: QueryStats };
+
+/** What a worker asks of the main thread. */
+export type Call =
+  | { readonly kind: 'resolve'; readonly source: SourceRequest }
+  | { readonly kind: 'page'; readonly handle: string; readonly page: PageRequest }
+  | { readonly kind: 'meta'; readonly source: MetaSource; readonly next?: string }
+  | { readonly kind: 'layout'; readonly handle: string }
+  | { readonly kind: 'commit'; readonly handle: string; readonly objects: readonly ObjectMeta[]; readonly note: CommitNote };
+export interface Answers {
+  readonly resolve: readonly ResolvedSource[];
+  readonly page: ObjectPage;
+  readonly meta: MetaPage;
+  readonly layout: PoolLayout;
+  readonly commit: string;
+}
+
+/** An error on its way between threads. */
+export interface WireError {
+  readonly code?: ErrorCode;
+  readonly parameters?: ErrorParameters;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** Faults of a query text become `query-invalid` with the marked lines; what is no LakeError keeps its text. */
+export const toWire = (error: unknown, queryText = ''): WireError => {
+  if (error instanceof LakeError) return { code: error.code, parameters: error.parameters, details: error.details, message: error.message };
+  if (error instanceof CompileError) {
+    const text = formatCompileErrors(queryText, error.errors);
+    return { code: 'query-invalid', parameters: { text }, details: { compilation_errors: compilationErrorsJson(error.errors) }, message: text };
+  }
+  return { message: error instanceof Error ? error.message : String(error) };
+};
+
+/** The error as it was thrown in the other thread; what was no LakeError is `internal`. */
+export const fromWire = (error: WireError): LakeError =>
+  error.code && error.code in errorTable ? new LakeError(error.code, error.parameters, { details: error.details }) : new LakeError('internal', { text: error.message });

@@ -1,0 +1,102 @@
+/**
+ * Temporary files of one task: sorted runs of a load, and batches that sort, group, fuse or join put aside. Nothing here survives a crash, nothing is synced;
+ * what a crash leaves behind is removed when the pool starts.
+ */
+import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SpillRun, SpillStore } from '../exec/source.ts';
+import { blockRowsMax } from '../lake/object-format.ts';
+import { ObjectWriter } from '../lake/object-writer.ts';
+import { openObject } from '../lake/object-reader.ts';
+import { type ObjectStore, openScratch } from '../lake/objects.ts';
+import { type Vector, slice } from '../vectors/vector.ts';
+
+/** Removes what earlier processes left and makes the folder. */
+export const clearSpill = (directory: string): void => {
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+};
+
+/** The spill files of one task; the folder is made when it is first needed. */
+export class TaskSpill implements SpillStore {
+  private readonly parent: string;
+  private folder: string | undefined;
+  private readonly runs = new Set<FileRun>();
+  private scratch: ObjectStore | undefined;
+  constructor(parent: string) { this.parent = parent; }
+
+  /** A folder for sorted runs. */
+  objects(): ObjectStore { return (this.scratch ??= openScratch(this.directory())); }
+
+  open(): SpillRun {
+    const run = new FileRun(join(this.directory(), `run${this.runs.size}`), () => this.runs.delete(run));
+    this.runs.add(run);
+    return run;
+  }
+
+  /** Removes everything. */
+  dispose(): void {
+    for (const run of [...this.runs]) void run.close();
+    this.scratch?.close();
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private directory(): string {
+    if (this.folder === undefined) {
+      mkdirSync(this.parent, { recursive: true });
+      this.folder = mkdtempSync(join(this.parent, 'task-'));
+    }
+    return this.folder;
+  }
+}
+
+const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };
+
+/** Batches one behind the other, each as a small object. The file has no name: it is gone when it is closed. */
+class FileRun implements SpillRun {
+  private readonly fd: number;
+  private readonly frames: { readonly offset: number; readonly size: number }[] = [];
+  private readonly closed: () => void;
+  private at = 0;
+  private isOpen = true;
+  constructor(path: string, closed: () => void) {
+    this.fd = openSync(path, 'wx+');
+    unlinkSync(path);
+    this.closed = closed;
+  }
+
+  append = (batch: Vector): Promise<void> => {
+    const offset = this.at, chunks: Uint8Array[] = [];
+    const writer = new ObjectWriter((chunk) => { chunks.push(chunk); }, { rowsExpected: 0 });
+    for (let start = 0; start < batch.length; start += blockRowsMax) writer.block(slice(batch, start, Math.min(batch.length, start + blockRowsMax)), noKeys);
+    const size = writer.finish(), bytes = Buffer.concat(chunks, size);
+    for (let done = 0; done < size;) done += writeSync(this.fd, bytes, done, size - done, offset + done);
+    this.at += (size + 7) & ~7;
+    this.frames.push({ offset, size });
+    return Promise.resolve();
+  };
+
+  read = async function* read(this: FileRun): AsyncGenerator<Vector> {
+    for (const { offset, size } of this.frames) {
+      const reader = await openObject({ id: 'spill file', size, read: (from, length) => this.bytes(offset + from, length) });
+      for (let k = 0; k < reader.blocks.length; k++) yield await reader.read(k);
+    }
+  }.bind(this);
+
+  close = (): Promise<void> => {
+    if (this.isOpen) closeSync(this.fd);
+    this.isOpen = false;
+    this.closed();
+    return Promise.resolve();
+  };
+
+  private bytes(offset: number, length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    for (let done = 0; done < length;) {
+      const n = readSync(this.fd, bytes, done, length - done, offset + done);
+      if (n === 0) throw new Error('spill file ends early');
+      done += n;
+    }
+    return bytes;
+  }
+}

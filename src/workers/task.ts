@@ -1,0 +1,146 @@
+/** A task as the worker sees it: its request, its body, its cancel signal, its way back to the main thread. */
+import { LakeError } from '../errors.ts';
+import { type Answers, type Call, type FromWorker, type ToWorker, type WireError, fromWire } from './messages.ts';
+import type { QueryStats } from './pool.types.ts';
+
+export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => void;
+
+/** The longest time between two turns of the event loop, so that messages get through. */
+const turnMsMax = 10;
+
+export class Task {
+  readonly id: number;
+  readonly body = new Body((bytes) => { this.post({ type: 'credit', task: this.id, bytes }); });
+  private readonly post: Post;
+  private readonly abort = new AbortController();
+  private readonly windowBytes: number;
+  private sent = 0;
+  private waiting: (() => void) | undefined;
+  private nextCall = 0;
+  private readonly calls = new Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>();
+  private turn = performance.now();
+
+  constructor(id: number, windowBytes: number, post: Post) {
+    this.id = id;
+    this.windowBytes = windowBytes;
+    this.post = post;
+  }
+
+  get signal(): AbortSignal { return this.abort.signal; }
+
+  /** Takes a message of the main thread. */
+  take(message: ToWorker): void {
+    switch (message.type) {
+      case 'body': this.body.push(message.chunk); return;
+      case 'bodyEnd': this.body.end(message.error); return;
+      case 'credit':
+        this.sent -= message.bytes;
+        this.wake();
+        return;
+      case 'cancel': this.cancel(); return;
+      case 'answer': {
+        const call = this.calls.get(message.call);
+        this.calls.delete(message.call);
+        if (message.error) call?.reject(message.error.code ? fromWire(message.error) : new Error(message.error.message));
+        else call?.resolve(message.value);
+        return;
+      }
+      case 'start': return;
+    }
+  }
+
+  cancel(): void {
+    const reason = new LakeError('query-cancelled');
+    this.abort.abort(reason);
+    this.body.end({ code: 'query-cancelled', message: reason.message });
+    for (const call of this.calls.values()) call.reject(reason);
+    this.calls.clear();
+    this.wake();
+  }
+
+  /** Asks the main thread. */
+  call<K extends Call['kind']>(request: Extract<Call, { readonly kind: K }>): Promise<Answers[K]> {
+    this.signal.throwIfAborted();
+    const call = this.nextCall++;
+    const { promise, resolve, reject } = withResolvers<Answers[K]>();
+    this.calls.set(call, { resolve: resolve as (value: unknown) => void, reject });
+    this.post({ type: 'call', task: this.id, call, request });
+    return promise;
+  }
+
+  step(step: 'compiled' | 'sorted'): void { this.post({ type: 'step', task: this.id, step }); }
+
+  /** Sends bytes, which are the receiver's from then on; waits while too much is unread. */
+  async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {
+    while (this.sent > 0 && this.sent + bytes.length > this.windowBytes) {
+      await new Promise<void>((resolve) => { this.waiting = resolve; });
+      this.signal.throwIfAborted();
+    }
+    this.signal.throwIfAborted();
+    this.sent += bytes.length;
+    const own = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes);
+    this.post({ type: 'chunk', task: this.id, bytes: own, stats }, [own.buffer as ArrayBuffer]);
+  }
+
+  /** Lets messages through if the last turn was long; throws when the task was cancelled. */
+  async breathe(): Promise<void> {
+    if (performance.now() - this.turn > turnMsMax) {
+      await new Promise((resolve) => { setImmediate(resolve); });
+      this.turn = performance.now();
+    }
+    this.signal.throwIfAborted();
+  }
+
+  private wake(): void {
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.();
+  }
+}
+
+const withResolvers = <T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void; readonly reject: (error: unknown) => void } => {
+  let resolve!: (value: T) => void, reject!: (error: unknown) => void;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+};
+
+/** Chunks that come from the main thread; taking one gives credit for more. */
+export class Body implements AsyncIterable<Uint8Array> {
+  private readonly queue: Uint8Array[] = [];
+  private ended = false;
+  private error: WireError | undefined;
+  private waiting: (() => void) | undefined;
+  private readonly taken: (bytes: number) => void;
+  constructor(taken: (bytes: number) => void) { this.taken = taken; }
+
+  push(chunk: Uint8Array): void {
+    this.queue.push(chunk);
+    this.wake();
+  }
+  end(error: WireError | undefined): void {
+    this.ended = true;
+    this.error ??= error;
+    this.wake();
+  }
+
+  async* [Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      // What failed is not read on: the load is lost anyway.
+      if (this.error) throw fromWire(this.error);
+      const chunk = this.queue.shift();
+      if (chunk) {
+        this.taken(chunk.length);
+        yield chunk;
+      } else if (this.ended) return;
+      else await new Promise<void>((resolve) => { this.waiting = resolve; });
+    }
+  }
+  private wake(): void {
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.();
+  }
+}

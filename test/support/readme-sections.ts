@@ -1,0 +1,30 @@
+/** The parts of README.md that the code's own tables print. */
+import { commands, fsckOptions, loadOptions, optionsTable, queryOptions, serveOptions } from '../../src/config.ts';
+import { errorTable } from '../../src/errors.ts';
+import { aggregateTable } from '../../src/exec/aggregates/aggregates.ts';
+import { functionTable } from '../../src/exec/functions/functions.ts';
+import { formatTable } from '../../src/formats/formats.ts';
+import { routes } from '../../src/http/routes/routes.ts';
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+const code = (text: string): string => (text === '' ? '' : text.includes('|') || text.includes('`') ? `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;')}</code>` : `\`${text}\``);
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [`| ${head.join(' | ')} |`, `|${head.map(() => '---|').join('')}`, ...rows.map((r) => `| ${r.join(' | ')} |`)].join('\n');
+
+interface Parameters { readonly properties?: Readonly<Record<string, unknown>> }
+const parametersOf = (schema: unknown): string => Object.keys((schema as Parameters | undefined)?.properties ?? {}).map(code).join(', ');
+const functionRows = (rows: readonly { readonly name: string; readonly syntax: string; readonly text: string }[]): string =>
+  table(['', ''], [...rows].sort((a, b) => (a.name < b.name ? -1 : 1)).map((r) => [code(r.syntax), cell(r.text)]));
+
+export const sections: Readonly<Record<string, () => string>> = {
+  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help functions` the functions of the language']]),
+  'serve-options': () => optionsTable(serveOptions),
+  'query-options': () => optionsTable(queryOptions),
+  'load-options': () => optionsTable(loadOptions),
+  'fsck-options': () => optionsTable(fsckOptions),
+  'endpoints': () => table(['Method', 'Path', 'What it does', 'Query parameters'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary), parametersOf(r.query)])),
+  'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)
+    .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', f.writer ? 'yes' : 'not yet'])),
+  'errors': () => table(['Status', 'Kind', 'Text'], Object.values(errorTable).map((row) => [String(row.status), row.kind, cell(code(row.text))])),
+  'functions': () => `### Functions\n\n${functionRows(functionTable)}\n\n### Aggregates\n\n${functionRows(aggregateTable)}`,
+};

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { type TestService, startService } from '../../support/server.ts';
+
+interface Event { readonly event: string; readonly data: string; readonly id: number }
+interface Stream { readonly events: Event[]; readonly headers: IncomingMessage['headers']; readonly ended: () => boolean; readonly until: (count: number) => Promise<Event[]>; readonly close: () => void }
+
+let service: TestService;
+beforeAll(async () => { service = await startService(['-events.queue.max', '3', '-events.heartbeat', '50ms']); });
+afterAll(() => service?.close());
+
+const parse = (text: string): Event => {
+  const lines = text.split('\n');
+  const value = (name: string): string => lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join('\n');
+  return { event: value('event'), data: value('data'), id: Number(value('id')) };
+};
+
+const subscribe = (path = '/events', headers: Readonly<Record<string, string>> = {}, paused = false): Promise<Stream & { readonly comments: () => number }> => new Promise((resolve, reject) => {
+  const client = httpRequest(service.url + path, { headers, agent: false }, (response) => {
+    const events: Event[] = [];
+    let rest = '', ended = false, comments = 0;
+    response.setEncoding('utf8');
+    response.on('close', () => { ended = true; });
+    response.on('error', () => { ended = true; });
+    if (!paused) {
+      response.on('data', (chunk: string) => {
+        const blocks = (rest + chunk).split('\n\n');
+        rest = blocks.pop()!;
+        for (const block of blocks) if (block.startsWith(':')) comments++; else events.push(parse(block));
+      });
+    }
+    resolve({
+      events, headers: response.headers, ended: () => ended, comments: () => comments, close: () => client.destroy(),
+      until: async (count) => {
+        for (let i = 0; events.length < count; i++) {
+          if (i > 500) throw new Error(`${events.length} of ${count} events came`);
+          await pause(10);
+        }
+        return events;
+      },
+    });
+  });
+  client.on('error', reject);
+  client.end();
+});
+const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const create = async (name: string): Promise<string> => {
+  const { body } = await service.ask('POST', '/pool', { headers: { accept: 'application/json' }, body: `{name:"${name}",layout:{keys:[["a"]]}}` });
+  return (JSON.parse(body) as { pool: { id: string } }).pool.id;
+};
+const commit = async (pool: string, row: string): Promise<string> => {
+  const { body } = await service.ask('POST', `/pool/${pool}/branch/main`, { headers: { accept: 'application/json' }, body: row });
+  return (JSON.parse(body) as { commit: string }).commit;
+};
+
+describe('the events feed', () => {
+  test('headers come at once, events in order with growing ids, in the format asked for', async () => {
+    const json = await subscribe('/events', { accept: 'application/json' }), browser = await subscribe('/events', { accept: 'text/event-stream' });
+    expect(json.headers['content-type']).toBe('text/event-stream');
+    const id = await create('e1');
+    const tip = await commit('e1', '{a:1}');
+    await service.ask('POST', '/pool/e1', { body: `{name:"kid",commit:"${tip}"}` });
+    await service.ask('DELETE', '/pool/e1/branch/kid');
+    await service.ask('PUT', '/pool/e1', { body: '{name:"e2"}' });
+    await service.ask('DELETE', '/pool/e2');
+    const events = await json.until(6);
+    expect(events.map(({ event, data }) => [event, JSON.parse(data)])).toEqual([
+      ['pool-new', { pool_id: id }],
+      ['pool-commit', { commit_id: tip, pool_id: id, branch: 'main', parent: '' }],
+      ['branch-update', { pool_id: id, branch: 'kid' }],
+      ['branch-delete', { pool_id: id, branch: 'kid' }],
+      ['pool-update', { pool_id: id }],
+      ['pool-delete', { pool_id: id }],
+    ]);
+    expect(events.every((e, i) => i === 0 || e.id === events[i - 1]!.id + 1)).toBe(true);
+    expect((await browser.until(6))[0]!.data).toBe(`{pool_id:${id}::=KSUID}::=EventPool`);
+    json.close();
+    browser.close();
+  });
+  test('the reference\'s names can be asked for', async () => {
+    const stream = await subscribe('/events?names=superdb');
+    await create('e3');
+    await commit('e3', '{a:1}');
+    expect((await stream.until(2)).map((e) => e.event)).toEqual(['pool-new', 'branch-commit']);
+    stream.close();
+  });
+  test('data of several lines is several data lines', async () => {
+    const stream = await subscribe('/events', { accept: 'text/csv' });
+    const id = await create('e4');
+    expect((await stream.until(1))[0]!.data).toBe(`pool_id\n${id}`);
+    stream.close();
+  });
+  test('who comes back gets what it missed; ids that are no longer kept are gone', async () => {
+    const first = await subscribe();
+    await create('e5');
+    const { id } = (await first.until(1))[0]!;
+    first.close();
+    await commit('e5', '{a:1}');
+    const second = await subscribe('/events', { 'last-event-id': String(id) });
+    expect((await second.until(1))[0]).toMatchObject({ event: 'pool-commit', id: id + 1 });
+    second.close();
+    expect((await service.ask('GET', '/events', { headers: { 'last-event-id': '999999' } })).status).toBe(410);
+  });
+  test('comments keep an idle stream alive', async () => {
+    const stream = await subscribe();
+    await pause(300);
+    expect(stream.comments()).toBeGreaterThanOrEqual(2);
+    stream.close();
+  });
+  test('a subscriber that does not read is closed; the others get every event', async () => {
+    await create('big');
+    const tip = await commit('big', '{a:1}');
+    const slow = await subscribe('/events', {}, true), quick = await subscribe();
+    const count = 60;
+    for (let i = 0; i < count; i++) {
+      const { status } = await service.ask('POST', '/pool/big', { body: `{name:"${i}-${'n'.repeat(400_000)}",commit:"${tip}"}` });
+      expect(status).toBe(200);
+    }
+    expect(await quick.until(count)).toHaveLength(count);
+    const metrics = (await service.ask('GET', '/metrics')).body;
+    expect(metrics).toMatch(/^lake_events_subscribers 1$/m);
+    slow.close();
+    quick.close();
+  });
+});
