@@ -36,6 +36,7 @@ export const lakeMachine = setup({
     'queue is full': ({ context }) => context.waiting.length >= context.waitingMax,
     'jobs wait': ({ context }) => context.waiting.length > 0,
     'store is unsound': ({ event }) => outputOf(event).unsound !== undefined,
+    'store has failed': ({ context }) => context.failure !== null,
     'close is asked for': ({ context }) => context.closeAsked,
     'no pool is open': ({ context }) => context.openPools.length === 0,
     'pool has an actor': ({ context, event }) => event.type === 'pool wanted' && context.openPools.includes(event.poolId),
@@ -87,6 +88,7 @@ export const lakeMachine = setup({
     ],
     // Taken in every state: a lake that still starts closes as soon as it is ready.
     close: { actions: 'remember that close is asked for' },
+    'store failed': { actions: 'remember why the store failed' },
     'pool wanted': [
       { guard: 'pool has an actor' },
       { actions: 'spawn pool actor' },
@@ -106,8 +108,11 @@ export const lakeMachine = setup({
       on: { close: 'closing' },
       states: {
         idle: {
-          always: [{ guard: 'close is asked for', target: '#lake.closing' }, { guard: 'jobs wait', target: 'working' }],
-          on: { 'store failed': { target: 'read only', actions: 'remember why the store failed' } },
+          always: [
+            { guard: 'close is asked for', target: '#lake.closing' },
+            { guard: 'store has failed', target: 'read only' },
+            { guard: 'jobs wait', target: 'working' },
+          ],
         },
         working: {
           entry: 'take next job',

@@ -55,6 +55,7 @@ export const errorTable = {
   'format-detection': bad('format detection error\n{complaints}'),
   'format-look-ahead': bad('buffer exceeded max size trying to infer input format ({limit} bytes)'),
   'format-limit': { status: 413, kind: 'payload too large', text: '{format}: {what}: more than {limit} bytes{place}' },
+  'write-type': bad('type {type}: type cannot be represented in {format} format'),
   'write-not-record': bad('{writer} output encountered non-record value: {value}'),
   'write-not-uniform': bad("{writer} output requires uniform records but multiple types encountered (consider 'fuse')"),
   // data objects and workers
@@ -111,7 +112,6 @@ export const errorTable = {
   'events-gone': { status: 410, kind: 'gone', text: 'events after {id} are no longer kept' },
   'event-names-unknown': bad('invalid query param "names": {names}: superdb or nothing'),
   'event-id-invalid': bad('Last-Event-ID {id}: not an event id'),
-  'service-closing': { status: 503, kind: 'overloaded', text: 'the service is about to end' },
   // anything that nobody foresaw
   'internal': internal('{text}'),
 } as const satisfies Record<string, ErrorRow>;

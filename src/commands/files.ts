@@ -84,9 +84,10 @@ export class FileSources {
     if (/^https?:\/\//.test(name)) return urlInput({ kind: 'url', url: name }, format);
     const path = resolvePath(this.options.cwd, name.replace(/^file:\/\//, ''));
     const stat = existsSync(path) ? statSync(path) : undefined;
-    if (!stat) throw new FileMissing(name);
-    if (stat.isDirectory()) throw new LakeError('source-directory', { path: name });
-    return { name, format: format === 'auto' ? formatOfFile(name) ?? 'auto' : format, bytes: () => createReadStream(path, { highWaterMark: 1 << 18 }) };
+    // Unless the input is sampled before compiling, a file that is not there is found out when it is read.
+    if (!stat && this.options.sampleRows !== 0) throw new FileMissing(name);
+    if (stat?.isDirectory()) throw new LakeError('source-directory', { path: name });
+    return { name, format: format === 'auto' ? formatOfFile(name) ?? 'auto' : format, bytes: () => fileBytes(name, path) };
   }
 
   private async *read(input: Input): AsyncGenerator<Vector> {
@@ -175,7 +176,6 @@ const fuseRows = (batch: Vector, before: Type | undefined): Type | undefined => 
 
 /** An error of an input with the input's name before it. */
 const named = (name: string, problem: unknown): Error => {
-  if (problem instanceof FileMissing) return problem;
   const text = problem instanceof Error ? problem.message : String(problem);
   return text.startsWith(`${name}: `) ? (problem as Error) : new Error(`${name}: ${text}`, { cause: problem });
 };
@@ -185,6 +185,12 @@ const checkedFormat = (format: string | undefined): FormatName | 'auto' => {
   if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
   return format;
 };
+
+/** Opened when the first byte is asked for, closed when the last was or nobody wants more. */
+async function* fileBytes(name: string, path: string): AsyncGenerator<Uint8Array> {
+  if (!existsSync(path)) throw new FileMissing(name);
+  yield* createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Uint8Array>;
+}
 
 const urlInput = (request: Extract<SourceRequest, { kind: 'url' }>, format: FormatName | 'auto'): Input => ({
   name: request.url, format,

@@ -8,12 +8,12 @@ import { ConfigError, type ParsedOptions, optionsText, parseOptions, queryOption
 import { LakeError } from '../errors.ts';
 import { execute } from '../exec/compile.ts';
 import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
-import { evaluateConstant } from '../exec/expressions/constant.ts';
+import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import type { ExecutionContext } from '../exec/source.ts';
 import { type FormatName, type Writer, createWriter, isFormatName } from '../formats/formats.ts';
-import { type QueryText, compile } from '../query/compile.ts';
-import { CompileError, formatCompileErrors } from '../query/parse-error.ts';
+import { compile } from '../query/analyze.ts';
+import { CompileError, type QuerySource, formatCompileErrors } from '../query/parse-error.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { FileMissing, FileSources, commandLineSource } from './files.ts';
@@ -63,7 +63,7 @@ const run = async (options: ParsedOptions, io: CommandIo): Promise<void> => {
   if (options.values['stats']) io.complain(`${JSON.stringify(context.host.progress)}\n`);
 };
 
-const compiled = async (texts: readonly QueryText[], sources: FileSources, hasInput: boolean): ReturnType<typeof compile> => {
+const compiled = async (texts: readonly QuerySource[], sources: FileSources, hasInput: boolean): ReturnType<typeof compile> => {
   const environment: CompileEnvironment = {
     mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, evaluate: evaluateConstant,
     resolve: (request) => sources.resolve(request),
@@ -79,11 +79,11 @@ const compiled = async (texts: readonly QueryText[], sources: FileSources, hasIn
 };
 
 /** The texts of -c and -I in the order in which they were given. */
-const textsOf = (options: ParsedOptions, cwd: string): readonly QueryText[] =>
+const textsOf = (options: ParsedOptions, cwd: string): readonly QuerySource[] =>
   options.order.filter(({ name }) => name === 'c' || name === 'I').map(({ name, value }) => {
     if (name === 'c') return { text: value };
     try {
-      return { text: readFileSync(resolvePath(cwd, value), 'utf8'), file: value };
+      return { text: readFileSync(resolvePath(cwd, value), 'utf8'), name: value };
     } catch (cause) {
       throw new Error(`${value}: file does not exist`, { cause });
     }
@@ -111,7 +111,7 @@ const inputFormat = (options: ParsedOptions): FormatName | 'auto' => {
 
 const write = async (output: Output, io: CommandIo, results: AsyncIterable<{ readonly channel: string; readonly batch: Vector }>): Promise<void> => {
   const { format, ...layout } = output;
-  const writer: Writer = createWriter(format, layout);
+  const writer: Writer = createWriter(format, { ...layout, optFlags: true });
   for await (const { channel, batch } of results) {
     if (channel !== 'main') continue;
     for (const chunk of writer.write(batch)) await io.write(chunk);

@@ -1,6 +1,151 @@
-/** Runs plans. (The steps follow; this is the signature to import.) */
-import type { Plan } from '../query/plan.ts';
+/** Plans to running streams: which operator does what a plan's op says. */
+import type { Pipeline, Plan, PlanFunction, PlanOp, PlanOpKind } from '../query/plan.ts';
+import { compileAsync } from './expressions/compile.ts';
+import type { ExpressionContext } from './expressions/evaluator.ts';
+import { Emission, type Step, type Stream, drive } from './operator.ts';
+import { aggregate } from './operators/aggregate.ts';
+import { assertion } from './operators/assert.ts';
+import { type Build, Memory, type PipelineRun } from './operators/build.ts';
+import { count } from './operators/count.ts';
+import { cut } from './operators/cut.ts';
+import { debug } from './operators/debug.ts';
+import { distinct } from './operators/distinct.ts';
+import { drop } from './operators/drop.ts';
+import { filter } from './operators/filter.ts';
+import { fork, inTurn, switchOver, together } from './operators/fork.ts';
+import { fromEach } from './operators/from-each.ts';
+import { fuse } from './operators/fuse.ts';
+import { head } from './operators/head.ts';
+import { join } from './operators/join.ts';
+import { load } from './operators/load.ts';
+import { mergeSorted } from './operators/merge.ts';
+import { output } from './operators/output.ts';
+import { type Assign, put } from './operators/put.ts';
+import { rename } from './operators/rename.ts';
+import { nothing, oneNull, rows, scan } from './operators/scan.ts';
+import { shapes } from './operators/shapes.ts';
+import { skip } from './operators/skip.ts';
+import { sort } from './operators/sort.ts';
+import { subqueries } from './operators/subquery.ts';
+import { tail } from './operators/tail.ts';
+import { top } from './operators/top.ts';
+import { uniq } from './operators/uniq.ts';
+import { unnest } from './operators/unnest.ts';
+import { values } from './operators/values.ts';
 import type { ChannelBatch, ExecutionContext } from './source.ts';
 
 /** Runs a plan: batches as they come, each with its channel. Ends early when the consumer returns or `context.signal` aborts. */
-export const execute = (plan: Plan, context: ExecutionContext): AsyncIterable<ChannelBatch> => { void plan; void context; throw new Error('in work'); };
+export async function* execute(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
+  const stream = newBuild(plan.functions, context).step(plan.pipeline)(nothing());
+  for await (const item of drive(stream, context.signal)) yield item instanceof Emission ? item : { channel: 'main', batch: item };
+}
+
+/** A pipeline as a step, for those that have streams of their own (delete-where, tests). */
+export const compilePipeline = (p: Pipeline, functions: readonly PlanFunction[], context: ExecutionContext): Step => newBuild(functions, context).step(p);
+
+const newBuild = (functions: readonly PlanFunction[], context: ExecutionContext, memory = new Memory(context.memoryBytesMax), callDepth = 0): Build => {
+  const build: Build = {
+    context, memory,
+    expression: (expr) => compileAsync(expr, expressions),
+    step: (p) => {
+      const run = runOf(p, build);
+      return (input) => one(run([input]));
+    },
+  };
+  const subquery = subqueries((p, depth) => (depth === callDepth ? build : newBuild(functions, context, memory, depth)).step(p));
+  const expressions: ExpressionContext = { functions, names: context.names, subquery, callDepth };
+  return build;
+};
+
+const one = (streams: readonly Stream[]): Stream => (streams.length === 1 ? streams[0]! : together(streams));
+
+const runOf = (p: Pipeline, build: Build): PipelineRun => {
+  const runs = p.ops.map((op) => makers[op.kind](op as never, build));
+  return (inputs) => runs.reduce<readonly Stream[]>((streams, run) => run(streams), inputs);
+};
+
+/** The op of a kind, those that share their form too. */
+type OpOf<K extends PlanOpKind, O extends PlanOp = PlanOp> = O extends PlanOp ? (K extends O['kind'] ? O : never) : never;
+type Maker<K extends PlanOpKind> = (op: OpOf<K>, build: Build) => PipelineRun;
+
+/** An operator with one input. */
+const step = (s: Step): PipelineRun => (inputs) => [s(one(inputs))];
+/** An operator that begins a stream. */
+const source = (open: () => Stream): PipelineRun => () => [open()];
+
+const assigns = (list: Extract<PlanOp, { kind: 'put' | 'cut' }>['assignments'], build: Build): readonly Assign[] =>
+  list.map((a) => ({ target: a.target, value: build.expression(a.value) }));
+
+/** Whether a pipeline reads nothing of what comes before it. */
+const hasSource = (p: Pipeline): boolean => {
+  const first = p.ops[0];
+  switch (first?.kind) {
+    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': return true;
+    case 'fork': return first.branches.every(hasSource);
+    default: return false;
+  }
+};
+
+const makeFork = (op: Extract<PlanOp, { kind: 'fork' }>, build: Build): PipelineRun => {
+  const branches = op.branches.map((b) => ({ step: build.step(b), reads: !hasSource(b) }));
+  const readers = branches.filter((b) => b.reads).length;
+  return (inputs) => {
+    const ports = readers === 0 ? [] : [...fork(one(inputs), readers)];
+    return branches.map((b) => b.step(b.reads ? ports.shift()! : nothing()));
+  };
+};
+
+const makeSwitch = (op: Extract<PlanOp, { kind: 'switch' }>, build: Build): PipelineRun => {
+  const cases = op.cases.map((c) => ({ test: c.test && build.expression(c.test) })), branches = op.cases.map((c) => build.step(c.branch));
+  const dropMissing = op.dropMissing && build.expression(op.dropMissing);
+  return (inputs) => switchOver(one(inputs), cases, dropMissing).map((port, k) => branches[k]!(port));
+};
+
+const makeJoin = (op: Extract<PlanOp, { kind: 'join' }>, build: Build): PipelineRun => {
+  const run = join(op, build);
+  if (!op.right) return ([left, right]) => [run(left!, right!)];
+  const right = build.step(op.right);
+  return (inputs) => [run(one(inputs), right(nothing()))];
+};
+
+const makers: { readonly [K in PlanOpKind]: Maker<K> } = {
+  scan: (op, build) => source(scan(op, build)),
+  null: () => source(oneNull),
+  empty: () => source(nothing),
+  rows: (op, build) => source(rows(op.rows, build)),
+  pass: () => (inputs) => inputs,
+  values: (op, build) => step(values(op.exprs.map(build.expression), build.context.batchRows)),
+  filter: (op, build) => step(filter(build.expression(op.expr))),
+  cut: (op, build) => step(cut(assigns(op.assignments, build))),
+  put: (op, build) => step(put(assigns(op.assignments, build))),
+  rename: (op) => step(rename(op.assignments)),
+  drop: (op) => step(drop(op.paths)),
+  head: (op) => step(head(op.count)),
+  tail: (op, build) => step(tail(op.count, build.memory)),
+  skip: (op) => step(skip(op.count)),
+  sort: (op, build) => step(sort(op.keys, op.reverse, build)),
+  top: (op, build) => step(top(op.count, op.keys, op.reverse, build)),
+  uniq: (op) => step(uniq(op.withCount)),
+  distinct: (op, build) => step(distinct(build.expression(op.expr), build.memory)),
+  fuse: (_op, build) => step(fuse(build)),
+  shapes: (op, build) => step(shapes(build.expression(op.expr))),
+  count: (op, build) => step(count(op.expr && build.expression(op.expr), op.field)),
+  assert: (op, build) => step(assertion(build.expression(op.expr), op.text)),
+  debug: (op, build) => step(debug(build.expression(op.expr), build.context.host.debug)),
+  output: (op) => step(output(op.channel)),
+  load: (op, build) => step(load(op, build.context)),
+  unnest: (op, build) => step(unnest(build.expression(op.expr), op.into && build.step(op.into), build.context.batchRows)),
+  aggregate: (op, build) => step(aggregate(op, build)),
+  join: makeJoin,
+  fork: makeFork,
+  switch: makeSwitch,
+  merge: (op, build) => {
+    const keys = op.keys.map((k) => ({ order: k.order, nulls: k.nulls, evaluate: build.expression(k.expr) }));
+    return (inputs) => [mergeSorted(inputs, keys, build.context.batchRows)];
+  },
+  combine: (op, build) => {
+    const branches = op.branches.map(build.step);
+    return source(() => inTurn(branches.map((b) => () => b(nothing()))));
+  },
+  fromEach: (op, build) => step(fromEach(build.expression(op.expr), op.format, build.context)),
+};

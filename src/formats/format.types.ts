@@ -39,11 +39,16 @@ export interface WriteOptions {
   readonly csvDelimiter?: string;
   /** JSON: all values in one array on one line, `[]` for none, as HTTP answers have it. */
   readonly httpArray?: boolean;
+  /** JSUP: say `"opt":false` of fields that are not optional and `"fields":null` of `{}`, as the reference's program does; the interface does not. */
+  readonly optFlags?: boolean;
   /** SUP: names that match this pattern keep their definitions from value to value. */
   readonly persist?: string;
 }
 
-/** Messages between the values of a query's answer; BSUP and JSUP only. */
+/**
+ * Messages between the values of a query's answer; BSUP and JSUP only. The value is a plain record: `channel`; `error`; or `start_time`, `update_time`
+ * (times), `bytes_read`, `bytes_matched`, `records_read`, `records_matched`. They come before `end()`.
+ */
 export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChannelEnd' | 'QueryStats' | 'QueryError'; readonly value: Value }
 
 /** Batches to bytes. Chunks are the caller's to keep or transfer; none is empty. @throws LakeError for what the format cannot hold */

@@ -13,11 +13,15 @@ import { readTsv } from './csv/tsv.ts';
 import { createCsvWriter } from './csv/writer.ts';
 import { readJson } from './json/reader.ts';
 import { createJsonWriter } from './json/writer.ts';
+import { readJsup } from './jsup/reader.ts';
+import { createJsupWriter } from './jsup/writer.ts';
 import { readLines } from './line/reader.ts';
 import { createLineWriter } from './line/writer.ts';
 import { readSup } from './sup/reader.ts';
 import { createSupWriter } from './sup/writer.ts';
 import { createTableWriter } from './table/writer.ts';
+import { readZeek } from './zeek/reader.ts';
+import { createZeekWriter } from './zeek/writer.ts';
 
 export type { ControlMessage, ReadOptions, Reader, WriteOptions, Writer } from './format.types.ts';
 
@@ -47,7 +51,10 @@ const formats = {
   csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
   db: { name: 'db', title: 'db', mediaTypes: [], endings: [] },
   json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, writer: createJsonWriter },
-  jsup: { name: 'jsup', title: 'JSUP', mediaTypes: ['application/x-jsup', 'application/x-zjson'], endings: ['.jsup'], control: true },
+  jsup: {
+    name: 'jsup', title: 'JSUP', mediaTypes: ['application/x-jsup', 'application/x-zjson'], endings: ['.jsup'], control: true,
+    reader: readJsup, writer: createJsupWriter,
+  },
   line: { name: 'line', title: 'Line', mediaTypes: ['application/x-line'], endings: ['.text', '.txt'], reader: readLines, writer: createLineWriter },
   ndjson: {
     name: 'ndjson', title: 'NDJSON', mediaTypes: ['application/x-ndjson'], endings: [], responseOnly: true,
@@ -60,7 +67,7 @@ const formats = {
     name: 'tsv', title: 'TSV', mediaTypes: ['text/tab-separated-values'], endings: ['.tsv'], reader: readTsv,
     writer: (options) => createCsvWriter({ ...options, csvDelimiter: '\t' }),
   },
-  zeek: { name: 'zeek', title: 'Zeek', mediaTypes: ['application/x-zeek'], endings: [] },
+  zeek: { name: 'zeek', title: 'Zeek', mediaTypes: ['application/x-zeek'], endings: [], reader: readZeek, writer: createZeekWriter },
 } as const satisfies Record<FormatName, Format>;
 
 /** The rows by name. */

@@ -3,7 +3,7 @@
  * Unknown fields are ignored; a field that is not there is `undefined`.
  */
 import { LakeError } from '../errors.ts';
-import { type Type, types, underType } from '../vectors/type.ts';
+import { type Type, types } from '../vectors/type.ts';
 import { type Data, type Value, underValue } from '../vectors/value.ts';
 import { supText, supType } from '../vectors/sup-print.ts';
 
@@ -45,7 +45,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>): BodyRecord => {
     text: (name) => read(name, stringOf),
     integer: (name, goType = 'int64') => read(name, (value) => {
       const { type, data } = underValue(value);
-      if (type !== types.int64 || typeof data !== 'number') throw mismatch(value.type, goType);
+      if (type !== types.int64 || typeof data !== 'number') throw mismatch(type, goType);
       return data;
     }),
     record: (name) => read(name, bodyRecord),
@@ -62,7 +62,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>): BodyRecord => {
 
 const stringOf = (value: Value): string => {
   const { type, data } = underValue(value);
-  if (type !== types.string) throw mismatch(value.type, 'string');
+  if (type !== types.string) throw mismatch(type, 'string');
   return data as string;
 };
 
@@ -74,7 +74,7 @@ const items = (value: Value): readonly Value[] | undefined => {
   return (data as readonly Data[]).map((d) => ({ type: type.element, data: d }));
 };
 
-const mismatch = (type: Type, wanted: string): LakeError => new LakeError('body-field-type', { type: supType(underType(type)), wanted });
+const mismatch = (type: Type, wanted: string): LakeError => new LakeError('body-field-type', { type: supType(type), wanted });
 
 /** A text in Go's `%q` spelling; control characters aside it is JSON's. */
 const goQuote = (text: string): string => JSON.stringify(text);

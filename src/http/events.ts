@@ -64,8 +64,6 @@ export class EventFeed {
   /** Answers with a stream that ends with its client, its slowness or the service. @throws subscribers-full, events-gone, event-id-invalid */
   subscribe(request: SubscribeRequest): void {
     if (this.#subscribers.size >= this.#options.subscribersMax) throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
-    // A format that cannot write is told now, not with the first event.
-    eventBytes({ id: 0, kind: 'pool-new', poolId: '0'.repeat(40) }, request);
     const missed = this.#missed(request.lastEventId);
     const { response } = request;
     const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() } });

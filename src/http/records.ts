@@ -3,7 +3,7 @@
  * (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
  */
 import type { BranchRecord, Id, LakeEvent, PoolConfig, PoolStats } from '../lake/lake.types.ts';
-import { namedType, types, arrayType, recordType, type Type } from '../vectors/type.ts';
+import { arrayType, namedType, types } from '../vectors/type.ts';
 import { type Data, type Value, arrayValue, boolValue, floatValue, intValue, integer, nullValue, recordValue, stringValue } from '../vectors/value.ts';
 import { parseTime } from '../vectors/literal.ts';
 
@@ -89,6 +89,5 @@ export const plainValue = (x: unknown): Value => {
   if (Array.isArray(x)) return arrayValue(x.map(plainValue));
   if (x instanceof Uint8Array) return { type: types.bytes, data: x };
   const fields = Object.entries(x as object).filter(([, value]) => value !== undefined && typeof value !== 'function');
-  if (fields.length === 0) return { type: recordType([]) as Type, data: [] };
   return recordValue(fields.map(([name, value]) => ({ name, value: plainValue(value) })));
 };

@@ -49,6 +49,8 @@ export interface Route {
   readonly open?: boolean;
   /** OPTIONS reaches it: preflights are answered, and without their headers the handler runs. */
   readonly preflight?: boolean;
+  /** Answers without a body: the format does not matter. */
+  readonly silent?: boolean;
   /** Means the default format when it is accepted. */
   readonly acceptToo?: string;
   /** Default format, whatever the option says. */

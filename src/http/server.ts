@@ -12,6 +12,7 @@ import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
 import type { ServeConfig } from '../config.ts';
 import { LakeError } from '../errors.ts';
+import { formatTable } from '../formats/formats.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import { base62, newId } from '../lake/ksuid.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
@@ -84,7 +85,7 @@ export const buildApp = ({ config, version, lake, workers, log }: ServerOptions)
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   for (const method of METHODS) if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
   app.setErrorHandler((error, request, reply) => {
-    if (!(error instanceof LakeError)) request.log.error({ err: error, id: request.id }, 'request failed');
+    if (!(error instanceof LakeError) || error.status >= 500) request.log.error({ err: error, cause: error instanceof Error ? error.cause : undefined, id: request.id }, 'request failed');
     return sendError(reply, error);
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
@@ -178,7 +179,10 @@ const answer = async (service: Service, row: Route, request: FastifyRequest, rep
   if (row.open) return row.handler({ ...call, response: { format: 'sup', mediaType: 'application/x-sup' } });
   checkHost(rules, request.headers.host);
   if (row.writes) checkOrigin(rules, request.headers);
-  return row.handler({ ...call, response: responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo) });
+  const response = responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
+  // Told now, not when the work is done and its answer cannot be written.
+  if (!row.silent && !formatTable[response.format].writer) throw new LakeError('format-not-written', { format: response.format });
+  return row.handler({ ...call, response });
 };
 
 /** Aborts when the connection ends before the answer did. */

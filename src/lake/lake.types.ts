@@ -191,6 +191,8 @@ export interface LakeOptions {
   readonly snapshotObjectsMax?: number;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
   readonly inspect?: (event: unknown) => void;
+  /** Told of faults that no call can tell of: background work, errors of the service itself. */
+  readonly report?: (fault: unknown) => void;
   /** Text that a second server tells of this one, e.g. its address. */
   readonly owner?: string;
 }

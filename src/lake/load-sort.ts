@@ -31,6 +31,8 @@ export interface LoadSortOptions extends SortKeys {
   readonly signal?: AbortSignal;
   /** Called between pieces of work: lets others have their turn, throws when the load was given up. */
   readonly breathe?: () => Promise<void>;
+  /** Called when all rows are sorted, but for the merging of runs. */
+  readonly sorted?: () => void;
 }
 export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
 
@@ -59,7 +61,9 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
     }
     if (!spill) {
       cutter.expect(heldRows);
-      for (const piece of sortedPieces(held, heldRows, options)) {
+      const pieces = sortedPieces(held, heldRows, options);
+      options.sorted?.();
+      for (const piece of pieces) {
         cutter.add(piece);
         await options.breathe?.();
       }
@@ -67,6 +71,7 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
       if (held.length > 0) spilled.push(...await spillRun(held, heldRows, spill, options));
       held = [];
       cutter.expect(spilled.reduce((n, o) => n + o.count, 0));
+      options.sorted?.();
       for await (const piece of mergedRuns(spilled, spill, options)) {
         cutter.add(piece);
         await options.breathe?.();
@@ -98,14 +103,15 @@ const mergedRuns = (runs: readonly ObjectMeta[], spill: ObjectStore, options: Lo
 };
 
 /** The rows in order, block by block. Batches that are in order already are not copied into one. */
-function* sortedPieces(held: readonly Vector[], rows: number, options: SortKeys): Generator<Vector> {
-  if (held.length === 0) return;
+const sortedPieces = (held: readonly Vector[], rows: number, options: SortKeys): Iterable<Vector> => {
+  if (held.length === 0) return [];
   const columns = options.keys.map((path) => sortColumn(concat(held.map((b) => keyColumn(b, path)))));
   const ties = rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
   const order = sortRows(columns, rows, { descending: options.order === 'desc', ties });
-  if (!order) return yield* held;
-  const all = concat(held);
-  for (let start = 0; start < rows; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(rows, start + blockRowsMax)));
+  return order ? pieces(concat(held), order) : held;
+};
+function* pieces(all: Vector, order: Uint32Array): Generator<Vector> {
+  for (let start = 0; start < order.length; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(order.length, start + blockRowsMax)));
 }
 
 /** Cuts rows that come in order into blocks and objects, small ones inline, others into files. */

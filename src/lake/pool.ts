@@ -23,6 +23,7 @@ export interface PoolHost {
   /** Gives the job to the pool's machine, or answers false when there is none any more. */
   send(poolId: Id, job: PoolJob): boolean;
   nextJobId(): number;
+  storeFailed(reason: string): void;
   closing(): boolean;
 }
 
@@ -30,6 +31,8 @@ interface Waiting { readonly payload: Payload; readonly resolve: (result: JobRes
 
 /** How often a rewrite is prepared again when others change the branch under it. */
 const attemptsMax = 8;
+/** After these errors a commit may exist all the same. */
+const unknownEnds: ReadonlySet<string> = new Set(['lake-failed', 'internal']);
 const nothing: Payload = { note: {}, objects: [], candidates: [] };
 
 export class PoolFace implements Pool {
@@ -100,7 +103,7 @@ export class PoolFace implements Pool {
         return await this.commit({ kind: 'rewrite', branch, cause, removes, adds: adds.map((o) => o.id), vectors }, { ...nothing, note, objects: adds });
       } catch (error) {
         // What was written for nothing would otherwise lie there until the next start. Only where the commit is known not to exist.
-        if (error instanceof LakeError || error instanceof Overtaken) await this.removeFiles(written);
+        if (error instanceof Overtaken || (error instanceof LakeError && !unknownEnds.has(error.code))) await this.removeFiles(written);
         if (!(error instanceof Overtaken)) throw error;
         if (attempt === attemptsMax) throw new LakeError('rewrite-overtaken', { branch, attempts: attempt, objects: error.missing.map(base62).join(', ') });
       } finally {
@@ -129,14 +132,15 @@ export class PoolFace implements Pool {
     return stats;
   }
 
-  /** A branch's tip or a commit of this pool; a branch wins over a commit of that spelling. @throws branch-not-found, commit-file-missing */
+  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, else a commit in the service's own spelling.
+   * @throws branch-not-found, commit-file-missing */
   resolve(commitish: string): Id {
-    const branch = this.store.branches().get(commitish);
-    if (branch) return branch.commit;
     const id = parseId(commitish);
-    if (!id) throw new LakeError('branch-not-found', { branch: commitish });
-    if (!this.store.hasCommit(id)) throw new LakeError('commit-file-missing');
-    return id;
+    if (id && !this.store.hasCommit(id)) throw new LakeError('commit-file-missing');
+    const found = id ?? this.store.branches().get(commitish)?.commit ?? plainId(commitish);
+    if (!found) throw new LakeError('branch-not-found', { branch: commitish });
+    if (!this.store.hasCommit(found)) throw new LakeError('commit-file-missing');
+    return found;
   }
 
   /** @throws vacuumed */
@@ -179,6 +183,7 @@ export class PoolFace implements Pool {
       if ('error' in end && end.error instanceof StoreFailure) unsound = end.error.message;
       return this.outcome(end);
     });
+    if (unsound !== undefined) this.host.storeFailed(unsound);
     return { outcomes, ...(unsound !== undefined && { unsound }) };
   }
   private outcome(end: JobEnd): JobOutcome {
@@ -208,6 +213,7 @@ const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
   return outcome.why === 'closing' ? ended : new LakeError('lake-failed', { fault: outcome.text });
 };
 
+/** An id as the service itself writes it, or as clients do. */
 const plainId = (text: string): Id | undefined => (/^[0-9a-f]{40}$/.test(text) ? text : parseId(text));
 
 const measure = (list: ObjectList): PoolStats => {

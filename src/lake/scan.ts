@@ -75,7 +75,10 @@ interface Cursor {
   /** The next block that may match; -1 for none. */
   next: number;
 }
-interface Piece { readonly cursor: Cursor; readonly block: number; readonly start: number; readonly end: number; readonly rows: Vector; readonly keys: readonly Vector[];  readonly firstKey: Uint8Array; readonly lastKey: Uint8Array; }
+interface Piece {
+  readonly cursor: Cursor; readonly block: number; readonly start: number; readonly end: number;
+  readonly rows: Vector; readonly keys: readonly Vector[]; readonly firstKey: Uint8Array; readonly lastKey: Uint8Array;
+}
 
 class Scan {
   private readonly source: ScanSource;

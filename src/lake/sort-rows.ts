@@ -75,16 +75,29 @@ const textPrefix = (bytes: Uint8Array, start: number, end: number): number => {
   for (let k = 0; k < prefixBytes; k++) x = x * 256 + (start + k < end ? bytes[start + k]! : 0);
   return x;
 };
-const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, i: number, j: number): number => {
-  let a = offsets[i]!, b = offsets[j]!;
+const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, i: number, j: number, from = 0): number => {
+  let a = offsets[i]! + from, b = offsets[j]! + from;
   const aEnd = offsets[i + 1]!, bEnd = offsets[j + 1]!;
   for (; a < aEnd && b < bEnd; a++, b++) if (bytes[a] !== bytes[b]) return bytes[a]! - bytes[b]!;
   return aEnd - a - (bEnd - b);
 };
 const textColumn = (v: BytesVector): SortColumn => {
-  const prefix = new Float64Array(v.length);
-  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i]!, v.offsets[i + 1]!);
-  return { prefix, exact: (i, j) => compareRuns(v.bytes, v.offsets, i, j) };
+  const prefix = new Float64Array(v.length), shared = sharedBytes(v.bytes, v.offsets, v.length);
+  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i]! + shared, v.offsets[i + 1]!);
+  return { prefix, exact: (i, j) => compareRuns(v.bytes, v.offsets, i, j, shared) };
+};
+/** How many bytes all rows begin with alike. */
+const sharedBytes = (bytes: Uint8Array, offsets: Uint32Array, length: number): number => {
+  if (length === 0) return 0;
+  const first = offsets[0]!;
+  let shared = offsets[1]! - first;
+  for (let i = 1; i < length && shared > 0; i++) {
+    const start = offsets[i]!, most = Math.min(shared, offsets[i + 1]! - start);
+    let k = 0;
+    while (k < most && bytes[start + k] === bytes[first + k]) k++;
+    shared = k;
+  }
+  return shared;
 };
 
 /** Numbers or texts among nulls: the common shape of a key that is not always there. */
@@ -152,13 +165,13 @@ const tieBreak = (columns: readonly SortColumn[], ties: TieBreak | undefined, si
   };
 };
 
-/** Merges runs that are in order as they are, from the bottom up. */
+/** Merges runs that are in order as they are, or strictly the other way round, from the bottom up. */
 const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefined): Uint32Array | undefined => {
-  let starts = runStarts(keys, length, ties);
-  if (starts.length <= 2) return undefined;
+  if (length === 0 || ascendingEnd(keys, undefined, 0, length, ties) === length) return undefined;
   let fromKeys = keys.slice(0, length), toKeys = new Float64Array(length);
   let fromRows = new Uint32Array(length), toRows = new Uint32Array(length);
   for (let i = 0; i < length; i++) fromRows[i] = i;
+  let starts = runStarts(fromKeys, fromRows, length, ties);
   while (starts.length > 2) {
     const merged = new Uint32Array((starts.length >> 1) + 1);
     let count = 0;
@@ -175,18 +188,43 @@ const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefine
   return fromRows;
 };
 
-/** Where runs begin, and the end. */
-const runStarts = (keys: Float64Array, length: number, ties: TieBreak | undefined): Uint32Array => {
-  let starts = new Uint32Array(16), count = 1;
-  for (let i = 1; i < length; i++) {
+/** The end of the rows from `start` that are in order; rows are counted if none are given. */
+const ascendingEnd = (keys: Float64Array, rows: Uint32Array | undefined, start: number, length: number, ties: TieBreak | undefined): number => {
+  let i = start + 1;
+  for (; i < length; i++) {
     const a = keys[i - 1]!, b = keys[i]!;
-    if (a < b || (a === b && (!ties || ties(i - 1, i) <= 0))) continue;
-    if (count + 1 === starts.length) {
+    if (a < b || (a === b && (!ties || ties(rows ? rows[i - 1]! : i - 1, rows ? rows[i]! : i) <= 0))) continue;
+    break;
+  }
+  return i;
+};
+const descendingEnd = (keys: Float64Array, rows: Uint32Array, start: number, length: number, ties: TieBreak | undefined): number => {
+  let i = start + 1;
+  for (; i < length; i++) {
+    const a = keys[i - 1]!, b = keys[i]!;
+    if (a > b || (a === b && ties && ties(rows[i - 1]!, rows[i]!) > 0)) continue;
+    break;
+  }
+  return i;
+};
+
+/** Where runs begin, and the end; runs that go the other way are turned round. */
+const runStarts = (keys: Float64Array, rows: Uint32Array, length: number, ties: TieBreak | undefined): Uint32Array => {
+  let starts = new Uint32Array(16), count = 0;
+  for (let start = 0; start < length;) {
+    if (count + 2 > starts.length) {
       const grown = new Uint32Array(starts.length * 2);
       grown.set(starts);
       starts = grown;
     }
-    starts[count++] = i;
+    starts[count++] = start;
+    let end = descendingEnd(keys, rows, start, length, ties);
+    if (end - start > 1) {
+      keys.subarray(start, end).reverse();
+      rows.subarray(start, end).reverse();
+    }
+    end = ascendingEnd(keys, rows, end - 1, length, ties);
+    start = end;
   }
   starts[count++] = length;
   return starts.subarray(0, count);

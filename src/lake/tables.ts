@@ -8,9 +8,11 @@
  *   A value that fails it, or lies under another key, is never returned: `table-corrupt` names table and key.
  * - `check` of a transaction runs inside of it, before its first write: what it reads cannot change until the commit. It must not write, and when it throws
  *   nothing is written (lmdb does not take back the writes of a callback that throws later).
+ * - A transaction that fails leaves the tables as they were. Without room for it the lake goes on (`storage-full`); any other fault makes the store unsound.
  * - This process is the environment's only writer (lock.ts).
  */
 import assert from 'node:assert';
+import { statfsSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { LakeError } from '../errors.ts';
@@ -36,6 +38,8 @@ const versionKey = Buffer.from('format version');
 type Store = Database<Buffer, Uint8Array>;
 const seeds = Object.fromEntries(tableNames.map((name) => [name, crc32(name)])) as Record<TableName, number>;
 const frame = 5;
+/** Less room than this on the disk makes a failed transaction one that had no room. */
+const roomBytesMin = 4 << 20;
 
 /** Why the store takes no more writes: the disk failed under a transaction. What is there can still be read. */
 export class StoreFailure extends Error {}
@@ -46,10 +50,12 @@ export interface TablesOptions { readonly readOnly?: boolean }
 export class Tables {
   private readonly root: RootDatabase<Buffer, Uint8Array>;
   private readonly stores: Record<TableName, Store>;
+  private readonly directory: string;
   private failure: string | undefined;
 
   /** Opens or makes the environment in this directory. @throws format-newer */
   constructor(directory: string, options: TablesOptions = {}) {
+    this.directory = directory;
     this.root = open<Buffer, Uint8Array>({
       path: directory, noSubdir: false, maxDbs: tableNames.length + 4, encoding: 'binary', keyEncoding: 'binary',
       overlappingSync: false, readOnly: options.readOnly ?? false,
@@ -62,7 +68,9 @@ export class Tables {
     const row = this.get('about', versionKey);
     if (row === undefined) return;
     const version = Number(row.toString('latin1'));
-    if (version > formatVersion) throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
+    if (version <= formatVersion) return;
+    void this.root.close();
+    throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
   }
 
   /** Marks a new environment with the version of its rows. */
@@ -130,9 +138,33 @@ export class Tables {
 
   private async failed(error: unknown): Promise<never> {
     const reason = await commitFault(error);
-    if (/ENOSPC|MDB_MAP_FULL|No space left|EDQUOT|EFBIG|File too large/i.test(reason)) throw new LakeError('storage-full', { fault: reason }, { cause: error });
+    if (/ENOSPC|MDB_MAP_FULL|No space left|EDQUOT|quota/i.test(reason) || this.roomBytes() < roomBytesMin) throw new LakeError('storage-full', { fault: reason }, { cause: error });
     this.failure = reason;
     throw new StoreFailure(reason, { cause: error });
+  }
+
+  /** LMDB tells of a full disk as an I/O error, since the write came out short: the room that is left tells which it was. */
+  private roomBytes(): number {
+    try {
+      const { bavail, bsize } = statfsSync(this.directory);
+      return bavail * bsize;
+    } catch {
+      return Infinity;
+    }
+  }
+
+  /** Reads every value of a table and tells of each that fails its checksum. Answers with the number of rows. */
+  verify(table: TableName, onFault: (fault: string) => void): number {
+    let rows = 0;
+    for (const { key, value } of this.stores[table].getRange()) {
+      rows++;
+      try {
+        unframe(table, key, value);
+      } catch (error) {
+        onFault((error as Error).message);
+      }
+    }
+    return rows;
   }
 
   /** Number of rows, from the table's own header. */

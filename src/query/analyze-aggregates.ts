@@ -6,7 +6,6 @@ import { type AggregateCall, type ExprContext, lowerExpr } from './analyze-exprs
 import type { AggregateOp, Assignment, Expr } from './ast.ts';
 import { pathExpr, pathOf } from './plan-walk.ts';
 import type { Aggregate, FieldPath, PlanExpr, PlanOp } from './plan.ts';
-import { impliedName } from './print.ts';
 
 /** The plan's aggregate for a call whose argument and filter are lowered in `c`. */
 export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): Aggregate => {
@@ -26,7 +25,7 @@ export const lowerAggregate = (a: Analysis, op: AggregateOp, c: ExprContext): re
       a.fault(a.environment.functions.find(nameOf(x.expr)) ? `"${nameOf(x.expr)}" is not an aggregate function` : 'no such function', x.expr);
       return [];
     }
-    const target = x.target ? targetPath(a, x.target, x, c) : [impliedName(x.expr, { sql: false })];
+    const target = x.target ? targetPath(a, x.target, x, c) : [a.nameOf(x.expr, false)];
     return target ? [{ target, aggregate: aggregateOf(a, call, c) }] : [];
   });
   const keys = op.keys.flatMap((x) => {
@@ -53,5 +52,5 @@ const nameOf = (e: Expr): string => (e.kind === 'agg' ? e.name.text : e.kind ===
 const keyTarget = (a: Analysis, x: Assignment, expr: PlanExpr, c: ExprContext): FieldPath | undefined => {
   if (x.target) return targetPath(a, x.target, x, c);
   const path = pathOf(expr);
-  return [path && path.length > 0 && x.expr.kind !== 'literal' ? path.at(-1)! : impliedName(x.expr, { sql: false })];
+  return [path && path.length > 0 && x.expr.kind !== 'literal' ? path.at(-1)! : a.nameOf(x.expr, false)];
 };

@@ -3,7 +3,6 @@ import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import type { Assignment, Expr, Span } from './ast.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
-import { impliedName } from './print.ts';
 
 /** The path of field names that a lowered expression is, constant string indexes included; undefined for anything else. */
 export const assignablePath = (a: Analysis, e: PlanExpr): { readonly path: FieldPath; readonly spans: readonly Span[] } | undefined => {
@@ -27,9 +26,9 @@ export const assignablePath = (a: Analysis, e: PlanExpr): { readonly path: Field
 
 /** The path that the left side of an assignment names. `this` is a fault, and so is what is no path. */
 export const targetPath = (a: Analysis, target: Expr, assignment: Span, c: ExprContext): FieldPath | undefined => {
-  const found = assignablePath(a, lowerExpr(a, target, c));
+  const faults = a.faults.length, found = assignablePath(a, lowerExpr(a, target, c));
   if (!found) {
-    a.fault('illegal left-hand side of assignment', assignment);
+    if (a.faults.length === faults) a.fault('illegal left-hand side of assignment', assignment);
     return undefined;
   }
   if (found.path.length === 0) {
@@ -52,7 +51,7 @@ export const lowerAssignment = (a: Analysis, e: Assignment, c: ExprContext, this
     return target && { target, value };
   }
   const found = assignablePath(a, value);
-  if (!found || e.expr.kind === 'literal') return { target: [impliedName(e.expr, { sql: false })], value };
+  if (!found || e.expr.kind === 'literal') return { target: [a.nameOf(e.expr, false)], value };
   if (found.path.length > 0) return { target: a.path(found.path, found.spans), value };
   if (thisName !== undefined) return { target: [thisName], value };
   a.fault("cannot assign to 'this'", e);

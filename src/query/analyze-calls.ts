@@ -2,7 +2,8 @@
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
-import { fieldOf } from './plan-walk.ts';
+import { missing } from '../vectors/value.ts';
+import { fieldOf, literal } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
 import { unknownType } from './types-of.ts';
@@ -89,7 +90,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext): Pl
   }
   const signature = a.environment.functions.find(name);
   if (!signature) return a.wrong('no such function', e);
-  if (!countFits(a, signature, e.args.length, e)) return a.wrong('', e);
+  if (!countFits(a, signature, e.args.length, e)) return literal(missing);
   const values = e.args.map((arg) => {
     if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);
     return a.wrong('function value may only be passed to a function', arg);

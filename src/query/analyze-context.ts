@@ -2,11 +2,12 @@
 import { LakeError } from '../errors.ts';
 import { missing } from '../vectors/value.ts';
 import { type Type, types } from '../vectors/type.ts';
-import type { Span } from './ast.ts';
+import type { Expr, Span } from './ast.ts';
 import { CompileError, type CompileFault } from './parse-error.ts';
 import { hasSubquery, literal, readsRow, someExpr } from './plan-walk.ts';
 import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource, SourceRequest } from './plan.ts';
-import type { FunctionBinding, Scope } from './scope.ts';
+import { impliedName } from './print.ts';
+import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
 import { TypeChecker } from './types-check.ts';
 
 /** What a request for a source was answered with. */
@@ -23,14 +24,15 @@ const functionsMax = 1000;
 
 export class Analysis {
   readonly environment: CompileEnvironment;
+  /** The query text. */
+  readonly text: string;
   readonly faults: CompileFault[] = [];
   /** Faults without a place, found when all else is well; only the first is told. */
   readonly lateFaults: string[] = [];
   readonly functions: PlanFunction[] = [];
   readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>() };
   readonly pending = new Map<string, SourceRequest>();
-  /** User operators that are being expanded, outermost first. */
-  readonly operatorStack: { readonly decl: object; readonly name: string }[] = [];
+  operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
   inConstant = 0;
   /** The main query needs the environment's default source. */
@@ -38,9 +40,12 @@ export class Analysis {
   readonly checker: TypeChecker;
   readonly #resolutions: ReadonlyMap<string, Resolution>;
   readonly #specialisations: Specialisation[] = [];
+  readonly #sourceFaults: CompileFault[] = [];
+  #sourceFailed = false;
 
-  constructor(environment: CompileEnvironment, resolutions: ReadonlyMap<string, Resolution>, defaultNeeded: boolean) {
+  constructor(environment: CompileEnvironment, text: string, resolutions: ReadonlyMap<string, Resolution>, defaultNeeded: boolean) {
     this.environment = environment;
+    this.text = text;
     this.#resolutions = resolutions;
     this.defaultNeeded = defaultNeeded;
     this.checker = new TypeChecker(environment, this.functions, this.places);
@@ -71,6 +76,27 @@ export class Analysis {
     return literal(missing);
   }
 
+  /** The name of an expression that has none. */
+  nameOf(e: Expr, sql: boolean): string {
+    return impliedName(e, { sql, text: this.text });
+  }
+
+  /** Does work on an operator's argument as its caller would: with the operators that are open there. */
+  asCaller<T>(template: ScopeSymbol & { readonly kind: 'template' }, work: () => T): T {
+    const stack = this.operatorStack;
+    this.operatorStack = template.callers;
+    try {
+      return work();
+    } finally {
+      this.operatorStack = stack;
+    }
+  }
+
+  /** False while sources are not resolved or could not be: then what is not known about tables is no fault of the query. */
+  get sourcesKnown(): boolean {
+    return this.pending.size === 0 && !this.#sourceFailed;
+  }
+
   /** The sources of a request; none while they are not resolved, or when they have a fault. */
   resolve(request: SourceRequest, place: Span | undefined): readonly ResolvedSource[] {
     const key = requestKey(request), answer = this.#resolutions.get(key);
@@ -79,8 +105,14 @@ export class Analysis {
       return [];
     }
     if (answer.sources) return answer.sources;
-    if (!place || answer.error instanceof LakeError || !(answer.error instanceof Error)) throw answer.error;
-    this.fault(answer.error.message, place);
+    const { error } = answer;
+    if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
+    const fault = { message: error.message, start: place.start, end: place.end };
+    if (this.environment.dynamic) this.#sourceFaults.push(fault);
+    else {
+      this.faults.push(fault);
+      this.#sourceFailed = true;
+    }
     return [];
   }
 
@@ -132,6 +164,11 @@ export class Analysis {
 
   throwFaults(): void {
     if (this.faults.length > 0) throw new CompileError(this.faults);
+  }
+
+  /** Faults of sources that were held back. */
+  throwSourceFaults(): void {
+    if (this.#sourceFaults.length > 0) throw new CompileError(this.#sourceFaults);
   }
 
   throwLateFaults(): void {

@@ -9,7 +9,6 @@ import { lowerSubquery } from './analyze-queries.ts';
 import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr } from './ast.ts';
 import { fieldOf, literal } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
-import { impliedName } from './print.ts';
 import { constantOf } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
 
@@ -21,6 +20,8 @@ export interface SqlNames {
   readonly qualified: (dot: DotExpr & { readonly expr: IdExpr }) => PlanExpr;
   /** What `this` is. */
   readonly row: () => PlanExpr;
+  /** True if a name (of a table's column) resolves here or further out. */
+  readonly has: (name: string, column?: string) => boolean;
   /** An aggregate call; undefined where none may stand. */
   readonly aggregate: ((call: AggregateCall) => PlanExpr) | undefined;
 }
@@ -110,7 +111,7 @@ const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
       return type ? literal(typeValue(type)) : a.wrong(`no such type name: "${e.name}"`, e);
     }
     case 'function': return a.wrong(`function "${e.name}" referenced but not called (consider &${e.name} to create a function value)`, e);
-    case 'template': return lowerExpr(a, symbol.expr, { ...c, scope: symbol.scope });
+    case 'template': return a.asCaller(symbol, () => lowerExpr(a, symbol.expr, { ...c, scope: symbol.scope }));
     case 'op': case 'parameter': case undefined: break;
   }
   if (c.sql && symbol?.kind !== 'parameter') return c.sql.name(e);
@@ -159,15 +160,22 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
 
 /** The right side of `in`: a query is always taken as the array of its results. */
-const lowerContainer = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
+const lowerContainer = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => queryAsArray(a, e, c) ?? lowerExpr(a, e, c);
+
+/** All results of a subquery or named query as an array; undefined for other expressions. */
+const queryAsArray = (a: Analysis, e: Expr, c: ExprContext): PlanExpr | undefined => {
   if (e.kind === 'subquery') return a.at(e, lowerSubquery(a, e.query, 'array', c));
-  const query = letOf(e, c);
-  return query ? a.at(e, lowerSubquery(a, query.decl.query, 'array', { ...c, scope: query.scope })) : lowerExpr(a, e, c);
+  const symbol = e.kind === 'id' ? c.scope.lookup(e.name) : undefined;
+  return symbol?.kind === 'let' ? a.at(e, lowerSubquery(a, symbol.decl.query, 'array', { ...c, scope: symbol.scope })) : undefined;
 };
-const letOf = (e: Expr, c: ExprContext) => {
-  if (e.kind !== 'id') return undefined;
-  const symbol = c.scope.lookup(e.name);
-  return symbol?.kind === 'let' ? symbol : undefined;
+
+/** What `unnest` opens: a query as the second field of a record stands for all its results. */
+export const lowerUnnested = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
+  const [, second] = e.kind === 'record' ? e.elems : [];
+  const lowered = lowerExpr(a, e, c);
+  const all = second?.kind === 'record-field' && lowered.kind === 'record' && lowered.elements.length === 2 ? queryAsArray(a, second.expr, c) : undefined;
+  const [first, last] = lowered.kind === 'record' ? lowered.elements : [];
+  return all && first && last ? a.like(lowered, { kind: 'record', elements: [first, { ...last, value: all }] }) : lowered;
 };
 
 const lowerLike = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
@@ -229,7 +237,7 @@ const lowerRecord = (a: Analysis, e: RecordExpr, c: ExprContext): PlanExpr => {
       } else elements.push({ kind: 'spread', value });
       continue;
     }
-    const name = x.kind === 'record-field' ? x.name.text : impliedName(x.expr, { sql: c.sql !== undefined });
+    const name = x.kind === 'record-field' ? x.name.text : a.nameOf(x.expr, c.sql !== undefined);
     if (own.has(name)) a.fault(`record expression: duplicate field: "${name}"`, x);
     own.add(name);
     const value = lowerExpr(a, x.expr, c), at = elements.findIndex((z) => z.kind === 'field' && z.name === name);
@@ -242,8 +250,8 @@ const lowerRecord = (a: Analysis, e: RecordExpr, c: ExprContext): PlanExpr => {
 const lowerElements = (a: Analysis, e: ArrayExpr | SetExpr, c: ExprContext): PlanExpr => {
   const [only] = e.elems;
   if (e.kind === 'array' && e.elems.length === 1 && only && only.kind !== 'spread') {
-    const query = letOf(only, c);
-    if (query) return lowerSubquery(a, query.decl.query, 'array', { ...c, scope: query.scope });
+    const all = queryAsArray(a, only, c);
+    if (all) return all;
   }
   return {
     kind: e.kind,

@@ -4,7 +4,7 @@ import { lowerAggregate, lowerLoneAggregate } from './analyze-aggregates.ts';
 import { assignablePath, lowerAssignment, putFault, recordFault, renameFault, targetPath } from './analyze-assignments.ts';
 import type { Analysis } from './analyze-context.ts';
 import { openScope } from './analyze-decls.ts';
-import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
+import { type ExprContext, lowerExpr, lowerUnnested } from './analyze-exprs.ts';
 import { lowerJoin } from './analyze-joins.ts';
 import { type Flow, lowerBody, lowerOps, lowerQuery } from './analyze-queries.ts';
 import { lowerSearch } from './analyze-search.ts';
@@ -104,7 +104,7 @@ const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => 
     a.fault(`no such user operator: "${name}"`, op);
     return [];
   }
-  if (symbol.kind === 'template' && op.args.length === 0) return lowerExprOp(a, symbol.expr, { scope: symbol.scope, input: flow.input });
+  if (symbol.kind === 'template' && op.args.length === 0) return a.asCaller(symbol, () => lowerExprOp(a, symbol.expr, { scope: symbol.scope, input: flow.input }));
   if (symbol.kind !== 'op') {
     a.fault(`symbol "${name}" is not bound to an operator`, op);
     return [];
@@ -120,10 +120,11 @@ const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => 
     return [];
   }
   const scope = new Scope(symbol.scope);
-  decl.params.forEach((p, i) => scope.symbols.set(p.text, { kind: 'template', expr: op.args[i] as Expr, scope: flow.scope }));
-  a.operatorStack.push({ decl, name });
+  decl.params.forEach((p, i) => scope.symbols.set(p.text, { kind: 'template', expr: op.args[i] as Expr, scope: flow.scope, callers: a.operatorStack }));
+  const callers = a.operatorStack;
+  a.operatorStack = [...callers, { decl, name }];
   const ops = lowerOps(a, decl.body.ops, { ...flow, scope: openScope(a, decl.body, scope) });
-  a.operatorStack.pop();
+  a.operatorStack = callers;
   return ops;
 };
 
@@ -168,7 +169,7 @@ const dropPath = (a: Analysis, e: Expr, c: ExprContext): readonly FieldPath[] =>
 };
 
 const lowerUnnest = (a: Analysis, op: UnnestOp, flow: Flow, c: ExprContext): PlanOp => {
-  const expr = lowerExpr(a, op.expr, c);
+  const expr = lowerUnnested(a, op.expr, c);
   if (!op.body) return { kind: 'unnest', expr };
   const element = a.typeOf([{ kind: 'unnest', expr }], flow.input);
   return { kind: 'unnest', expr, into: lowerBody(a, op.body, flow, element) };

@@ -2,7 +2,7 @@
 import type { Analysis } from './analyze-context.ts';
 import { constantOf } from './analyze-decls.ts';
 import { lowerExpr, lowerFString } from './analyze-exprs.ts';
-import { type Flow, lowerAlone, sourced } from './analyze-queries.ts';
+import { type Flow, lowerQuery, sourced } from './analyze-queries.ts';
 import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias } from './ast.ts';
 import type { PlanExpr, PlanOp, SourceRequest } from './plan.ts';
 import { Scope } from './scope.ts';
@@ -61,12 +61,13 @@ const boundText = (a: Analysis, text: string, place: Span, source: SourceNode, f
     return { ops: sourced(ops), name: table.cte.alias.name.text, alias: table.cte.alias };
   }
   const symbol = scope.lookup(text);
-  if (symbol?.kind === 'let') return { ops: lowerAlone(a, symbol.decl.query, symbol.scope).ops, name: text };
+  // A named query without a source reads what comes in at this place.
+  if (symbol?.kind === 'let') return { ops: lowerQuery(a, symbol.decl.query, { scope: symbol.scope, input: flow.input, hasParent: false }), name: text };
   if (symbol?.kind === 'const') return constantText(a, constantOf(a, symbol), place);
   if (symbol?.kind === 'template') {
     const { expr } = symbol;
     if (expr.kind === 'id' && symbol.scope.lookup(expr.name)?.kind !== 'const') return boundText(a, expr.name, place, source, flow, symbol.scope);
-    return constantText(a, lowerExpr(a, expr, { scope: symbol.scope, input: flow.input }), place);
+    return constantText(a, a.asCaller(symbol, () => lowerExpr(a, expr, { scope: symbol.scope, input: flow.input })), place);
   }
   return text;
 };

@@ -27,11 +27,11 @@ const roundsMax = 1000;
  */
 export const compile = async (sources: readonly QuerySource[] | string, environment: CompileEnvironment, options: CompileOptions = {}): Promise<Plan> => {
   const list = typeof sources === 'string' ? [{ text: sources }] : sources;
-  const query = parse(joinSources(list));
+  const text = joinSources(list), query = parse(text);
   const resolutions = new Map<string, Resolution>();
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {
-    const analysis = new Analysis(environment, resolutions, defaultNeeded);
+    const analysis = new Analysis(environment, text, resolutions, defaultNeeded);
     const pipeline = lowerMain(analysis, query);
     defaultNeeded = analysis.defaultNeeded;
     if (analysis.pending.size === 0) return finish(analysis, pipeline, environment, options);
@@ -52,6 +52,7 @@ const finish = (analysis: Analysis, pipeline: Pipeline, environment: CompileEnvi
   analysis.throwFaults();
   analysis.check(pipeline);
   analysis.throwFaults();
+  analysis.throwSourceFaults();
   analysis.throwLateFaults();
   return applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff);
 };

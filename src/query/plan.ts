@@ -193,10 +193,15 @@ export interface CompileEnvironment {
   readonly mode: 'files' | 'lake';
   readonly functions: FunctionCatalog;
   readonly aggregates: FunctionCatalog;
-  /** Rejects with an Error whose message is the text of a compile error at the source's place (or a LakeError that is no compile error). */
+  /**
+   * Rejects with an Error whose message is the text of a compile error at the source's place. A LakeError is one too if its status is 400; others (an
+   * unknown commit is a 404) pass as they are.
+   */
   readonly resolve: (request: SourceRequest) => Promise<readonly ResolvedSource[]>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
+  /** Types of sources are not looked at before running: one that cannot be resolved is told only when nothing else is wrong with the query. */
+  readonly dynamic?: boolean;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }

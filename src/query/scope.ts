@@ -26,7 +26,10 @@ export type ScopeSymbol =
   /** A parameter of a function or lambda: the field of that name of `this`. */
   | { readonly kind: 'parameter' }
   /** A parameter of a user operator: an expression template of the caller's scope. */
-  | { readonly kind: 'template'; readonly expr: Expr; readonly scope: Scope };
+  | { readonly kind: 'template'; readonly expr: Expr; readonly scope: Scope; readonly callers: OperatorStack };
+
+/** User operators that are being expanded, outermost first. */
+export type OperatorStack = readonly { readonly decl: object; readonly name: string }[];
 
 /** A table of a WITH clause. `open`: it is being lowered (a reference now would be recursive). */
 export interface CteBinding { readonly cte: SqlCte; readonly scope: Scope; open: boolean }

@@ -98,9 +98,11 @@ export class TypeChecker {
       case 'concat': this.both(e, self); return types.string;
       case 'arithmetic': return this.arithmetic(e, self);
       case 'in': this.containment(e, self); return types.bool;
-      case 'conditional':
+      case 'conditional': {
         this.predicate(e.test, self);
-        return either(this.expr(e.then, self), this.expr(e.otherwise, self));
+        const [then, otherwise] = this.branches([e.then, e.otherwise], self);
+        return either(then!, otherwise!);
+      }
       case 'case': return this.cases(e, self);
       case 'call': return this.call(e, self);
       case 'userCall': return this.userCall(e.id, e.arguments.map((a) => this.expr(a, self)));
@@ -183,7 +185,8 @@ export class TypeChecker {
 
   private containment(e: PlanExpr & { readonly kind: 'in' }, self: Type): void {
     const [left, right] = this.both(e, self);
-    if (compatible(left, right)) return;
+    const inText = alternatives(right).every((m) => m === types.string || m === types.net) && !alternatives(left).some(isOpen);
+    if (!inText && compatible(left, right)) return;
     const container = bare(right);
     if (container === types.net) {
       this.fault('right-hand side of in operator cannot be type net; consider cidr_match()', this.places.whole.get(e.right));
@@ -198,15 +201,28 @@ export class TypeChecker {
 
   private cases(e: PlanExpr & { readonly kind: 'case' }, self: Type): Type {
     if (e.operand) this.expr(e.operand, self);
-    let found: Type | undefined;
     for (const b of e.branches) {
       if (e.operand) this.expr(b.when, self);
       else this.predicate(b.when, self);
-      const t = this.expr(b.then, self);
-      found = found ? either(found, t) : t;
     }
-    const last = e.otherwise ? this.expr(e.otherwise, self) : errorType(types.string);
-    return found ? either(found, last) : last;
+    const list = this.branches([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], self);
+    return [...list, ...(e.otherwise ? [] : [errorType(types.string)])].reduce(either);
+  }
+
+  /** The outcomes of a choice. A test of types may stand before them, so that their faults count only if every one has some. */
+  private branches(list: readonly PlanExpr[], self: Type): readonly Type[] {
+    const report = this.#report, faults: (readonly [string, Span | undefined])[] = [];
+    let sound = false;
+    const found = list.map((e) => {
+      const before = faults.length;
+      if (report) this.#report = (message, place) => { faults.push([message, place]); };
+      const t = this.expr(e, self);
+      if (faults.length === before) sound = true;
+      return t;
+    });
+    this.#report = report;
+    if (report && !sound) for (const [message, place] of faults) report(message, place);
+    return found;
   }
 
   private call(e: PlanExpr & { readonly kind: 'call' }, self: Type): Type {
@@ -317,7 +333,7 @@ const compatible = (left: Type, right: Type): boolean => {
       case 'record': return l.includes(c) || c.fields.some((f) => compatible(left, f.type));
       case 'array': case 'set': return l.includes(c) || compatible(left, c.element);
       case 'map': return l.includes(c) || compatible(left, c.key) || compatible(left, c.value);
-      default: return c !== types.string && c !== types.net && l.some((m) => m === c || (isNumber(m) && isNumber(c)));
+      default: return l.some((m) => m === c || (isNumber(m) && isNumber(c)));
     }
   });
 };

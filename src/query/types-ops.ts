@@ -60,6 +60,7 @@ const pathsType = (list: readonly TypedPath[]): Type => list.reduce<Type>((t, x)
 const withPath = (t: Type, path: FieldPath, type: Type): Type => {
   const [name, ...rest] = path;
   if (name === undefined) return type;
+  if (t === unknownType) return t;
   const fields = t.kind === 'record' ? [...t.fields] : [];
   const at = fields.findIndex((f) => f.name === name);
   const inner = rest.length === 0 ? type : withPath(at >= 0 ? fields[at]!.type : recordType([]), rest, type);

@@ -1,6 +1,6 @@
 /** Order and equality of values (reference/formats/model.md section 7). */
 import { type Type, types, compareText, compareTypes, isNumeric, isFloat } from './type.ts';
-import { type Data, type Value, compareBytes, encodeBody, isMissing, underValue } from './value.ts';
+import { type Data, type Value, compareBytes, encodeUntagged, isMissing, underValue } from './value.ts';
 
 /**
  * The total order of `sort`, `compare()` and pool keys: below 0, 0 or above 0. Names and unions are looked through; numbers, durations and times are one class with NaN first.
@@ -17,7 +17,7 @@ export const compareValues = (left: Value, right: Value, nullsMax = true): numbe
 
 /** Arrays and sets of unlike element types are ordered by type, as are all other unlike types. */
 const compareListsOfUnlikeTypes = (a: Value, b: Value, _nullsMax: boolean): number | undefined =>
-  a.type.kind === b.type.kind && compareTypes(a.type, b.type) === 0 ? compareBytes(encodeBody(a.type, a.data), encodeBody(b.type, b.data)) : undefined;
+  a.type.kind === b.type.kind && compareTypes(a.type, b.type) === 0 ? compareBytes(encodeUntagged(a.type, a.data), encodeUntagged(b.type, b.data)) : undefined;
 
 const compareSameType = (type: Type, a: Data, b: Data, nullsMax: boolean): number => {
   if (type.kind === 'primitive') {
@@ -27,7 +27,7 @@ const compareSameType = (type: Type, a: Data, b: Data, nullsMax: boolean): numbe
       case 'bytes': return compareBytes(a as Uint8Array, b as Uint8Array);
       case 'ip': return (a as Uint8Array).length - (b as Uint8Array).length || compareBytes(a as Uint8Array, b as Uint8Array);
       case 'type': return compareTypes(a as Type, b as Type);
-      default: return compareBytes(encodeBody(type, a), encodeBody(type, b));
+      default: return compareBytes(encodeUntagged(type, a), encodeUntagged(type, b));
     }
   }
   if (type.kind === 'array' || type.kind === 'set') {
@@ -38,7 +38,7 @@ const compareSameType = (type: Type, a: Data, b: Data, nullsMax: boolean): numbe
     }
     return x.length - y.length;
   }
-  return compareBytes(encodeBody(type, a), encodeBody(type, b));
+  return compareBytes(encodeUntagged(type, a), encodeUntagged(type, b));
 };
 
 /** Exact order of numbers in any mix of number and bigint; NaN before everything, -0 equal to 0. */
@@ -65,5 +65,5 @@ export const equalValues = (left: Value, right: Value): boolean => {
 export const sameData = (type: Type, a: Data, b: Data): boolean => {
   if (a === b) return a !== 0 || Object.is(a, b) || !isFloat(type);
   if (type.kind === 'primitive' && typeof a !== 'object') return isFloat(type) && Number.isNaN(a) && Number.isNaN(b);
-  return compareBytes(encodeBody(type, a), encodeBody(type, b)) === 0;
+  return compareBytes(encodeUntagged(type, a), encodeUntagged(type, b)) === 0;
 };

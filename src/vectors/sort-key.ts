@@ -7,7 +7,7 @@
  * - A pool in descending order reads the same keys backwards, nulls first.
  */
 import { type Type, types, isNumeric, underType } from './type.ts';
-import { type Data, type Value, ByteWriter, encodeBody, isMissing, underValue } from './value.ts';
+import { type Data, type Value, ByteWriter, encodeUntagged, isMissing, underValue } from './value.ts';
 
 const nullClass = 0xff;
 const numberClass = 0x01;
@@ -42,7 +42,7 @@ export const writeKey = (out: ByteWriter, value: Value): void => {
     }
     return out.byte(0);
   }
-  writeEscaped(out, encodeBody(type, data));
+  writeEscaped(out, encodeUntagged(type, data));
 };
 
 const scratch = new DataView(new ArrayBuffer(8));
@@ -86,7 +86,7 @@ const writePrimitive = (out: ByteWriter, type: Type, data: Data): void => {
       out.byte((data as Uint8Array).length);
       return out.raw(data as Uint8Array);
     case types.type: return writeTypeOrder(out, data as Type);
-    default: return writeEscaped(out, encodeBody(type, data));
+    default: return writeEscaped(out, encodeUntagged(type, data));
   }
 };
 const utf8 = new TextEncoder();

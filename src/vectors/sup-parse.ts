@@ -267,19 +267,24 @@ export class SupParser {
     this.at++;
     this.enter();
     const fields: { name: string; type: Type; optional: boolean }[] = [], data: (Data | undefined)[] = [];
-    let seen: Set<string> | undefined;
+    const last = this.recent[this.depth]?.fields;
+    // While the fields are those of the last record here, no name can come twice.
+    let known = true, seen: Set<string> | undefined;
     for (;;) {
       this.skip();
       if (this.take('}')) break;
       const name = this.fieldName();
-      const { optional, type, datum } = this.fieldValue(name);
-      if (fields.length === 16) seen = new Set(fields.map((f) => f.name));
+      const value = this.fieldValue(name);
+      if (known && last?.[fields.length]?.name !== name) {
+        known = false;
+        seen = new Set(fields.map((f) => f.name));
+      }
       // Of fields of one name the first counts.
-      if (!(seen ? seen.has(name) : fields.some((f) => f.name === name))) {
+      if (!seen?.has(name)) {
         if (fields.length === componentsMax) this.parseError(`too many fields in record (limit ${componentsMax})`);
-        fields.push({ name, type, optional });
+        fields.push({ name, type: value.type, optional: value.optional });
         seen?.add(name);
-        data.push(datum);
+        data.push(value.data);
       }
       this.skip();
       if (this.take(',')) continue;
@@ -290,7 +295,7 @@ export class SupParser {
     this.depth--;
     return { type, data };
   }
-  private fieldValue(name: string): { readonly optional: boolean; readonly type: Type; readonly datum: Data | undefined } {
+  private fieldValue(name: string): { readonly optional: boolean; readonly type: Type; readonly data: Data | undefined } {
     this.skip();
     const optional = this.take('?');
     this.expect(':');
@@ -303,20 +308,32 @@ export class SupParser {
         throw new SupError('none value (_) must include type decorator');
       }
       if (!optional) throw new SupError(`_ cannot appear in non-optional field "${name}"`);
-      return { optional, type: this.decoratorType(), datum: undefined };
+      return { optional, type: this.decoratorType(), data: undefined };
     }
     const value = this.value();
-    return { optional, type: value.type, datum: value.data };
+    return { optional, type: value.type, data: value.data };
   }
   private recordType(fields: readonly { readonly name: string; readonly type: Type; readonly optional: boolean }[]): RecordType {
     const last = this.recent[this.depth];
-    if (last && last.fields.length === fields.length
-      && last.fields.every((f, i) => f.name === fields[i]!.name && f.type === fields[i]!.type && f.optional === fields[i]!.optional)) return last;
+    if (last && last.fields.length === fields.length) {
+      let i = 0;
+      for (; i < fields.length; i++) {
+        const f = last.fields[i]!, g = fields[i]!;
+        if (f.type !== g.type || f.optional !== g.optional || f.name !== g.name) break;
+      }
+      if (i === fields.length) return last;
+    }
     return (this.recent[this.depth] = recordType(fields));
   }
   private fieldName(): string {
     if (this.code() === 0x22) return this.string();
-    const start = this.at;
+    const { text } = this, start = this.at;
+    let i = start, c = text.charCodeAt(i);
+    while ((c >= 0x61 && c <= 0x7a) || (c >= 0x41 && c <= 0x5a) || c === 0x5f || c === 0x24 || (c >= 0x30 && c <= 0x39 && i > start)) c = text.charCodeAt(++i);
+    if (i > start && c < 0x80) {
+      this.at = i;
+      return text.slice(start, i);
+    }
     if (!nameStart.test(this.character())) this.syntaxError();
     while (this.at < this.text.length && namePart.test(this.character())) this.at += this.character().length;
     return this.text.slice(start, this.at);
@@ -335,6 +352,8 @@ export class SupParser {
 
   /** A primitive without quotes, `error(..)`, or a bare word, which is a mistake unless the text ends with it. */
   private token(): Value {
+    const small = this.smallInteger();
+    if (small) return small;
     const { text } = this, start = this.at;
     let end = start;
     while (end < text.length && isTokenCode(text.charCodeAt(end))) end++;
@@ -357,6 +376,19 @@ export class SupParser {
     this.at = start;
     return this.syntaxError();
   }
+  /** Most numbers are short integers with a comma, a bracket or white space behind. */
+  private smallInteger(): Value | undefined {
+    const { text } = this;
+    let i = this.at, x = 0;
+    const negative = text.charCodeAt(i) === 0x2d;
+    if (negative) i++;
+    const start = i;
+    let c = text.charCodeAt(i);
+    for (; c >= 0x30 && c <= 0x39; c = text.charCodeAt(++i)) x = x * 10 + (c - 0x30);
+    if (i === start || i - start > 15 || !(c === 0x2c || c === 0x7d || c === 0x5d || c === 0x0a || c === 0x20 || c === 0x29)) return undefined;
+    this.at = i;
+    return { type: types.int64, data: negative && x !== 0 ? -x : x };
+  }
   private error(): Value {
     this.enter();
     const inner = this.value();
@@ -367,11 +399,13 @@ export class SupParser {
 
   private string(): string {
     const { text } = this, start = ++this.at;
+    let bits = 0;
     for (let i = start; ; i++) {
       const c = text.charCodeAt(i);
+      bits |= c;
       if (c === 0x22) {
         this.at = i + 1;
-        return normalized(text.slice(start, i));
+        return bits < 0x80 ? text.slice(start, i) : text.slice(start, i).normalize('NFC');
       }
       if (c === 0x5c) return this.escapedString(start, i);
       if (c === 0x0a || Number.isNaN(c)) this.brokenString(i);
@@ -560,6 +594,10 @@ const normalized = (text: string): string => (nonAscii.test(text) ? text.normali
 
 /** A value without quotes: the kinds are tried in the order of sup.md section 1. */
 const primitive = (text: string): Value | undefined => {
+  if (text.endsWith('Z')) {
+    const time = parseTime(text);
+    if (time !== undefined) return timeValue(text, time);
+  }
   switch (text) {
     case 'true': return { type: types.bool, data: true };
     case 'false': return { type: types.bool, data: false };

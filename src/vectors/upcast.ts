@@ -76,7 +76,7 @@ const failed = (v: Vector, type: Type): Vector => ({
 /** Rows that all have the type `from`. */
 const upcastUniform = (v: FlatVector, from: Type, to: Type): Vector => {
   if (from === to) return v;
-  if (v.form === 'dynamic') return upcastUniform(flatten(splitByCode(v, v.tags, v.parts.length, (rows) => rows)), from, to);
+  if (v.form === 'dynamic') return upcastUniform(flatten(regroup(v.tags.subarray(0, v.length), v.slots, v.parts, (part) => part)), from, to);
   if (v.form === 'named') return upcastUniform(flatten(v.inner), underType(from), to);
   if (to.kind === 'named') return underType(to) === from ? named(to, v) : renamed(upcastUniform(v, from, to.inner), to);
   if (to.kind === 'union') return intoUnion(v, from, to);

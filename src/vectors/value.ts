@@ -166,6 +166,13 @@ export const encodeBody = (type: Type, data: Data): Uint8Array => {
   return out.done();
 };
 
+/** The body without the tag of the whole: the order of records, maps, enums, errors and nets (model.md section 7.2). */
+export const encodeUntagged = (type: Type, data: Data): Uint8Array => {
+  const out = new ByteWriter();
+  writeBody(out, type, data);
+  return out.done();
+};
+
 const writeTagged = (out: ByteWriter, type: Type, data: Data): void => {
   if (type === types.null) return out.byte(0);
   const body = new ByteWriter();

@@ -29,7 +29,7 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
     const { keys, order, threshold } = request.pool;
     const reader = await openReader(request.format, task.body, request.csvDelimiter === undefined ? {} : { csvDelimiter: request.csvDelimiter });
     const outcome = await sortIntoObjects(turning(reader, task), {
-      keys, order, threshold, objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), get memoryBytesMax() { return budget.share; },
+      keys, order, threshold, objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
     return { ...outcome, warnings: [] };
@@ -44,5 +44,5 @@ async function* turning(batches: AsyncIterable<Vector>, task: Task): AsyncGenera
     yield batch;
     await task.breathe();
   }
-  task.step('sorted');
+  task.step('read');
 }

@@ -39,11 +39,14 @@ export type ToWorker =
   | { readonly type: 'cancel'; readonly task: number }
   | { readonly type: 'answer'; readonly task: number; readonly call: number; readonly value?: unknown; readonly error?: WireError };
 
+/** Of a query: compiled; of a load: all rows read, all rows sorted. */
+export type Step = 'compiled' | 'read' | 'sorted';
+
 export type FromWorker =
   | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
   | { readonly type: 'chunk'; readonly task: number; readonly bytes: Uint8Array; readonly stats: QueryStats }
   /** A step of the task for its machine. */
-  | { readonly type: 'step'; readonly task: number; readonly step: 'compiled' | 'sorted' }
+  | { readonly type: 'step'; readonly task: number; readonly step: Step }
   | { readonly type: 'call'; readonly task: number; readonly call: number; readonly request: Call }
   | { readonly type: 'done'; readonly task: number; readonly outcome: TaskOutcome }
   /** `told`: the error is in the chunks already, as a control message. */

@@ -2,7 +2,7 @@
  * What the worker pool does for the main thread: bodies become objects, query texts become bytes, objects are rewritten. Promise faces only; the
  * threads behind them are pool.ts.
  */
-import type { ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
+import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
 import type { FormatName } from '../formats/formats.ts';
 
 export interface LoadRequest {
@@ -21,6 +21,10 @@ export interface LoadOutcome {
   readonly records: number;
   readonly bytes: number;
   readonly warnings: readonly string[];
+}
+/** `settled` tells the load's machine how the commit went, and removes the files of a load that was not committed. It passes the promise on. */
+export interface LoadReply extends LoadOutcome {
+  readonly settled: <T extends { readonly commit: string }>(commit: Promise<T>) => Promise<T>;
 }
 
 export interface QueryRequest {
@@ -71,7 +75,7 @@ export interface WorkerPoolStatus {
 
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
-  load(request: LoadRequest): Promise<LoadOutcome>;
+  load(request: LoadRequest): Promise<LoadReply>;
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
   query(request: QueryRequest): Promise<QueryReply>;
   /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
@@ -100,7 +104,9 @@ export interface WorkerPoolOptions {
   readonly queryStatusMs?: number;
   /** Unread bytes of one body, main to worker and worker to main; default 1 MiB. */
   readonly windowBytesMax?: number;
-  /** Queries and loads that may run at once; more wait. Default 256. */
+  /** A worker that still has a task this long after it was cancelled is replaced; default 10 s. */
+  readonly cancelMsMax?: number;
+  /** Queries, loads and rewrites that may run at once; more are refused. Default 256. */
   readonly tasksMax?: number;
   /** Told of every machine event and snapshot (XState inspection). */
   readonly inspect?: (event: unknown) => void;
@@ -111,11 +117,10 @@ export interface LakeServices {
   pools(): readonly PoolConfig[];
   pool(reference: string): {
     readonly config: PoolConfig;
-    load(branch: string, objects: readonly ObjectMeta[], note?: { readonly author?: string; readonly body?: string; readonly meta?: string }): Promise<{ readonly commit: string }>;
+    branch(name: string): { readonly commit: string };
+    load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
-  metaPage(
-    source: { readonly pool?: string; readonly commit?: string; readonly meta: string }, next?: string,
-  ): Promise<{ readonly rows: readonly import('../lake/lake.types.ts').MetaRow[]; readonly next?: string }>;
+  metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
 }
 // The implementation: `export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool` in src/workers/pool.ts.

@@ -1,6 +1,6 @@
 /** A task as the worker sees it: its request, its body, its cancel signal, its way back to the main thread. */
 import { LakeError } from '../errors.ts';
-import { type Answers, type Call, type FromWorker, type ToWorker, type WireError, fromWire } from './messages.ts';
+import { type Answers, type Call, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 
 export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => void;
@@ -68,7 +68,7 @@ export class Task {
     return promise;
   }
 
-  step(step: 'compiled' | 'sorted'): void { this.post({ type: 'step', task: this.id, step }); }
+  step(step: Step): void { this.post({ type: 'step', task: this.id, step }); }
 
   /** Sends bytes, which are the receiver's from then on; waits while too much is unread. */
   async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {

@@ -1,8 +1,7 @@
 /** The parts of README.md that the code's own tables print. */
+import { type HelpRow, aggregateRows, functionRows } from '../../src/commands/help.ts';
 import { commands, fsckOptions, loadOptions, optionsTable, queryOptions, serveOptions } from '../../src/config.ts';
 import { errorTable } from '../../src/errors.ts';
-import { aggregateTable } from '../../src/exec/aggregates/aggregates.ts';
-import { functionTable } from '../../src/exec/functions/functions.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 
@@ -13,7 +12,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 interface Parameters { readonly properties?: Readonly<Record<string, unknown>> }
 const parametersOf = (schema: unknown): string => Object.keys((schema as Parameters | undefined)?.properties ?? {}).map(code).join(', ');
-const functionRows = (rows: readonly { readonly name: string; readonly syntax: string; readonly text: string }[]): string =>
+const helpTable = (rows: readonly HelpRow[]): string =>
   table(['', ''], [...rows].sort((a, b) => (a.name < b.name ? -1 : 1)).map((r) => [code(r.syntax), cell(r.text)]));
 
 export const sections: Readonly<Record<string, () => string>> = {
@@ -26,5 +25,5 @@ export const sections: Readonly<Record<string, () => string>> = {
   'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)
     .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', f.writer ? 'yes' : 'not yet'])),
   'errors': () => table(['Status', 'Kind', 'Text'], Object.values(errorTable).map((row) => [String(row.status), row.kind, cell(code(row.text))])),
-  'functions': () => `### Functions\n\n${functionRows(functionTable)}\n\n### Aggregates\n\n${functionRows(aggregateTable)}`,
+  'functions': () => `### Functions\n\n${helpTable(functionRows)}\n\n### Aggregates\n\n${helpTable(aggregateRows)}`,
 };

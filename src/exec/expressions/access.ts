@@ -7,7 +7,8 @@ import { equalValues } from '../../vectors/compare.ts';
 import { Builder, BytesBuilder } from '../../vectors/builder.ts';
 import { missing, underValue } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
-import { combine, missingRows, overlay, withoutUnions, wrapErrors } from './rows.ts';
+import { elementsOf } from './lift.ts';
+import { combine, missingRows, overlay, wrapErrors } from './rows.ts';
 
 /** `v.name` of every row: a field of a record, an entry of a map, the field's type of a record type; error("missing") where there is none. */
 export const fieldOf = (v: Vector, name: string): Vector => {
@@ -127,7 +128,7 @@ const indexList = (of: ListVector, at: Vector, base: 0 | 1): Vector => {
     if (place < 0) absent[i] = 1;
     else places[i] = of.offsets[i]! + place;
   }
-  const values = of.items.length === 0 ? nulls(length) : withoutUnions(take(of.items, places));
+  const values = of.items.length === 0 ? nulls(length) : elementsOf(take(of.items, places));
   return overlay(overlay(values, absent, missingRows(length)), large, wrapErrors('cannot cast to int64', at));
 };
 const indexRecord = (of: RecordVector, at: Vector, base: 0 | 1): Vector => {
@@ -162,7 +163,7 @@ const indexMap = (of: MapVector, at: Vector): Vector => {
   }
   return out.finish();
 };
-const underUnion = (v: ReturnType<typeof valueAt>): ReturnType<typeof valueAt> => (v.type.kind === 'union' ? underUnion(v.data as ReturnType<typeof valueAt>) : v);
+const underUnion = (v: ReturnType<typeof valueAt>): ReturnType<typeof valueAt> => (v.type.kind === 'union' ? v.data as ReturnType<typeof valueAt> : v);
 
 /** `of[from:to]`; absent bounds are the ends. */
 export const sliceVector = (of: Vector, bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 }, length: number): Vector => {

@@ -11,6 +11,7 @@ import {
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { castPrimitive } from './cast-primitive.ts';
+import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, missingRows, overlay, tidy, wrapErrors } from './rows.ts';
 
@@ -19,46 +20,6 @@ export const castVector = (v: Vector, type: Type): Vector => castRows(v, type, f
 
 /** `inside` a container errors are no longer passed but cast like other values. */
 const castRows = (v: Vector, type: Type, inside: boolean): Vector => lift(v, (flat) => castFlat(flat, type, inside));
-
-/** Runs `f` on each part of a vector in flat form; constants and dictionaries once per value. */
-export const lift = (v: Vector, f: (flat: FlatVector) => Vector): Vector => {
-  if (v.length === 0) return noRows;
-  switch (v.form) {
-    case 'constant': {
-      const one = lift(v.inner.length === 1 ? v.inner : take(v.inner, new Uint32Array(1)), f);
-      return constant(one.form === 'selected' || one.form === 'dictionary' ? flatten(one) : one, v.length);
-    }
-    case 'dictionary': {
-      if (v.values.length > v.length) return lift(flatten(v), f);
-      return { form: 'dictionary', length: v.length, codes: v.codes, values: lift(v.values, f) };
-    }
-    case 'selected': return lift(gather(v.base, v.index), f);
-    case 'dynamic': return liftTagged(v.tags, v.slots, v.parts, v.length, (p) => lift(p, f));
-    default: return f(v);
-  }
-};
-const liftTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, f: (part: Vector) => Vector): Vector => {
-  const counts = new Uint32Array(parts.length);
-  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
-  const outSlots = slots.slice(0, length), outTags = new Uint32Array(length), places = new Uint32Array(parts.length);
-  const results: Vector[] = [];
-  parts.forEach((part, k) => {
-    if (counts[k] === 0) return;
-    places[k] = results.length;
-    results.push(f(part.length <= counts[k]! * 2 + 16 ? part : copyUsed(part, k, tags, outSlots, counts[k]!)));
-  });
-  for (let i = 0; i < length; i++) outTags[i] = places[tags[i]!]!;
-  return combine(outTags, outSlots, results);
-};
-const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Array, count: number): Vector => {
-  const index = new Uint32Array(count);
-  for (let i = 0, n = 0; i < slots.length; i++) {
-    if (tags[i] !== tag) continue;
-    index[n] = slots[i]!;
-    slots[i] = n++;
-  }
-  return take(part, index);
-};
 
 const castFlat = (v: FlatVector, type: Type, inside: boolean): Vector => {
   if (uniformType(v) === type) return v;

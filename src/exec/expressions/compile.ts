@@ -1,5 +1,7 @@
 /** Expressions of the plan to functions over vectors. See evaluator.ts for how they are used. */
 import { strict as assert } from 'node:assert';
+import { type Type, types } from '../../vectors/type.ts';
+import { typesOf } from '../../vectors/fuse.ts';
 import type { Value } from '../../vectors/value.ts';
 import { type Vector, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
 import { constantOf, vectorOf } from '../../vectors/builder.ts';
@@ -58,6 +60,8 @@ const compilers: Compilers = {
     return (batch) => fieldOf(evaluate(batch), name);
   },
   index: ({ of, at, base }, context) => {
+    // A literal name is a field as with the dot: missing where there is none, whatever the value.
+    if (at.kind === 'literal' && at.value.type === types.string) return compile({ kind: 'field', of, name: at.value.data as string }, context);
     const left = compile(of, context), right = compile(at, context);
     return (batch) => indexVector(left(batch), right(batch), base, batch.length);
   },
@@ -151,7 +155,34 @@ const compileCall = ({ name, arguments: args }: Of<'call'>, context: ExpressionC
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
   const evaluate = row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names });
+  if (row.name === 'typename') {
+    return (batch) => {
+      bindNames(batch, context.names);
+      return batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length);
+    };
+  }
   return (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+};
+
+/** Names of types in the rows at hand count as bound. */
+const bindNames = (batch: Vector, names: Map<string, Type>): void => {
+  const visit = (type: Type): void => {
+    switch (type.kind) {
+      case 'named':
+        visit(type.inner);
+        names.set(type.name, type);
+        return;
+      case 'record': for (const f of type.fields) visit(f.type); return;
+      case 'array': case 'set': return visit(type.element);
+      case 'map':
+        visit(type.key);
+        return visit(type.value);
+      case 'union': for (const m of type.members) visit(m); return;
+      case 'error': return visit(type.inner);
+      default:
+    }
+  };
+  for (const type of typesOf(batch).table) visit(type);
 };
 
 /** Bodies of user functions, compiled at their first call: they may call one another. */

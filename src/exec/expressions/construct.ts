@@ -5,7 +5,8 @@ import { concat } from '../../vectors/concat.ts';
 import { apply, applyCarrying, type Kernel } from './apply.ts';
 import { castVector, nullOf } from './cast.ts';
 import { type ListKind, listsOf, mapsOf } from './lists.ts';
-import { combine, rowsWith, tidy, withoutUnions, wrapErrors } from './rows.ts';
+import { elementsOf } from './lift.ts';
+import { combine, rowsWith, tidy, wrapErrors } from './rows.ts';
 
 /** A record of these columns. */
 export const recordOf = (columns: readonly { readonly name: string; readonly values: Vector }[], length: number): RecordVector =>
@@ -122,7 +123,7 @@ const itemRuns = (v: Vector, length: number): Runs => {
     }
   };
   visit(v, (i) => i);
-  return { items: withoutUnions(concat(pieces)), starts, ends };
+  return { items: elementsOf(concat(pieces)), starts, ends };
 };
 
 /** A map expression. */
@@ -198,7 +199,7 @@ export const mapElements = (of: Vector, on: Vector, mapItems: (items: Vector) =>
     if (start === end) return v;
     const index = new Uint32Array(end - start);
     for (let i = 0; i < index.length; i++) index[i] = start + i;
-    const items = tidy(mapItems(withoutUnions(take(v.items, index))));
+    const items = tidy(mapItems(elementsOf(take(v.items, index))));
     return listsOf(v.type.kind, v.offsets.subarray(0, n + 1).map((o) => o - start), items, n);
   });
 

@@ -29,7 +29,7 @@ const kernel: Kernel = ([x, c], length) => {
   return outcome(codes, length);
 };
 const equalTo = (x: Vector): Parameters<typeof walk>[1] => ({
-  most: found, intoErrors: false,
+  most: found, intoErrors: true,
   visit: (node) => {
     if (node.form === 'null') return new Uint8Array(node.length).fill(hasNull);
     if (node.form === 'error') return undefined;
@@ -59,6 +59,7 @@ const nodesOf = (value: Value, out: Value[]): Value[] => {
         if (d !== undefined) nodesOf({ type: f.type, data: d }, out);
       });
       break;
+    case 'error': nodesOf({ type: type.inner, data }, out); break;
     case 'array': case 'set': for (const d of data as readonly Value['data'][]) nodesOf({ type: type.element, data: d }, out); break;
     case 'map':
       for (const [k, d] of data as readonly (readonly [Value['data'], Value['data']])[]) {

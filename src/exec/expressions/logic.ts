@@ -2,7 +2,8 @@
 import { type Vector, bools, constant, noRows, take } from '../../vectors/vector.ts';
 import type { Evaluator } from './evaluator.ts';
 import { compareVectors } from './compare.ts';
-import { combine, errors, overlay, repeat, rowsWith, truth, truthOf, withoutUnions, wrapErrors } from './rows.ts';
+import { combine, errors, overlay, repeat, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
+import { withoutUnions } from './lift.ts';
 import { nullValue } from '../../vectors/value.ts';
 
 const bool = (value: boolean, length: number): Vector => constant(bools(Uint8Array.of(value ? 1 : 0)), length);

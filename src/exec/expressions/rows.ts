@@ -178,31 +178,3 @@ export const allRows = (length: number): Uint32Array => {
   for (let i = 0; i < length; i++) rows[i] = i;
   return rows;
 };
-
-/** The same rows with unions replaced by their members; names stay, save around unions. */
-export const withoutUnions = (v: Vector): Vector => {
-  switch (v.form) {
-    case 'union': return combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), v.members.map(withoutUnions));
-    case 'named': {
-      const inner = withoutUnions(v.inner);
-      return inner === v.inner ? v : inner;
-    }
-    case 'dynamic': {
-      const parts = v.parts.map(withoutUnions);
-      return parts.every((p, k) => p === v.parts[k]) ? v : combine(v.tags.subarray(0, v.length), v.slots.subarray(0, v.length), parts);
-    }
-    case 'constant': {
-      const inner = withoutUnions(v.inner);
-      return inner === v.inner ? v : constant(take(inner, new Uint32Array(1)), v.length);
-    }
-    case 'dictionary': {
-      const values = withoutUnions(v.values);
-      return values === v.values ? v : { ...v, values };
-    }
-    case 'selected': {
-      const base = withoutUnions(v.base);
-      return base === v.base ? v : take(base, v.index);
-    }
-    default: return v;
-  }
-};

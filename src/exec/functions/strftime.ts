@@ -28,13 +28,16 @@ const isoWeek = (m: Moment): number => {
   return Math.floor((thursday - daysOfDate(dateOfDays(thursday).year, 1, 1)) / 7) + 1;
 };
 
+/** Weeks as the reference counts them: one more than C's, but in the days before the first whole week. */
+const weekOf = (dayOfYear: number, ofWeek: number): string => (dayOfYear < ofWeek ? '00' : zeros(Math.floor((dayOfYear - ofWeek) / 7) + 1));
+
 type Verb = (m: Moment) => string;
 const simple: Readonly<Record<string, Verb>> = {
   A: (m) => weekdays[m.weekday]!, a: (m) => weekdays[m.weekday]!.slice(0, 3), B: (m) => months[m.month - 1]!, b: (m) => months[m.month - 1]!.slice(0, 3),
   C: (m) => zeros(Math.floor(m.year / 100)), d: (m) => zeros(m.day), e: (m) => blanks(m.day), H: (m) => zeros(m.hour), I: (m) => zeros(twelve(m.hour)),
   j: (m) => zeros(m.dayOfYear, 3), k: (m) => blanks(m.hour), l: (m) => blanks(twelve(m.hour)), M: (m) => zeros(m.minute), m: (m) => zeros(m.month), n: () => '\n',
-  p: (m) => (m.hour < 12 ? 'AM' : 'PM'), S: (m) => zeros(m.second), t: () => '\t', U: (m) => zeros(Math.floor((m.dayOfYear - 1 + 7 - m.weekday) / 7)),
-  u: (m) => String(m.weekday === 0 ? 7 : m.weekday), V: (m) => zeros(isoWeek(m)), W: (m) => zeros(Math.floor((m.dayOfYear - 1 + 7 - ((m.weekday + 6) % 7)) / 7)),
+  p: (m) => (m.hour < 12 ? 'AM' : 'PM'), S: (m) => zeros(m.second), t: () => '\t', U: (m) => weekOf(m.dayOfYear, m.weekday),
+  u: (m) => String(m.weekday === 0 ? 7 : m.weekday), V: (m) => zeros(isoWeek(m)), W: (m) => weekOf(m.dayOfYear, (m.weekday + 6) % 7),
   w: (m) => String(m.weekday), Y: (m) => zeros(m.year, 4), y: (m) => zeros(m.year % 100), Z: () => 'UTC', z: () => '+0000', '%': () => '%',
 };
 const composed: Readonly<Record<string, string>> = {

@@ -164,7 +164,7 @@ export const time: readonly FunctionRow[] = [
       { query: 'strftime("%Y-%m-%d",2024-07-30T20:05:15Z)', output: '"2024-07-30"' },
       {
         query: 'strftime("%A %a %B %b %C %c %D %e %j %k %l %p %r %U %u %V %v %W %w %y %Z %z %%",2024-07-30T20:05:15Z)',
-        output: '"Tuesday Tue July Jul 20 Tue Jul 30 20:05:15 2024 07/30/24 30 212 20  8 PM 08:05:15 PM 30 2 31 30-Jul-2024 31 2 24 UTC +0000 %"',
+        output: '"Tuesday Tue July Jul 20 Tue Jul 30 20:05:15 2024 07/30/24 30 212 20  8 PM 08:05:15 PM 31 2 31 30-Jul-2024 31 2 24 UTC +0000 %"',
       },
       {
         query: 'strftime("%Q",2024-07-30T20:05:15Z)',

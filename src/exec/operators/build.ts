@@ -7,16 +7,13 @@ import type { Step, Stream } from '../operator.ts';
 
 /** A pipeline made ready: run it as often as needed, each time on streams of its own. */
 export type PipelineRun = (inputs: readonly Stream[]) => readonly Stream[];
-/** The same with one stream at each end. */
-export type PipelineStep = Step;
 
 export interface Build {
   readonly context: ExecutionContext;
   readonly memory: Memory;
   readonly expression: (expr: PlanExpr) => AsyncEvaluator;
-  readonly pipeline: (p: Pipeline) => PipelineRun;
-  /** Several results are given as one stream. */
-  readonly step: (p: Pipeline) => PipelineStep;
+  /** A pipeline as one step; several results are given as one stream. */
+  readonly step: (p: Pipeline) => Step;
 }
 
 /** Bytes that the operators of one query hold. */

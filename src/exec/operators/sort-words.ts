@@ -56,10 +56,10 @@ const wordsOfRows = (key: Vector, direction: Direction): Words => {
         }
     }
   });
-  if (odd.length > 0) groups.push(rankOdd(key, odd, direction, length));
+  if (odd.length > 0) groups.push(rankOdd(key, odd, direction));
   if (numberParts.length > 0) groups.push(numberWords(numberParts));
   if (groups.length === 0) return [];
-  if (groups.length === 1 && !nullRows) return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map((w) => w.map((x) => ~x));
+  if (groups.length === 1 && !nullRows && !groups[0]!.rows) return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map((w) => w.map((x) => ~x));
   return withClasses(groups, length, direction);
 };
 const classOfBytes = (v: BytesVector): number =>
@@ -81,7 +81,7 @@ const withClasses = (groups: readonly ClassRows[], length: number, { order, null
 };
 
 /** Ranks of rows that have no words of their own, by comparing values. */
-const rankOdd = (key: Vector, rows: readonly number[], { nulls }: Direction, length: number): ClassRows => {
+const rankOdd = (key: Vector, rows: readonly number[], { nulls }: Direction): ClassRows => {
   const sorted = rows.map((row, at) => ({ at, value: valueAt(key, row) }));
   const compare = (a: (typeof sorted)[number], b: (typeof sorted)[number]): number => compareValues(a.value, b.value, nulls === 'last');
   sorted.sort(compare);
@@ -91,7 +91,7 @@ const rankOdd = (key: Vector, rows: readonly number[], { nulls }: Direction, len
     if (n > 0 && compare(sorted[n - 1]!, s) !== 0) rank++;
     ranks[s.at] = rank;
   });
-  return { class: classes.other, rows: rows.length === length ? undefined : Uint32Array.from(rows), words: [ranks] };
+  return { class: classes.other, rows: Uint32Array.from(rows), words: [ranks] };
 };
 
 /** Numbers of all types are one class. */

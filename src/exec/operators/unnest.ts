@@ -2,7 +2,8 @@
 import { type Vector, type ListVector, constant, flatten, gather, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
-import { tidy, withoutUnions, wrapErrors } from '../expressions/rows.ts';
+import { withoutUnions } from '../expressions/lift.ts';
+import { tidy, wrapErrors } from '../expressions/rows.ts';
 import { type Item, type Step, batches, eachBatch, evaluate } from '../operator.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import { field, record, shapesOf } from './records.ts';

@@ -97,6 +97,7 @@ class RowScanner {
       if (window.start >= window.end) return 'none';
       const lines = this.nextLine;
       const end = this.scan(window);
+      this.line = lines;
       if (end < 0) {
         if (!window.final) {
           this.nextLine = lines;
@@ -105,7 +106,6 @@ class RowScanner {
         return 'open';
       }
       window.start = end;
-      this.line = lines;
       if (this.length > 1 || this.starts[0]! < this.ends[0]! || this.quoted[0] === 1) return 'row';
     }
   }

@@ -45,6 +45,9 @@ export class JsonTape {
   private readonly nestingMax: number;
   /** Line of the place that is read now; breaks in strings are errors, so white space has them all. */
   private lines = 1;
+  /** Byte of the stream at which that line begins. */
+  private lineStart = 0;
+  private offset = 0;
 
   constructor(nestingMax: number) { this.nestingMax = nestingMax; }
 
@@ -57,12 +60,13 @@ export class JsonTape {
     this.end = window.end;
     this.final = window.final;
     this.at = window.start;
+    this.offset = window.offset;
     this.length = 0;
     this.depth = 0;
     this.space();
     window.start = this.at;
     if (this.at >= this.end) return 'none';
-    const { lines } = this;
+    const { lines, lineStart } = this;
     try {
       this.value(this.seen.root);
       window.start = this.at;
@@ -71,6 +75,7 @@ export class JsonTape {
     } catch (problem) {
       if (problem === cut) {
         this.lines = lines;
+        this.lineStart = lineStart;
         return 'cut';
       }
       if (problem instanceof JsonFault) throw this.broken(problem.message, window, values);
@@ -79,8 +84,8 @@ export class JsonTape {
   }
 
   private broken(fault: string, window: ByteWindow, values: number): LakeError {
-    const lineStart = this.at === 0 ? -1 : window.bytes.lastIndexOf(0x0a, this.at - 1);
-    const place = ` (line ${this.lines}, column ${this.at - lineStart}, byte ${window.offset + this.at})`;
+    const byte = window.offset + this.at;
+    const place = ` (line ${this.lines}, column ${byte - this.lineStart + 1}, byte ${byte})`;
     return new LakeError('format-broken', { format: 'json', fault, place, values });
   }
 
@@ -101,8 +106,12 @@ export class JsonTape {
   private space(): void {
     const { bytes } = this;
     let i = this.at;
-    for (let c = bytes[i]!; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = bytes[++i]!) if (c === 0x0a) this.lines++;
+    for (let c = bytes[i]!; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = bytes[++i]!) if (c === 0x0a) this.newLine(i);
     this.at = i;
+  }
+  private newLine(i: number): void {
+    this.lines++;
+    this.lineStart = this.offset + i + 1;
   }
   /** The byte here; a value that the end of the window cuts stops at once. */
   private byte(): number {

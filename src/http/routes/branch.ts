@@ -26,7 +26,7 @@ export const branchRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       const outcome = await service.workers.load({ pool: target.config, format, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw), signal });
-      const { commit } = await target.load(params.branch, outcome.objects, note);
+      const { commit } = await outcome.settled(target.load(params.branch, outcome.objects, note));
       return sendValue(reply, commitValue(commit, outcome.warnings), response);
     },
   }),
@@ -35,7 +35,7 @@ export const branchRoutes: readonly Route[] = [
     handler: async ({ service, reply, params, response }) => sendValue(reply, commitValue(service.lake.pool(params.pool).branch(params.branch).commit), response),
   }),
   route({
-    method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', writes: true, params: branchParams,
+    method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', writes: true, silent: true, params: branchParams,
     handler: async ({ service, reply, params }) => {
       await service.lake.pool(params.pool).deleteBranch(params.branch);
       return reply.code(204).send();

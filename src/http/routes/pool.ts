@@ -34,7 +34,7 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', writes: true, params: poolParams,
+    method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', writes: true, silent: true, params: poolParams,
     handler: async (call) => {
       const name = (await controlBody(call)).text('name');
       if (!name) throw new LakeError('pool-name-missing');
@@ -43,7 +43,7 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'DELETE', path: '/pool/:pool', summary: 'Delete a pool with all its branches and data', writes: true, params: poolParams,
+    method: 'DELETE', path: '/pool/:pool', summary: 'Delete a pool with all its branches and data', writes: true, silent: true, params: poolParams,
     handler: async ({ service, params, reply }) => {
       await service.lake.deletePool(params.pool);
       return reply.code(204).send();

@@ -1,0 +1,30 @@
+/**
+ * One load: receiving -> sorting -> writing -> waiting -> committed | rejected. Nothing of it can be seen by queries before `committed`; whatever fails on the way,
+ * a client that goes away included, leads to `rejected` and leaves the branch as it was.
+ */
+import { assign, setup } from 'xstate';
+import type { LoadContext, LoadEvent, LoadInput } from './load.events.ts';
+
+export const loadMachine = setup({
+  types: { context: {} as LoadContext, events: {} as LoadEvent, input: {} as LoadInput },
+  actions: {
+    'note size of body': assign({ bodyBytes: ({ context, event }) => (event.type === 'all rows read' ? event.bodyBytes : context.bodyBytes) }),
+    'note objects': assign(({ event }) => (event.type === 'objects written' ? { objects: event.objects, records: event.records, bytes: event.bytes } : {})),
+    'note commit': assign({ commit: ({ event }) => (event.type === 'committed' ? event.commit : null) }),
+    'note why it failed': assign({ error: ({ event }) => (event.type === 'failed' ? event.text : null) }),
+  },
+}).createMachine({
+  id: 'load',
+  context: ({ input }) => ({ ...input, bodyBytes: 0, objects: [], records: 0, bytes: 0, commit: null, error: null }),
+  initial: 'receiving',
+  on: { failed: { target: '.rejected', actions: 'note why it failed' } },
+  states: {
+    receiving: { on: { 'all rows read': { target: 'sorting', actions: 'note size of body' } } },
+    sorting: { on: { 'rows sorted': 'writing' } },
+    writing: { on: { 'objects written': { target: 'waiting', actions: 'note objects' } } },
+    /** For its turn in the pool. */
+    waiting: { on: { committed: { target: 'committed', actions: 'note commit' } } },
+    committed: { type: 'final' },
+    rejected: { type: 'final' },
+  },
+});

@@ -1,0 +1,67 @@
+/** Work on the parts of a vector that are of one form each, put back in place. */
+import { type FlatVector, type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
+import { combine } from './rows.ts';
+
+/** Runs `f` on each part of a vector in flat form; constants and dictionaries once per value. */
+export const lift = (v: Vector, f: (flat: FlatVector) => Vector): Vector => {
+  if (v.length === 0) return noRows;
+  switch (v.form) {
+    case 'constant': {
+      const one = lift(v.inner.length === 1 ? v.inner : take(v.inner, new Uint32Array(1)), f);
+      return constant(one.form === 'selected' || one.form === 'dictionary' ? flatten(one) : one, v.length);
+    }
+    case 'dictionary': {
+      if (v.values.length > v.length) return lift(flatten(v), f);
+      return { form: 'dictionary', length: v.length, codes: v.codes, values: lift(v.values, f) };
+    }
+    case 'selected': return lift(gather(v.base, v.index), f);
+    case 'dynamic': return liftTagged(v.tags, v.slots, v.parts, v.length, (p) => lift(p, f));
+    default: return f(v);
+  }
+};
+/** The same for tagged children. */
+export const liftTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, f: (part: Vector) => Vector): Vector => {
+  const counts = new Uint32Array(parts.length);
+  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  const outSlots = slots.slice(0, length), outTags = new Uint32Array(length), places = new Uint32Array(parts.length);
+  const results: Vector[] = [];
+  parts.forEach((part, k) => {
+    if (counts[k] === 0) return;
+    places[k] = results.length;
+    results.push(f(part.length <= counts[k]! * 2 + 16 ? part : copyUsed(part, k, tags, outSlots, counts[k]!)));
+  });
+  for (let i = 0; i < length; i++) outTags[i] = places[tags[i]!]!;
+  return combine(outTags, outSlots, results);
+};
+const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Array, count: number): Vector => {
+  const index = new Uint32Array(count);
+  for (let i = 0, n = 0; i < slots.length; i++) {
+    if (tags[i] !== tag) continue;
+    index[n] = slots[i]!;
+    slots[i] = n++;
+  }
+  return take(part, index);
+};
+
+/** The same rows with unions replaced by their members, at all levels; a name stays unless a union is under it. */
+export const withoutUnions = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) => {
+  switch (flat.form) {
+    case 'union': return liftTagged(flat.tags, flat.slots, flat.members, flat.length, withoutUnions);
+    case 'named': return lift(flat.inner, (inner) => (endsInUnion(inner) ? withoutUnions(inner) : { form: 'named', name: flat.name, length: inner.length, inner }));
+    default: return flat;
+  }
+}) : v);
+const endsInUnion = (v: Vector): boolean => v.form === 'union' || (v.form === 'named' && endsInUnion(v.inner));
+const mayHaveUnions = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'union': case 'named': return true;
+    case 'constant': return mayHaveUnions(v.inner);
+    case 'dictionary': return mayHaveUnions(v.values);
+    case 'selected': return mayHaveUnions(v.base);
+    case 'dynamic': return v.parts.some(mayHaveUnions);
+    default: return false;
+  }
+};
+
+/** Elements as they are taken out of a container: a union of its element type is removed, unions inside of that stay. */
+export const elementsOf = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) => (flat.form === 'union' ? liftTagged(flat.tags, flat.slots, flat.members, flat.length, (m) => m) : flat)) : v);

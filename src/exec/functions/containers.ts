@@ -1,0 +1,108 @@
+/** Functions on containers and on values of any kind: len, compare, coalesce, nullif. */
+import { type Type, types, underType } from '../../vectors/type.ts';
+import { type Value, boolValue } from '../../vectors/value.ts';
+import { compareValues } from '../../vectors/compare.ts';
+import { type Vector, type BytesVector, dataAt, flatten, noRows, numbers, valueAt } from '../../vectors/vector.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { fieldOf } from '../expressions/access.ts';
+import { compareVectors } from '../expressions/compare.ts';
+import { recordOf } from '../expressions/construct.ts';
+import { coalesceOf } from '../expressions/logic.ts';
+import { combine, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
+import { withoutUnions } from '../expressions/lift.ts';
+import { byKernel, byVectors, refused, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
+
+const runs = (offsets: Uint32Array, length: number): Float64Array => {
+  const out = new Float64Array(length);
+  for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
+  return out;
+};
+const codePoints = (v: BytesVector): Float64Array => {
+  const out = new Float64Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    let n = 0;
+    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) if ((v.bytes[at]! & 0xc0) !== 0x80) n++;
+    out[i] = n;
+  }
+  return out;
+};
+const sizeOfType = (type: Type): number => {
+  const t = underType(type);
+  switch (t.kind) {
+    case 'record': return t.fields.length;
+    case 'union': return t.members.length;
+    case 'enum': return t.symbols.length;
+    case 'array': case 'set': return sizeOfType(t.element);
+    case 'map': return sizeOfType(t.value);
+    case 'error': return sizeOfType(t.inner);
+    default: return 1;
+  }
+};
+const len: Kernel = ([arg], length) => {
+  const v = flatten(arg!);
+  const ints = (values: Float64Array): Vector => numbers(types.int64, values);
+  switch (v.form) {
+    case 'null': return ints(new Float64Array(length));
+    case 'error': return wrapErrors('len()', arg!);
+    case 'bytes': return ints(v.type === types.string ? codePoints(v) : runs(v.offsets, length));
+    case 'list': case 'map': return ints(runs(v.offsets, length));
+    case 'record': return ints(new Float64Array(length).fill(v.fields.length));
+    case 'type': return ints(Float64Array.from({ length }, (_, i) => sizeOfType(dataAt(v, i) as Type)));
+    default: return wrapErrors('len: bad type', arg!);
+  }
+};
+const lenRow = (name: string): FunctionRow => ({
+  name, signature: `${name}(v)`, text: 'The size of a string (code points), container, record, address or type.', argumentsMin: 1, argumentsMax: 1,
+  examples: [
+    { query: `${name}("é")`, output: '1' }, { query: `${name}({a:1,b:2})`, output: '2' }, { query: `values ${name}(null)`, output: '0' },
+    { query: `${name}(<{a:int64,b:string}>)`, output: '2' }, { query: `${name}(1)`, output: 'error({message:"len: bad type",on:1})' },
+    { query: `${name}(error("x"))`, output: 'error({message:"len()",on:error("x")})' },
+  ],
+  make: byKernel(len),
+});
+
+const compareRow = (a: Value, b: Value, nullsMax: Value): Value => {
+  const failed = [a, b, nullsMax].find((v) => underType(v.type).kind === 'error');
+  if (failed) return failed;
+  if (nullsMax.type !== types.bool) return refused('compare: nullsMax arg is not bool', nullsMax);
+  return { type: types.int64, data: Math.sign(compareValues(a, b, nullsMax.data as boolean)) };
+};
+const compare: Evaluate = ([a, b, nullsMax], length) => {
+  if (length === 0) return noRows;
+  const out = new Builder();
+  for (let i = 0; i < length; i++) out.append(compareRow(valueAt(a!, i), valueAt(b!, i), nullsMax ? valueAt(withoutUnions(nullsMax), i) : boolValue(true)));
+  return out.finish();
+};
+
+const nullif: Evaluate = ([a, b], length) => {
+  const equal = truthOf(compareVectors('==', a!, b!, length)), left = truthOf(a!), right = truthOf(b!);
+  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    slots[i] = i;
+    tags[i] = left[i] === truth.error ? 0 : right[i] === truth.error ? 1 : equal[i] === truth.true ? 2 : 0;
+  }
+  return combine(tags, slots, [a!, b!, { form: 'null', length }]);
+};
+
+export const containers: readonly FunctionRow[] = [
+  lenRow('len'),
+  lenRow('length'),
+  {
+    name: 'coalesce', signature: 'coalesce(v, ...)', text: 'The first argument that is neither null nor an error, else null.', argumentsMin: 1, argumentsMax: Infinity,
+    examples: [{ query: 'values coalesce(null,missing_field,"a")', input: '{a:1}', output: '"a"' }, { query: 'values coalesce(null)', output: 'null' }],
+    make: () => (args, length) => coalesceOf(args.map((_, k) => (rows: Vector) => fieldOf(rows, String(k))))(recordOf(args.map((values, k) => ({ name: String(k), values })), length)),
+  },
+  {
+    name: 'compare', signature: 'compare(a, b[, nullsMax])', text: '-1, 0 or 1 in the order of sort; nulls last unless nullsMax is false.', argumentsMin: 2, argumentsMax: 3,
+    examples: [
+      { query: 'compare(1,2)', output: '-1' }, { query: 'values compare(null,1)', output: '1' }, { query: 'values compare(null,1,false)', output: '-1' },
+      { query: 'compare(1,"a")', output: '-1' }, { query: 'compare(1,2,"x")', output: 'error({message:"compare: nullsMax arg is not bool",on:"x"})' },
+    ],
+    make: byVectors(compare),
+  },
+  {
+    name: 'nullif', signature: 'nullif(a, b)', text: 'Null where both are equal, else the first.', argumentsMin: 2, argumentsMax: 2,
+    examples: [{ query: 'values nullif(1,1)', output: 'null' }, { query: 'nullif(1,2)', output: '1' }, { query: 'values nullif(1,1.)', output: 'null' }],
+    make: byVectors(nullif),
+  },
+];

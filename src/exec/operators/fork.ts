@@ -1,0 +1,124 @@
+/**
+ * fork, switch and what puts their branches together again.
+ *
+ * The branches share one upstream. Whoever asks pulls it, and what it gives is queued for the other branches; a branch that lags more than
+ * `queueBatchesMax` batches behind makes the others pause, so that nothing piles up and nothing waits for itself. A branch that has ended gets no more.
+ */
+import { type Vector, take } from '../../vectors/vector.ts';
+import { concat } from '../../vectors/concat.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { rowsWith, truth, truthOf } from '../expressions/rows.ts';
+import { type Item, type Side, type Stream, evaluate, isBatch, pause } from '../operator.ts';
+import { kinds, kindsOf, rowsWithout } from './kinds.ts';
+import { rowsOf, upTo } from './records.ts';
+
+const queueBatchesMax = 16;
+
+interface Port { readonly queue: Vector[]; closed: boolean }
+/** Gives each port its part of a batch (undefined: nothing). */
+type Route = (batch: Vector) => Generator<Side, readonly (Vector | undefined)[]>;
+
+/** The upstream of several branches, one stream each. */
+const shared = (input: Stream, count: number, route: Route): readonly Stream[] => {
+  const ports: Port[] = Array.from({ length: count }, () => ({ queue: [], closed: false }));
+  let items: Iterator<Item> | undefined, ended = false;
+  const close = (port: Port): void => {
+    port.closed = true;
+    port.queue.length = 0;
+    if (!ended && ports.every((p) => p.closed)) {
+      ended = true;
+      items?.return?.();
+    }
+  };
+  const read = function* read(port: Port): Generator<Item> {
+    try {
+      for (;;) {
+        const batch = port.queue.shift();
+        if (batch) {
+          yield batch;
+          continue;
+        }
+        if (ended) return;
+        if (ports.some((p) => p !== port && p.queue.length >= queueBatchesMax)) {
+          yield pause;
+          continue;
+        }
+        items ??= input[Symbol.iterator]();
+        const next = items.next();
+        if (next.done) ended = true;
+        else if (!isBatch(next.value)) yield next.value;
+        else {
+          const parts = yield* route(next.value);
+          parts.forEach((part, k) => { if (part && part.length > 0 && !ports[k]!.closed) ports[k]!.queue.push(part); });
+        }
+      }
+    } finally {
+      close(port);
+    }
+  };
+  return ports.map((port) => read(port));
+};
+
+export const fork = (input: Stream, count: number): readonly Stream[] =>
+  // eslint-disable-next-line require-yield
+  shared(input, count, function* route(batch) { return Array.from({ length: count }, () => batch); });
+
+export interface SwitchCase { readonly test: AsyncEvaluator | undefined }
+
+/** Each row goes to the first case that is true, or whose test is an error (the error goes, in place of the row). A missing test is not true. */
+export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMissing: AsyncEvaluator | undefined): readonly Stream[] =>
+  shared(input, cases.length, function* route(whole) {
+    let batch = whole;
+    if (dropMissing) {
+      const value = yield* evaluate(dropMissing, batch);
+      batch = rowsOf(batch, rowsWithout(value, kinds.missing));
+    }
+    const out: (Vector | undefined)[] = [];
+    for (const { test } of cases) {
+      if (batch.length === 0) break;
+      if (!test) {
+        out.push(batch);
+        break;
+      }
+      const value = yield* evaluate(test, batch), codes = truthOf(value), special = kindsOf(value);
+      const own = rowsWith(codes, batch.length, truth.true), errors = rowsWith(codes, batch.length, truth.error).filter((i) => special?.[i] !== kinds.missing);
+      out.push(errors.length === 0 ? take(batch, own) : mixed(batch, own, value, errors));
+      if (own.length + errors.length === 0) continue;
+      const gone = new Uint8Array(batch.length);
+      for (const i of own) gone[i] = 1;
+      for (const i of errors) gone[i] = 1;
+      batch = take(batch, upTo(batch.length).filter((i) => gone[i] === 0));
+    }
+    return out;
+  });
+
+const mixed = (batch: Vector, own: Uint32Array, value: Vector, errors: Uint32Array): Vector => {
+  const all = concat([take(batch, own), take(value, errors)]);
+  const rows = Uint32Array.from([...own, ...errors]);
+  return take(all, upTo(rows.length).sort((a, b) => rows[a]! - rows[b]!));
+};
+
+/** Several streams as one: a batch of each in turn. */
+export function* together(streams: readonly Stream[]): Generator<Item> {
+  let open = streams.map((s) => s[Symbol.iterator]());
+  try {
+    while (open.length > 0) {
+      let paused = 0;
+      for (const items of [...open]) {
+        const next = items.next();
+        if (next.done) open = open.filter((other) => other !== items);
+        else if (next.value === pause) paused++;
+        else yield next.value;
+      }
+      // All wait: for somebody else's sibling, further up.
+      if (paused > 0 && paused === open.length) yield pause;
+    }
+  } finally {
+    for (const items of open) items.return?.();
+  }
+}
+
+/** Several streams one behind the other. */
+export function* inTurn(streams: readonly (() => Stream)[]): Generator<Item> {
+  for (const open of streams) yield* open();
+}

@@ -1,0 +1,62 @@
+/**
+ * Bytes of a stream by count, for the binary formats: so many bytes in one piece, no more read from the stream than that takes.
+ *
+ * Invariants: `bytes[start, end)` is read and not used up; the buffer grows with what has come, never with what a length claims.
+ */
+export class ByteSource {
+  bytes: Uint8Array = new Uint8Array(0);
+  start = 0;
+  end = 0;
+  /** Bytes of the stream before `bytes[0]`. */
+  private before = 0;
+  private ended = false;
+  private readonly input: AsyncIterator<Uint8Array>;
+
+  constructor(input: AsyncIterable<Uint8Array>) { this.input = input[Symbol.asyncIterator](); }
+
+  /** Where `start` is in the stream. */
+  get offset(): number { return this.before + this.start; }
+
+  /** Reads until `count` bytes are there; false if the stream ends before. */
+  async need(count: number): Promise<boolean> {
+    while (this.end - this.start < count) {
+      if (this.ended) return false;
+      const { done, value } = await this.input.next();
+      if (done) this.ended = true;
+      else this.append(value, count);
+    }
+    return true;
+  }
+
+  /** The stream is not read any further. */
+  async close(): Promise<void> {
+    if (!this.ended) await this.input.return?.();
+    this.ended = true;
+  }
+
+  private append(chunk: Uint8Array, wanted: number): void {
+    const kept = this.end - this.start;
+    if (kept === 0) {
+      this.before += this.end;
+      this.bytes = chunk;
+      this.start = 0;
+      this.end = chunk.length;
+      this.owned = false;
+      return;
+    }
+    const size = kept + chunk.length;
+    if (!this.owned || this.end + chunk.length > this.bytes.length) {
+      const grown = new Uint8Array(Math.max(size, Math.min(wanted, size * 2)));
+      grown.set(this.bytes.subarray(this.start, this.end));
+      this.bytes = grown;
+      this.before += this.start;
+      this.start = 0;
+      this.end = kept;
+      this.owned = true;
+    }
+    this.bytes.set(chunk, this.end);
+    this.end += chunk.length;
+  }
+  /** The buffer is ours to write to, no chunk of the caller's. */
+  private owned = false;
+}

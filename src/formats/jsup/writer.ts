@@ -1,0 +1,125 @@
+/** Writes JSUP: each type in full at its first use, by its number afterwards. */
+import { primitiveText } from '../../vectors/literal.ts';
+import { TextOut } from '../../vectors/text-out.ts';
+import { type Type, types } from '../../vectors/type.ts';
+import type { Data, Value } from '../../vectors/value.ts';
+import { type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
+import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
+
+const chunkBytes = 1 << 16;
+
+export const createJsupWriter = (options: WriteOptions): Writer => {
+  const out = new TextOut(chunkBytes * 2), table = new TypeTable(options.optFlags ?? false);
+  return {
+    *write(batch: Vector) {
+      for (let row = 0; row < batch.length; row++) {
+        const type = typeAt(batch, row), typeText = table.text(type);
+        out.text(`{"type":${typeText},"value":${valueText(table, type, dataAt(batch, row))}}\n`);
+        if (out.length >= chunkBytes) yield out.take();
+      }
+      if (out.length > 0) yield out.take();
+    },
+    end: () => [],
+    *control(message: ControlMessage) {
+      if (message.type === 'QueryChannelSet') table.setChannel(valueText(table, message.value.type, message.value.data));
+      out.text(`{"type":"${message.type}","value":${messageText(message.value)}}\n`);
+      yield out.take();
+    },
+  };
+};
+
+/** Numbers are given once; what is defined is known for each channel, since a client may read one channel only. */
+class TypeTable {
+  private readonly ids = new Map<Type, number>();
+  private readonly channels = new Map<string, Set<Type>>();
+  private defined = new Set<Type>();
+  private nextId = 30;
+  private readonly optFlags: boolean;
+  constructor(optFlags: boolean) { this.optFlags = optFlags; }
+
+  setChannel(name: string): void {
+    let defined = this.channels.get(name);
+    if (!defined) this.channels.set(name, (defined = this.channels.size === 0 ? this.defined : new Set()));
+    this.defined = defined;
+  }
+
+  /** The type object as JSON: a definition or a reference. */
+  text(type: Type): string {
+    if (type.kind === 'primitive') return `{"kind":"primitive","name":"${type.name}"}`;
+    if (this.defined.has(type)) return `{"kind":"ref","id":${this.ids.get(type)!}}`;
+    const body = this.body(type);
+    let id = this.ids.get(type);
+    if (id === undefined) this.ids.set(type, (id = this.nextId++));
+    this.defined.add(type);
+    return `{"kind":"${type.kind}","id":${id},${body}}`;
+  }
+  private body(type: Exclude<Type, { readonly kind: 'primitive' }>): string {
+    switch (type.kind) {
+      case 'record':
+        if (type.fields.length === 0 && this.optFlags) return '"fields":null';
+        return `"fields":[${type.fields.map((f) => `{"name":${json(f.name)},"type":${this.text(f.type)}${f.optional ? ',"opt":true' : this.optFlags ? ',"opt":false' : ''}}`).join(',')}]`;
+      case 'array': case 'set': return `"type":${this.text(type.element)}`;
+      case 'map': {
+        const key = this.text(type.key);
+        return `"key_type":${key},"val_type":${this.text(type.value)}`;
+      }
+      case 'union': return `"types":[${type.members.map((m) => this.text(m)).join(',')}]`;
+      case 'enum': return `"symbols":[${type.symbols.map(json).join(',')}]`;
+      case 'error': return `"type":${this.text(type.inner)}`;
+      case 'named': {
+        const inner = this.text(type.inner);
+        return `"name":${json(type.name)},"type":${inner}`;
+      }
+    }
+  }
+}
+
+/** A JSON string as the reference spells it: HTML characters and line separators escaped. */
+const json = (text: string): string => JSON.stringify(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const valueText = (table: TypeTable, type: Type, data: Data): string => {
+  switch (type.kind) {
+    case 'primitive':
+      if (type === types.null) return 'null';
+      if (type === types.type) return table.text(data as Type);
+      return type === types.string ? json(data as string) : `"${primitiveText(type, data)}"`;
+    case 'error': case 'named': return valueText(table, type.inner, data);
+    case 'enum': return `"${data as number}"`;
+    case 'array': case 'set': return `[${(data as readonly Data[]).map((d) => valueText(table, type.element, d)).join(',')}]`;
+    case 'map':
+      return `[${(data as readonly (readonly [Data, Data])[]).map(([k, v]) => `[${valueText(table, type.key, k)},${valueText(table, type.value, v)}]`).join(',')}]`;
+    case 'union': {
+      const member = data as Value;
+      return `["${type.members.indexOf(member.type)}",${valueText(table, member.type, member.data)}]`;
+    }
+    case 'record': {
+      const values = data as readonly (Data | undefined)[], parts: string[] = [];
+      const optional = type.fields.flatMap((f, i) => (f.optional ? [i] : []));
+      if (optional.length > 0) {
+        const absent = optional.flatMap((i, k) => (values[i] === undefined ? [k] : []));
+        parts.push(absent.length === 0 ? 'null' : `[${absent.join(',')}]`);
+      }
+      type.fields.forEach((f, i) => {
+        const d = values[i];
+        if (d !== undefined) parts.push(valueText(table, f.type, d));
+      });
+      return `[${parts.join(',')}]`;
+    }
+  }
+};
+
+/** The value of a message: plain JSON, times as seconds and nanoseconds. */
+const messageText = ({ type, data }: Value): string => {
+  if (type.kind === 'named') return messageText({ type: type.inner, data });
+  if (type.kind === 'record') {
+    return `{${type.fields.flatMap((f, i) => {
+      const d = (data as readonly (Data | undefined)[])[i];
+      return d === undefined ? [] : [`${json(f.name)}:${messageText({ type: f.type, data: d })}`];
+    }).join(',')}}`;
+  }
+  if (type === types.time) {
+    const nanos = BigInt(data as number | bigint);
+    return `{"sec":${nanos / 1_000_000_000n},"ns":${nanos % 1_000_000_000n}}`;
+  }
+  return type === types.string ? json(data as string) : String(data);
+};

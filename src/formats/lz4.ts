@@ -1,0 +1,137 @@
+/**
+ * LZ4 blocks (no frame around them): a block is a series of (literals, match) pairs, the last without a match.
+ *
+ * Invariants: neither function reads outside `source[start, end)` or writes outside the room it is given, whatever the bytes are.
+ */
+
+/** Most bytes that one byte of a block can stand for. */
+export const lz4ExpansionMax = 255;
+/** Runs longer than this go through the engine's copy, which has a price per call. */
+const shortRun = 48;
+
+/** Decodes source[start, end) into target[0, size). False if the block is broken or does not have exactly `size` bytes in it. */
+export const decodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, size: number): boolean => {
+  let at = start, to = 0;
+  while (at < end) {
+    const token = source[at++];
+    let run = token >> 4;
+    if (run === 15) {
+      let more = 255;
+      while (more === 255) {
+        if (at >= end) return false;
+        more = source[at++];
+        run += more;
+      }
+    }
+    if (run > end - at || run > size - to) return false;
+    if (run > shortRun) {
+      target.set(source.subarray(at, at + run), to);
+      at += run;
+      to += run;
+    } else for (const stop = at + run; at < stop;) target[to++] = source[at++];
+    if (at === end) return to === size;
+    if (end - at < 2) return false;
+    const distance = source[at] | (source[at + 1] << 8);
+    at += 2;
+    run = token & 15;
+    if (run === 15) {
+      let more = 255;
+      while (more === 255) {
+        if (at >= end) return false;
+        more = source[at++];
+        run += more;
+      }
+    }
+    run += 4;
+    if (distance === 0 || distance > to || run > size - to) return false;
+    if (run > shortRun) to = repeat(target, to, distance, run);
+    else for (let from = to - distance, stop = to + run; to < stop;) target[to++] = target[from++];
+  }
+  return to === size;
+};
+
+/** Copies `run` bytes from `distance` before `to`; a run longer than the distance repeats itself. */
+const repeat = (target: Uint8Array, to: number, distance: number, run: number): number => {
+  const from = to - distance, stop = to + run;
+  let at = to;
+  while (at < stop) {
+    // Everything since `from` has the period already, so what is copied doubles each time.
+    const length = Math.min(at - from, stop - at);
+    target.copyWithin(at, from, from + length);
+    at += length;
+  }
+  return stop;
+};
+
+const hashBits = 14;
+/** Places by hash, plus `placeBase`: what lies below the base is of an earlier call, so the table needs no clearing. */
+const places = new Int32Array(1 << hashBits);
+let placeBase = 1;
+
+/** The last match begins this far before the end at least, and the last five bytes are literals: the format's own rules. */
+const matchMargin = 12;
+const literalMargin = 5;
+const distanceMax = 65_535;
+
+/** Encodes source[start, end) into target[targetStart, targetEnd); answers the end of the block, or -1 if it does not fit. */
+export const encodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, targetStart: number, targetEnd: number): number => {
+  if (placeBase > 0x7fff_ffff - (end - start) - 2) {
+    places.fill(0);
+    placeBase = 1;
+  }
+  const view = new DataView(source.buffer, source.byteOffset, source.byteLength);
+  // A place is kept as its distance from here.
+  const origin = start - placeBase, base = placeBase, matchStop = end - literalMargin;
+  placeBase += end - start + 1;
+  let at = start, anchor = start, to = targetStart, tries = 1 << 6;
+  while (at <= end - matchMargin) {
+    const word = view.getInt32(at, true), hash = Math.imul(word, -1640531535) >>> (32 - hashBits);
+    const place = places[hash];
+    places[hash] = at - origin;
+    let from = place + origin;
+    if (place < base || at - from > distanceMax || view.getInt32(from, true) !== word) {
+      at += tries++ >> 6;
+      continue;
+    }
+    tries = 1 << 6;
+    while (at > anchor && from > start && source[at - 1] === source[from - 1]) {
+      at--;
+      from--;
+    }
+    let stop = at + 4, other = from + 4;
+    while (stop < matchStop && source[stop] === source[other]) {
+      stop++;
+      other++;
+    }
+    to = writeSequence(source, anchor, at, target, to, targetEnd, stop - at - 4);
+    if (to < 0) return -1;
+    target[to++] = (at - from) & 0xff;
+    target[to++] = (at - from) >> 8;
+    to = writeLength(target, to, stop - at - 4);
+    anchor = at = stop;
+    if (at <= end - matchMargin) places[Math.imul(view.getInt32(at - 2, true), -1640531535) >>> (32 - hashBits)] = at - 2 - origin;
+  }
+  return writeSequence(source, anchor, end, target, to, targetEnd, 0);
+};
+
+/** Token and literals; -1 if they and what a match needs behind them do not fit. `match` is its length less four. */
+const writeSequence = (source: Uint8Array, start: number, end: number, target: Uint8Array, at: number, targetEnd: number, match: number): number => {
+  const run = end - start;
+  if (at + 1 + run + Math.ceil(run / 255) + 2 + Math.ceil(match / 255) + 1 > targetEnd) return -1;
+  target[at] = (Math.min(run, 15) << 4) | Math.min(match, 15);
+  let to = writeLength(target, at + 1, run);
+  if (run > shortRun) target.set(source.subarray(start, end), to);
+  else for (let i = start, place = to; i < end; i++) target[place++] = source[i];
+  to += run;
+  return to;
+};
+
+/** What of a length does not fit in the token. */
+const writeLength = (target: Uint8Array, at: number, length: number): number => {
+  let to = at;
+  if (length < 15) return to;
+  let rest = length - 15;
+  for (; rest >= 255; rest -= 255) target[to++] = 255;
+  target[to++] = rest;
+  return to;
+};

@@ -1,0 +1,142 @@
+/** Text of Zeek cells to data and back. */
+import { isUtf8 } from 'node:buffer';
+import { parseFloat64, parseInteger, parseIp, parseNet, ipText, netText } from '../../vectors/literal.ts';
+import { type Type, types, underType } from '../../vectors/type.ts';
+import { type Data, type Value, canonicalSet, integer } from '../../vectors/value.ts';
+
+export interface ZeekMarks { readonly setSeparator: string; readonly empty: string; readonly unset: string }
+
+/** Data of a cell of a column of type `type`, which is without its null; undefined for what is unset. @throws Error saying what is wrong */
+export const parseCell = (type: Type, text: string, marks: ZeekMarks): Data | undefined => {
+  if (text === marks.unset) return undefined;
+  if (type.kind !== 'array' && type.kind !== 'set') return parseSimple(underType(type), text);
+  if (text === marks.empty) return [];
+  const { element } = type;
+  const member = element.kind === 'union' ? element.members.find((m) => m !== types.null)! : element;
+  const items = text.split(marks.setSeparator).map((part): Value => {
+    const data = part === marks.unset ? undefined : parseSimple(underType(member), part);
+    return data === undefined ? { type: types.null, data: null } : { type: member, data };
+  });
+  return type.kind === 'set' ? canonicalSet(element, items) : items;
+};
+
+const parseSimple = (type: Type, text: string): Data => {
+  switch (type) {
+    case types.string: return unescaped(text);
+    case types.bool:
+      if (text === 'T' || text === 'true') return true;
+      if (text === 'F' || text === 'false') return false;
+      throw new Error(`strconv.ParseBool: parsing "${text}": invalid syntax`);
+    case types.int64: case types.uint64: case types.uint16: return wholeNumber(type, text);
+    case types.float64: return parseFloat64(text) ?? fail('strconv.ParseFloat', text);
+    case types.time: case types.duration: return nanosOf(text) ?? fail('strconv.ParseFloat', text);
+    case types.ip: return parseIp(text) ?? fail('ParseAddr', text);
+    default: return parseNet(text) ?? fail('netip.ParsePrefix', text);
+  }
+};
+const fail = (what: string, text: string): never => { throw new Error(`${what}: parsing "${text}": invalid syntax`); };
+
+const ranges: ReadonlyMap<Type, readonly [bigint, bigint]> = new Map([
+  [types.int64, [-(1n << 63n), (1n << 63n) - 1n]], [types.uint64, [0n, (1n << 64n) - 1n]], [types.uint16, [0n, 65535n]],
+] as const);
+const wholeNumber = (type: Type, text: string): Data => {
+  const x = parseInteger(text), parser = type === types.int64 ? 'strconv.ParseInt' : 'strconv.ParseUint';
+  if (x === undefined) return fail(parser, text);
+  const [least, most] = ranges.get(type)!;
+  if (x < least || x > most) throw new Error(`${parser}: parsing "${text}": value out of range`);
+  return x;
+};
+
+/** Nanoseconds of decimal seconds, exact to the last digit; digits beyond nanoseconds are cut. */
+const nanosOf = (text: string): number | bigint | undefined => {
+  const m = /^(-?)(\d+)(?:\.(\d*))?$/.exec(text);
+  if (!m) {
+    const x = parseFloat64(text);
+    return x === undefined || !Number.isFinite(x) ? undefined : integer(BigInt(Math.round(x * 1e9)));
+  }
+  const nanos = BigInt(m[2]!) * 1_000_000_000n + BigInt((m[3] ?? '').slice(0, 9).padEnd(9, '0'));
+  return nanos >= 1n << 63n ? undefined : integer(m[1] ? -nanos : nanos);
+};
+
+const letters: Readonly<Record<string, number>> = { '\\': 0x5c, n: 10, r: 13, t: 9, b: 8, f: 12 };
+/** Undoes `\xNN` and the short escapes. Bytes that make no UTF-8 stay escaped. */
+const unescaped = (text: string): string => {
+  if (!text.includes('\\')) return text;
+  const source = Buffer.from(text), bytes: number[] = [];
+  for (let i = 0; i < source.length; i++) {
+    if (source[i] !== 0x5c || i + 1 === source.length) {
+      bytes.push(source[i]!);
+      continue;
+    }
+    const next = String.fromCharCode(source[i + 1]!), hex = source.toString('latin1', i + 2, i + 4);
+    if (next === 'x' && /^[0-9a-fA-F]{2}$/.test(hex)) {
+      bytes.push(Number.parseInt(hex, 16));
+      i += 3;
+    } else if (letters[next] !== undefined) {
+      bytes.push(letters[next]);
+      i++;
+    } else bytes.push(0x5c);
+  }
+  return validText(Buffer.from(bytes));
+};
+const validText = (bytes: Buffer): string => {
+  if (isUtf8(bytes)) return bytes.toString();
+  let out = '';
+  for (let i = 0; i < bytes.length;) {
+    const size = characterSize(bytes, i);
+    out += size === 0 ? `\\x${bytes[i]!.toString(16).padStart(2, '0')}` : bytes.toString('utf8', i, i + size);
+    i += size || 1;
+  }
+  return out;
+};
+const characterSize = (bytes: Buffer, i: number): number => {
+  for (let size = 1; size <= 4 && i + size <= bytes.length; size++) if (isUtf8(bytes.subarray(i, i + size))) return size;
+  return 0;
+};
+
+/** The text of a cell. `inContainer`: commas separate there. */
+export const cellText = (type: Type, data: Data, inContainer = false): string => {
+  if (type.kind === 'named') return cellText(type.inner, data, inContainer);
+  if (type.kind === 'union') {
+    const member = data as Value;
+    return cellText(member.type, member.data, inContainer);
+  }
+  if (type.kind === 'array' || type.kind === 'set') {
+    const items = data as readonly Data[];
+    return items.length === 0 ? '(empty)' : items.map((d) => cellText(type.element, d, true)).join(',');
+  }
+  switch (type) {
+    case types.null: return '-';
+    case types.string: return escapedText(data as string, inContainer);
+    case types.bool: return data ? 'T' : 'F';
+    case types.time: case types.duration: return secondsText(data as number | bigint);
+    case types.ip: return ipText(data as Uint8Array);
+    case types.net: return netText(data as Uint8Array);
+    case types.float64: case types.float32: case types.float16: return plainFloat(data as number);
+    default: return String(data);
+  }
+};
+
+// eslint-disable-next-line no-control-regex
+const special = /[\u0000-\u001f\u007f\\]/g;
+const escapedText = (text: string, inContainer: boolean): string => {
+  if (text === '-') return '\\x2d';
+  if (text === '(empty)') return '\\x28empty)';
+  const out = text.replace(special, (c) => (c === '\\' ? '\\\\' : `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`));
+  return inContainer ? out.replaceAll(',', '\\x2c') : out;
+};
+
+/** Seconds with six decimals, nine where they are needed. */
+const secondsText = (nanos: number | bigint): string => {
+  const x = BigInt(nanos), size = x < 0n ? -x : x, fraction = String(size % 1_000_000_000n).padStart(9, '0');
+  return `${x < 0n ? '-' : ''}${size / 1_000_000_000n}.${fraction.endsWith('000') ? fraction.slice(0, 6) : fraction}`;
+};
+/** Digits without an exponent. */
+const plainFloat = (x: number): string => {
+  if (!Number.isFinite(x)) return x > 0 ? '+Inf' : x < 0 ? '-Inf' : 'NaN';
+  const [mantissa, exponentText] = x.toExponential().split('e') as [string, string];
+  const exponent = Number(exponentText), sign = x < 0 ? '-' : '', digits = mantissa.replace(/[-.]/g, '');
+  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`;
+  if (digits.length <= exponent + 1) return sign + digits + '0'.repeat(exponent + 1 - digits.length);
+  return `${sign}${digits.slice(0, exponent + 1)}.${digits.slice(exponent + 1)}`;
+};

@@ -1,0 +1,336 @@
+/**
+ * The lake: a directory with tables and data objects, its machine and its pools.
+ *
+ * Invariants:
+ * - One process at a time has it open (lock.ts).
+ * - The set of pools changes only in the lake's machine, one job at a time; names and pools change in one transaction.
+ * - What a machine settles is settled here exactly once; a machine that has ended is never sent to.
+ */
+import assert from 'node:assert';
+import { join } from 'node:path';
+import { createActor, type Actor, waitFor } from 'xstate';
+import { LakeError } from '../errors.ts';
+import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events.ts';
+import { lakeMachine } from '../../machines/lake.machine.ts';
+import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
+import { type PoolActor, provideLake } from './actors.ts';
+import { Feed } from './feed.ts';
+import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
+import type {
+  BranchRecord, CreatePoolRequest, Id, Lake, LakeEvent, LakeOptions, MetaPage, MetaSource, PoolConfig, Snapshot,
+} from './lake.types.ts';
+import { type Lock, lockLake } from './lock.ts';
+import { metaPage } from './meta.ts';
+import { PoolFace } from './pool.ts';
+import { PoolStore, type Stores } from './pool-store.ts';
+import { probeTables } from './probe.ts';
+import { findOrphans, purgePool } from './purge.ts';
+import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './rows.ts';
+import { SnapshotCache } from './snapshot.ts';
+import { type Change, StoreFailure, Tables } from './tables.ts';
+import { nowNs } from './time.ts';
+
+const seekStrideDefault = 65536;
+const thresholdDefault = 524_288_000;
+const queueJobsMaxDefault = 10_000;
+const groupJobsMax = 1024;
+const eventsKeptMaxDefault = 10_000;
+const snapshotObjectsMaxDefault = 1_000_000;
+
+/** Opens the lake in a directory, makes it if there is none. @throws lake-locked, lake-newer, lake-unreadable */
+export const openLake = async (options: LakeOptions): Promise<Lake> => {
+  const lake = new OpenLake(options);
+  await lake.start();
+  return lake;
+};
+
+class OpenLake implements Lake {
+  directory: string;
+  private readonly options: LakeOptions;
+  private readonly actor: Actor<typeof lakeMachine>;
+  private readonly pools_ = new Map<Id, PoolFace>();
+  private readonly names = new Map<string, PoolFace>();
+  private readonly waiting = new Map<number, { readonly request?: CreatePoolRequest; readonly resolve: () => void; readonly reject: (error: unknown) => void; error?: unknown }>();
+  /** Pools that have or had a machine; a deleted one stays until its machine has settled what waited. */
+  private readonly acting = new Map<Id, PoolFace>();
+  /** Machines that this lake listens to. */
+  private readonly listening = new WeakSet<object>();
+  private readonly background = new Set<Promise<void>>();
+  private stores!: Stores;
+  private lock: Lock | undefined;
+  private startFault: unknown;
+  private jobs = 0;
+  private closeAsked = false;
+
+  constructor(options: LakeOptions) {
+    this.options = options;
+    this.directory = options.directory;
+    const machine = provideLake({
+      start: () => this.openTables(),
+      recover: () => this.recover(),
+      work: (job) => this.work(job),
+      shutDown: () => this.shutDown(),
+      poolOpen: async (poolId) => { this.acting.get(poolId)!.branches(); },
+      poolWork: (poolId, jobs) => this.acting.get(poolId)!.work(jobs),
+    });
+    const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault, poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault, groupMax: groupJobsMax };
+    this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
+    this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
+  }
+
+  async start(): Promise<void> {
+    this.actor.start();
+    const state = await waitFor(this.actor, (s) => s.matches('ready') || s.matches('failed'));
+    if (!state.matches('failed')) return;
+    await this.lock?.release(false);
+    this.actor.send({ type: 'close' });
+    throw this.startFault instanceof Error ? this.startFault : new LakeError('internal', { text: state.context.failure ?? '' });
+  }
+
+  private async openTables(): Promise<void> {
+    try {
+      this.lock = await lockLake(this.options.directory, this.options.owner ?? '');
+      this.directory = this.lock.directory;
+      const folder = join(this.directory, 'tables');
+      if (this.lock.diedBefore !== undefined) {
+        const { faults } = await probeTables(folder);
+        if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
+      }
+      const tables = new Tables(folder);
+      await tables.initialize();
+      this.stores = {
+        tables, feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault),
+        snapshots: new SnapshotCache(tables, this.options.snapshotObjectsMax ?? snapshotObjectsMaxDefault, (fault) => this.report(fault)),
+      };
+    } catch (error) {
+      this.startFault = error;
+      throw error;
+    }
+  }
+
+  private async recover(): Promise<void> {
+    try {
+      const { tables } = this.stores;
+      for (const row of tables.rows('pools')) this.addPool(decodePool(row.payload));
+      const purges = tables.keys('purges').map((key) => key.toString('hex'));
+      const orphans = await findOrphans(tables, this.options.objects);
+      this.inBackground(async () => {
+        for (const id of orphans) await this.options.objects.delete(id);
+        for (const id of purges) await purgePool(tables, this.options.objects, id, () => this.closeAsked);
+      });
+    } catch (error) {
+      this.startFault = error;
+      throw error;
+    }
+  }
+
+  private inBackground(task: () => Promise<void>): void {
+    const running = task().catch((fault: unknown) => this.report(fault)).finally(() => this.background.delete(running));
+    this.background.add(running);
+  }
+  private report(fault: unknown): void { this.options.report?.(fault); }
+
+  private addPool(config: PoolConfig): PoolFace {
+    const face = new PoolFace(new PoolStore(this.stores, config), {
+      files: this.options.objects,
+      report: (fault) => this.report(fault),
+      send: (poolId, job) => this.sendToPool(poolId, job),
+      nextJobId: () => ++this.jobs,
+      storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
+      closing: () => this.closeAsked,
+    });
+    this.pools_.set(config.id, face);
+    this.names.set(config.name, face);
+    return face;
+  }
+
+  status(): ReturnType<Lake['status']> {
+    const state = this.actor.getSnapshot();
+    if (state.status !== 'active') return { state: 'closed' };
+    if (state.matches('closing') || this.closeAsked) return { state: 'closing' };
+    const reason = state.context.failure;
+    return reason === null ? { state: 'ready' } : { state: 'failed', reason };
+  }
+
+  pools(): readonly PoolConfig[] { return [...this.pools_.values()].map((face) => face.config); }
+  faces(): readonly PoolFace[] { return [...this.pools_.values()]; }
+  pool(reference: string): PoolFace { return this.face(reference); }
+  face(reference: string): PoolFace {
+    const id = parseId(reference);
+    const face = (id && this.pools_.get(id)) ?? this.names.get(reference);
+    if (!face) throw new LakeError('pool-not-found', { pool: reference });
+    return face;
+  }
+  private face_(id: Id): PoolFace {
+    const face = this.pools_.get(id);
+    if (!face) throw new LakeError('pool-not-found', { pool: base62(id) });
+    return face;
+  }
+
+  async createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }> {
+    if (request.name === '') throw new LakeError('pool-name-missing');
+    if (request.name === 'HEAD') throw new LakeError('pool-name-reserved', { name: request.name });
+    if (this.names.has(request.name)) throw new LakeError('pool-exists', { pool: request.name });
+    const poolId = newId();
+    await this.submit({ kind: 'create pool', name: request.name, poolId }, request);
+    const face = this.face_(poolId);
+    return { pool: face.config, branch: face.branch('main') };
+  }
+  async renamePool(reference: string, name: string): Promise<void> {
+    if (name === '') throw new LakeError('pool-name-missing');
+    await this.submit({ kind: 'rename pool', poolId: this.face(reference).config.id, name });
+  }
+  async deletePool(reference: string): Promise<void> {
+    await this.submit({ kind: 'delete pool', poolId: this.face(reference).config.id });
+  }
+
+  async openSnapshot(pool: string, commitish: string): Promise<Snapshot> {
+    const face = this.face(pool);
+    return (await face.open(face.resolve(commitish))).snapshot;
+  }
+  metaPage(source: MetaSource, next?: string): Promise<MetaPage> { return metaPage(this, source, next); }
+
+  onEvent(listener: (event: LakeEvent) => void): () => void { return this.stores.feed.listen(listener); }
+  eventsSince(id: number): readonly LakeEvent[] | undefined { return this.stores.feed.since(id); }
+  lastEventId(): number { return this.stores.feed.last(); }
+
+  async close(): Promise<void> {
+    this.closeAsked = true;
+    this.actor.send({ type: 'close' });
+    if (this.actor.getSnapshot().status === 'active') await waitFor(this.actor, (s) => s.status !== 'active');
+  }
+  private async shutDown(): Promise<void> {
+    await Promise.allSettled(this.background);
+    await this.stores.snapshots.close();
+    await this.stores.tables.close();
+    await this.lock?.release(true);
+  }
+
+  private submit(task: LakeTask, request?: CreatePoolRequest): Promise<void> {
+    const id = ++this.jobs;
+    return new Promise((resolve, reject) => {
+      if (this.actor.getSnapshot().status !== 'active') {
+        reject(new LakeError('lake-closing'));
+        return;
+      }
+      this.waiting.set(id, { ...(request && { request }), resolve, reject });
+      this.actor.send({ type: 'job', job: { id, ...task } });
+    });
+  }
+
+  private sendToPool(poolId: Id, job: PoolJob): boolean {
+    if (this.actor.getSnapshot().status !== 'active' || this.closeAsked || !this.pools_.has(poolId)) return false;
+    let child = this.poolActor(poolId);
+    if (!child) {
+      this.acting.set(poolId, this.face_(poolId));
+      this.actor.send({ type: 'pool wanted', poolId });
+      child = this.poolActor(poolId);
+    }
+    if (!child || child.getSnapshot().status !== 'active') return false;
+    if (!this.listening.has(child)) {
+      this.listening.add(child);
+      const face = this.face_(poolId);
+      child.on('settled', ({ outcomes }) => face.settle(outcomes));
+      child.subscribe({ complete: () => { if (face.store.deleted) this.acting.delete(poolId); } });
+    }
+    child.send({ type: 'job', job });
+    return true;
+  }
+  private poolActor(poolId: Id) { return (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId]; }
+
+  private settle(outcomes: readonly JobOutcome[]): void {
+    for (const outcome of outcomes) {
+      const waiting = this.waiting.get(outcome.id);
+      assert(waiting, 'a job is settled once');
+      this.waiting.delete(outcome.id);
+      if (outcome.status === 'done') waiting.resolve();
+      else waiting.reject(waiting.error ?? refusal(outcome));
+    }
+  }
+
+  /** The machine's `work`. */
+  private async work(job: LakeJob): Promise<LakeWorkDone> {
+    try {
+      if (job.kind === 'create pool') await this.doCreate(job.poolId, this.waiting.get(job.id)!.request!);
+      else if (job.kind === 'rename pool') await this.doRename(job.poolId, job.name);
+      else await this.doDelete(job.poolId);
+      return { outcome: { id: job.id, status: 'done' }, ...(job.kind === 'delete pool' && { closePool: job.poolId }) };
+    } catch (error) {
+      const failed = error instanceof StoreFailure;
+      if (!failed && !(error instanceof LakeError)) this.report(error);
+      this.waiting.get(job.id)!.error = failed ? new LakeError('lake-failed', { fault: error.message }, { cause: error }) : error;
+      const text = error instanceof Error ? error.message : String(error);
+      return { outcome: { id: job.id, status: 'failed', code: error instanceof LakeError ? error.code : 'internal', text }, ...(failed && { unsound: text }) };
+    }
+  }
+
+  private async doCreate(id: Id, request: CreatePoolRequest): Promise<void> {
+    const tsNs = nowNs(), { name } = request;
+    const keys = request.keys && request.keys.length > 0 ? request.keys : [['ts']];
+    const config: PoolConfig = {
+      tsNs, name, id, layout: { order: request.order ?? 'asc', keys },
+      seekStride: request.seekStride || seekStrideDefault, threshold: request.threshold || thresholdDefault,
+    };
+    const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
+    await this.write({ kind: 'pool-new', poolId: id }, [
+      { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
+      { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
+      { table: 'branches', key: branchKey(id, 'main'), payload: encodeBranch(branch) },
+    ], () => this.checkFree(name), () => { this.addPool(config); });
+  }
+
+  private async doRename(id: Id, name: string): Promise<void> {
+    const face = this.face_(id), before = face.config, after = { ...before, name };
+    await this.write({ kind: 'pool-update', poolId: id }, [
+      { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
+      { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
+      { table: 'names', key: nameKey(before.name) },
+    ], () => this.checkFree(name), () => {
+      face.store.config = after;
+      this.names.delete(before.name);
+      this.names.set(name, face);
+    });
+  }
+
+  private async doDelete(id: Id): Promise<void> {
+    const face = this.face_(id), { name } = face.config;
+    await this.write({ kind: 'pool-delete', poolId: id }, [
+      { table: 'pools', key: idBuffer(id) },
+      { table: 'names', key: nameKey(name) },
+      { table: 'purges', key: idBuffer(id), payload: Buffer.alloc(0) },
+    ], () => face.store.checkPool(), () => {
+      this.pools_.delete(id);
+      this.names.delete(name);
+      face.store.deleted = true;
+      this.stores.snapshots.forget(id);
+    });
+    this.inBackground(() => this.purge(face));
+  }
+  /** Waits until nobody reads the deleted pool any more. */
+  private async purge(face: PoolFace): Promise<void> {
+    if (face.store.pins.size > 0) {
+      await new Promise<void>((resolve) => { face.store.onRelease = () => { if (face.store.pins.size === 0) resolve(); }; this.onClosing(resolve); });
+    }
+    if (!this.closeAsked) await purgePool(this.stores.tables, this.options.objects, face.config.id, () => this.closeAsked);
+  }
+  private onClosing(call: () => void): void { this.actor.subscribe((state) => { if (state.matches('closing')) call(); }); }
+
+  /** For use inside a transaction. @throws pool-exists */
+  private checkFree(name: string): void {
+    const payload = this.stores.tables.get('names', nameKey(name));
+    if (payload && decodeName(payload).name === name) throw new LakeError('pool-exists', { pool: name });
+  }
+  private async write(draft: Omit<LakeEvent, 'id'>, rows: readonly Change[], check: () => void, done: () => void): Promise<void> {
+    const { event, changes } = this.stores.feed.make(draft);
+    await this.stores.tables.write([...rows, ...changes, this.stores.feed.countersRow()], check);
+    done();
+    this.stores.feed.publish([event]);
+  }
+}
+
+const refusal = (outcome: JobOutcome): LakeError => {
+  if (outcome.status === 'failed') return new LakeError('internal', { text: outcome.text });
+  assert(outcome.status === 'refused');
+  if (outcome.why === 'queue full') return new LakeError('jobs-full', { fault: outcome.text });
+  return outcome.why === 'closing' ? new LakeError('lake-closing') : new LakeError('lake-failed', { fault: outcome.text });
+};

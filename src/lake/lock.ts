@@ -1,0 +1,98 @@
+/**
+ * Keeps a second server out of a lake, and tells whether the last one stopped cleanly.
+ *
+ * The lock is a Unix socket: it dies with its process, whatever way that ends. On Linux it is an abstract one, named by a digest of the directory's real path; elsewhere
+ * a socket file in the directory. Whoever finds it taken asks it who holds the lake. The mark of an unclean stop is a file that a clean stop removes.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { LakeError } from '../errors.ts';
+
+export interface Lock {
+  /** The directory's real path. */
+  readonly directory: string;
+  /** The server before this one was not stopped, it died: what it said of itself. */
+  readonly diedBefore: string | undefined;
+  /** Ends the lock; `clean`: the tables were closed in order. */
+  release(clean: boolean): Promise<void>;
+}
+
+const answerMsMax = 1000;
+
+/** Makes the directory if need be. @throws lake-locked */
+export const lockLake = async (directory: string, owner: string): Promise<Lock> => {
+  mkdirSync(directory, { recursive: true });
+  const real = realpathSync(directory), address = socketAddress(real);
+  const answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
+  const server = await listen(real, address, answer);
+  const mark = join(real, 'running');
+  const diedBefore = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : undefined;
+  writeMark(real, mark, answer);
+  return {
+    directory: real, diedBefore,
+    release: async (clean) => {
+      if (clean) {
+        rmSync(mark, { force: true });
+        syncFolder(real);
+      }
+      await new Promise<void>((resolve) => { server.close(() => resolve()); });
+    },
+  };
+};
+
+const socketAddress = (real: string): string =>
+  process.platform === 'linux' ? `\0lake-${createHash('sha256').update(real).digest('hex').slice(0, 40)}` : join(real, 'lock.sock');
+
+const listen = async (directory: string, address: string, answer: string): Promise<Server> => {
+  for (let attempt = 1; ; attempt++) {
+    const server = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.end(answer);
+    });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(address, resolve);
+      });
+      server.unref();
+      return server;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      const owner = await askOwner(address);
+      // A socket file whose process is gone: nobody answers.
+      if (owner === undefined && attempt === 1 && !address.startsWith('\0')) rmSync(address, { force: true });
+      else throw new LakeError('lake-locked', { directory, owner: owner ?? 'it does not answer' });
+    }
+  }
+};
+
+const askOwner = (address: string): Promise<string | undefined> => new Promise((resolve) => {
+  const socket = connect(address);
+  let text = '';
+  socket.setTimeout(answerMsMax, () => socket.destroy());
+  socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
+  socket.on('error', () => resolve(undefined));
+  socket.on('close', () => resolve(text || undefined));
+});
+
+const writeMark = (directory: string, mark: string, text: string): void => {
+  const fd = openSync(mark, 'w');
+  try {
+    writeSync(fd, `${text}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncFolder(directory);
+};
+
+const syncFolder = (directory: string): void => {
+  const fd = openSync(directory, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+};

@@ -1,0 +1,45 @@
+/**
+ * What is left of deleted pools, and files that nobody names.
+ *
+ * A deleted pool's name and record go in one transaction, which puts it on the list of purges; its rows and files go afterwards, in small steps, once no open snapshot
+ * reads them. A stop in between goes on at the next start.
+ */
+import { LakeError } from '../errors.ts';
+import { idBuffer } from './ksuid.ts';
+import type { Id, ObjectFiles } from './lake.types.ts';
+import { decodeObject } from './rows.ts';
+import type { Change, TableName, Tables } from './tables.ts';
+
+const rowsPerTransaction = 500;
+const byPool: readonly TableName[] = ['branches', 'commits', 'vacuumed', 'checkpoints'];
+
+/** Removes rows and files of a pool that was deleted. `ended`: stop, the rest waits for the next start. */
+export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, ended: () => boolean): Promise<void> => {
+  const prefix = idBuffer(pool);
+  for (;;) {
+    const rows = tables.rows('objects', { prefix, limit: rowsPerTransaction });
+    if (rows.length === 0) break;
+    if (ended()) return;
+    const entries = rows.map((row) => ({ key: row.key, entry: decodeObject(row.payload) }));
+    for (const { entry } of entries) if (!entry.inTable) await files.delete(entry.id);
+    await tables.write(entries.flatMap(({ key, entry }): Change[] => [{ table: 'objects', key }, { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) }]));
+  }
+  for (const table of byPool) {
+    for (;;) {
+      const keys = tables.keys(table, { prefix, limit: rowsPerTransaction });
+      if (keys.length === 0) break;
+      if (ended()) return;
+      await tables.write(keys.map((key) => ({ table, key })));
+    }
+  }
+  await tables.write([{ table: 'purges', key: prefix }], () => {
+    if (tables.has('pools', prefix)) throw new LakeError('internal', { text: `pool ${pool} is alive` });
+  });
+};
+
+/** Files that no table names, as they are before the first load begins: leftovers of loads that failed or died, and of removals that did not finish. */
+export const findOrphans = async (tables: Tables, files: ObjectFiles): Promise<readonly Id[]> => {
+  const orphans: Id[] = [];
+  for await (const id of files.list()) if (!tables.has('files', idBuffer(id))) orphans.push(id);
+  return orphans;
+};

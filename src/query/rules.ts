@@ -1,0 +1,79 @@
+/**
+ * The optimizer: rules that rewrite a plan without changing what it gives.
+ *
+ * Invariants:
+ * - A rule sees one pipeline at a time, innermost first; subqueries, branches and right sides are pipelines of their own.
+ * - The order of the list is the order of work: folding first, filters down to the scans, then what depends on the filters' place, columns last.
+ * - Every rule can be switched off by its name, and the answer stays the same: `test/random` and the case runner compare.
+ */
+import { mapExprs, mapParts, mapPipelines } from './plan-walk.ts';
+import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
+import { constantFolding } from './rules/constant-folding.ts';
+import { filterMerge } from './rules/filter-merge.ts';
+import { filterThroughJoin } from './rules/filter-through-join.ts';
+import { filterThroughSort } from './rules/filter-through-sort.ts';
+import { filterThroughValues } from './rules/filter-through-values.ts';
+import { headThroughValues } from './rules/head-through-values.ts';
+import { passRemoval } from './rules/pass-removal.ts';
+import { projectionPushdown } from './rules/projection-pushdown.ts';
+import { predicatePushdown } from './rules/predicate-pushdown.ts';
+import { scanLimit } from './rules/scan-limit.ts';
+import { sortedAggregate } from './rules/sorted-aggregate.ts';
+import { topK } from './rules/top-k.ts';
+import { unorderedScan } from './rules/unordered-scan.ts';
+
+export interface RuleContext {
+  readonly environment: CompileEnvironment;
+  readonly functions: readonly PlanFunction[];
+}
+
+export interface Rule {
+  readonly name: string;
+  /** Rewrites one pipeline; `nested` is true for all but the main one. Gives the same list if there is nothing to do. */
+  readonly apply: (ops: readonly PlanOp[], context: RuleContext, nested: boolean) => readonly PlanOp[];
+  /** Rewrites the bodies of user functions. */
+  readonly applyToFunction?: (body: PlanExpr, context: RuleContext) => PlanExpr;
+  /** The rule looks into nested pipelines itself, from the main one. */
+  readonly whole?: true;
+}
+
+/** In the order in which they are applied. */
+export const rules = [
+  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, filterThroughJoin, predicatePushdown,
+  headThroughValues, topK, scanLimit, sortedAggregate, unorderedScan, projectionPushdown,
+] as const satisfies readonly Rule[];
+
+export type RuleName = (typeof rules)[number]['name'];
+
+export const applyRules = (plan: Plan, environment: CompileEnvironment, off: readonly RuleName[] | 'all' = []): Plan => {
+  if (off === 'all') return plan;
+  let { pipeline, functions } = plan;
+  for (const rule of rules as readonly Rule[]) {
+    if ((off as readonly string[]).includes(rule.name)) continue;
+    const context: RuleContext = { environment, functions };
+    functions = functions.map((f) => {
+      const body = applyToExpr(rule, f.body, context);
+      return { ...f, body: rule.applyToFunction ? rule.applyToFunction(body, context) : body };
+    });
+    pipeline = applyRule(rule, pipeline, context, false);
+  }
+  return { pipeline, functions };
+};
+
+const applyRule = (rule: Rule, pipeline: Pipeline, context: RuleContext, nested: boolean): Pipeline => {
+  const inner = (p: Pipeline): Pipeline => (rule.whole ? inSubqueries(rule, p, context) : applyRule(rule, p, context, true));
+  const ops = pipeline.ops.map((op) => mapExprs(mapPipelines(op, inner), (e) => applyToExpr(rule, e, context)));
+  return { ops: rule.apply(ops, context, nested) };
+};
+
+/** Applies the rule to nothing but the subqueries below a pipeline. */
+const inSubqueries = (rule: Rule, pipeline: Pipeline, context: RuleContext): Pipeline =>
+  ({ ops: pipeline.ops.map((op) => mapExprs(mapPipelines(op, (p) => inSubqueries(rule, p, context)), (e) => applyToExpr(rule, e, context))) });
+
+/** Applies the rule to the subqueries of an expression. */
+const applyToExpr = (rule: Rule, e: PlanExpr, context: RuleContext): PlanExpr => {
+  const mapped = mapParts(e, (part) => applyToExpr(rule, part, context));
+  if (mapped.kind === 'subquery') return { ...mapped, body: applyRule(rule, mapped.body, context, true) };
+  if (mapped.kind === 'mapElements') return { ...mapped, body: applyToExpr(rule, mapped.body, context) };
+  return mapped;
+};

@@ -1,0 +1,32 @@
+/** Expressions of constants are worked out once. What reads the clock, binds names or looks them up stays. */
+import { types } from '../../vectors/type.ts';
+import { mapExprs, mapParts, partsOf } from '../plan-walk.ts';
+import type { PlanExpr } from '../plan.ts';
+import type { Rule, RuleContext } from '../rules.ts';
+
+export const constantFolding = {
+  name: 'constant-folding',
+  apply: (ops, context) => ops.map((op) => mapExprs(op, (e) => fold(e, context))),
+  applyToFunction: (body, context) => fold(body, context),
+} as const satisfies Rule;
+
+const fold = (e: PlanExpr, context: RuleContext): PlanExpr => {
+  const mapped = mapParts(e, (part) => fold(part, context));
+  if (mapped.kind === 'mapElements') return { ...mapped, body: fold(mapped.body, context) };
+  return isFoldable(mapped, context) && partsOf(mapped).every((part) => part.kind === 'literal')
+    ? { kind: 'literal', value: context.environment.evaluate(mapped, context.functions) } : mapped;
+};
+
+/** Functions that depend on more than their arguments: the clock, chance, the names bound so far. */
+const unfoldable: ReadonlySet<string> = new Set(['now', 'ksuid', 'typename', 'cast', 'upcast']);
+
+const isFoldable = (e: PlanExpr, context: RuleContext): boolean => {
+  switch (e.kind) {
+    case 'literal': case 'this': case 'subquery': case 'mapElements': case 'userCall': case 'castNamed': return false;
+    case 'call': return !unfoldable.has(e.name) && !context.environment.functions.find(e.name)?.impure;
+    // A cast to a named type binds the name.
+    case 'cast': return e.type.kind === 'primitive' && e.type !== types.type;
+    case 'record': return e.elements.every((x) => x.kind === 'field') && e.elements.length > 0;
+    default: return true;
+  }
+};

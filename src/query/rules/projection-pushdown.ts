@@ -1,0 +1,96 @@
+/**
+ * Tells each scan which fields are needed: demands are followed from the end of a pipeline to its source.
+ *
+ * A demand is a list of paths from the row, or `all`. It may be larger than what is needed, never smaller.
+ */
+import { exprsOf, fieldsRead, mapPipelines } from '../plan-walk.ts';
+import type { FieldPath, Pipeline, PlanExpr, PlanOp } from '../plan.ts';
+import type { Rule } from '../rules.ts';
+
+export const projectionPushdown = {
+  name: 'projection-pushdown',
+  whole: true,
+  apply: (ops) => followed(ops, 'all').ops,
+} as const satisfies Rule;
+
+type Demand = readonly FieldPath[] | 'all';
+
+const union = (a: Demand, b: Demand): Demand => (a === 'all' || b === 'all' ? 'all' : [...a, ...b]);
+const readBy = (exprs: readonly PlanExpr[]): Demand => exprs.reduce<Demand>((d, e) => union(d, fieldsRead(e) ?? 'all'), []);
+
+/** The pipeline with its scans told, and what it asks of the values that come into it. */
+const followed = (ops: readonly PlanOp[], wanted: Demand): { readonly ops: readonly PlanOp[]; readonly demand: Demand } => {
+  let demand = wanted;
+  const out: PlanOp[] = [];
+  for (const op of ops.toReversed()) {
+    const inner = nested(op, demand);
+    out.unshift(inner.op);
+    demand = inner.demand;
+  }
+  return { ops: out, demand };
+};
+
+const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly demand: Demand } => {
+  switch (op.kind) {
+    case 'scan': return { op: told(op, demand), demand: [] };
+    case 'fork': case 'combine': case 'switch': {
+      let asked: Demand = readBy(exprsOf(op));
+      const mapped = mapPipelines(op, (branch) => {
+        const inner = followed(branch.ops, demand);
+        asked = union(asked, inner.demand);
+        return { ops: inner.ops };
+      });
+      return { op: mapped, demand: op.kind === 'combine' ? [] : asked };
+    }
+    case 'join': return joined(op, demand);
+    case 'unnest': {
+      if (!op.into) return { op, demand: readBy([op.expr]) };
+      return { op: { ...op, into: { ops: followed(op.into.ops, demand).ops } }, demand: readBy([op.expr]) };
+    }
+    default: return { op, demand: before(op, demand) };
+  }
+};
+
+const told = (scan: PlanOp & { readonly kind: 'scan' }, demand: Demand): PlanOp => {
+  const all = scan.filter ? union(demand, fieldsRead(scan.filter) ?? 'all') : demand;
+  return all === 'all' ? scan : { ...scan, columns: minimal(all) };
+};
+
+/** Without repeated paths and without those inside another. */
+const minimal = (paths: readonly FieldPath[]): readonly FieldPath[] => {
+  const kept: FieldPath[] = [];
+  for (const path of [...paths].sort((a, b) => a.length - b.length)) {
+    if (!kept.some((k) => k.every((name, i) => name === path[i]))) kept.push(path);
+  }
+  return kept;
+};
+
+const joined = (op: PlanOp & { readonly kind: 'join' }, demand: Demand): { readonly op: PlanOp; readonly demand: Demand } => {
+  const pair = union(demand, op.residual ? fieldsRead(op.residual) ?? 'all' : []);
+  if (!op.right) return { op, demand: 'all' };
+  const right = followed(op.right.ops, union(sideOf(pair, op.rightName), readBy(op.equal.map((k) => k.right))));
+  return { op: { ...op, right: { ops: right.ops } satisfies Pipeline }, demand: union(sideOf(pair, op.leftName), readBy(op.equal.map((k) => k.left))) };
+};
+const sideOf = (pair: Demand, name: string): Demand => {
+  if (pair === 'all') return 'all';
+  const paths = pair.filter((p) => p[0] === name).map((p) => p.slice(1));
+  return paths.some((p) => p.length === 0) ? 'all' : paths;
+};
+
+/** What an operator asks of its input, if so much is asked of its output. */
+const before = (op: PlanOp, demand: Demand): Demand => {
+  const read = readBy(exprsOf(op));
+  switch (op.kind) {
+    case 'values': case 'cut': case 'aggregate': return read;
+    case 'count': return op.expr ? read : demand === 'all' ? 'all' : read;
+    case 'filter': case 'sort': case 'top': case 'merge': case 'debug': case 'distinct':
+      // A sort without keys looks at the whole first value.
+      if ((op.kind === 'sort' || op.kind === 'top') && op.keys.length === 0) return 'all';
+      return union(demand, read);
+    case 'head': case 'tail': case 'skip': case 'pass': return demand;
+    case 'put': return demand === 'all' ? 'all' : union(union(demand, read), op.assignments.filter((a) => a.target.length > 1).map((a) => a.target.slice(0, 1)));
+    case 'rename': return demand === 'all' ? 'all' : [...demand, ...op.assignments.flatMap((a) => [a.from, a.to])];
+    case 'shapes': return read;
+    default: return 'all';
+  }
+};

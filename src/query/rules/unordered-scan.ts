@@ -1,0 +1,22 @@
+/** Where what follows does not care about the pool's order, the scan need not merge overlapping objects. */
+import type { PlanOp } from '../plan.ts';
+import type { Rule } from '../rules.ts';
+import { keepsOrder } from './order.ts';
+
+export const unorderedScan = {
+  name: 'unordered-scan',
+  apply: (ops) => {
+    const [scan, ...rest] = ops;
+    if (scan?.kind !== 'scan' || !scan.ordered) return ops;
+    const next = rest.find((op) => !keepsOrder(op));
+    return next && isIndifferent(next) ? [{ ...scan, ordered: false }, ...rest] : ops;
+  },
+} as const satisfies Rule;
+
+/** Aggregates whose result depends on the order of their input. */
+const ordered: ReadonlySet<string> = new Set(['any', 'collect', 'collect_map', 'fuse']);
+
+const isIndifferent = (op: PlanOp): boolean => {
+  if (op.kind === 'sort' || op.kind === 'top') return op.keys.length > 0;
+  return op.kind === 'aggregate' && !op.sortedBy && op.aggregates.every((a) => !ordered.has(a.aggregate.name));
+};

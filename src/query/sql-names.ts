@@ -1,0 +1,111 @@
+/** Names in the clauses of a SQL operator: columns, tables, aliases. */
+import type { Analysis } from './analyze-context.ts';
+import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
+import type { DotExpr, IdExpr } from './ast.ts';
+import { fieldOf, pathExpr } from './plan-walk.ts';
+import type { FieldPath, PlanExpr } from './plan.ts';
+
+/** A table in scope: where its row lies in the value that the clause sees. */
+export interface SqlTable {
+  readonly name?: string;
+  /** The name is an alias of the text, not made from the source's name. */
+  readonly explicit: boolean;
+  readonly path: FieldPath;
+  /** Absent for a dynamic table. */
+  readonly columns?: readonly string[];
+  /** Columns that USING took from the table on the left: found only by `table.column`. */
+  readonly merged: ReadonlySet<string>;
+}
+
+export interface ClauseOptions {
+  readonly aliases?: (name: string) => PlanExpr | undefined;
+  /** Whether aliases go before input columns. */
+  readonly aliasesFirst?: boolean;
+  readonly aggregate?: (call: AggregateCall) => PlanExpr;
+  /** What `this` is, if not the input row. */
+  readonly row?: () => PlanExpr;
+  readonly outer?: SqlNames;
+}
+
+/** Columns that expressions refer to, by the expression: what GROUP BY has to cover. */
+export type ColumnUses = WeakMap<PlanExpr, string>;
+
+export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: ColumnUses, options: ClauseOptions): SqlNames => {
+  const dynamicJoin = tables.length > 1 && tables.some((t) => !t.columns);
+
+  const column = (table: SqlTable, name: string): PlanExpr => {
+    const e = fieldOf(pathExpr(table.path), name);
+    uses.set(e, name);
+    return e;
+  };
+  /** The columns of that name, `merged` ones left out. */
+  const matches = (name: string): readonly SqlTable[] => tables.filter((t) => t.columns?.includes(name) && !t.merged.has(name));
+
+  /** The column that a bare name is; `none` if there is no such column. */
+  const unqualified = (name: string, whole: { readonly start: number; readonly end: number }, id: IdExpr): PlanExpr | 'none' => {
+    if (dynamicJoin) return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
+    const [only] = tables;
+    if (only && !only.columns) {
+      if (only.explicit && only.name === name) {
+        return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
+      }
+      return column(only, name);
+    }
+    const found = matches(name);
+    if (found.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
+    return found[0] ? column(found[0], name) : 'none';
+  };
+
+  const tableRow = (name: string): PlanExpr | undefined => {
+    const table = tables.find((t) => t.name === name);
+    return table && pathExpr(table.path);
+  };
+
+  const name = (id: IdExpr): PlanExpr => {
+    const alias = options.aliases?.(id.name);
+    if (alias && options.aliasesFirst) return alias;
+    const found = unqualified(id.name, id, id);
+    if (found !== 'none') return a.at(id, named(a, found, id));
+    if (alias) return alias;
+    const row = tableRow(id.name);
+    if (row) {
+      uses.set(row, id.name);
+      return row;
+    }
+    if (options.outer?.has(id.name)) return a.wrong('correlated subqueries not currently supported', id);
+    return a.wrong(`"${id.name}" is not a column or table`, id);
+  };
+
+  const qualified = (dot: DotExpr & { readonly expr: IdExpr }): PlanExpr => {
+    const id = dot.expr, inner = dot.name.text;
+    const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
+    if (alias) return named(a, fieldOf(alias, inner), dot.name);
+    const owners = tables.filter((t) => t.name === id.name);
+    if (dynamicJoin && owners.length === 1 && owners[0]!.explicit) return qualifiedColumn(owners, dot);
+    const found = unqualified(id.name, dot, id);
+    if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot.name);
+    if (owners.length > 0) return qualifiedColumn(owners, dot);
+    const late = options.aliases?.(id.name);
+    if (late) return named(a, fieldOf(late, inner), dot.name);
+    if (options.outer?.has(id.name, inner)) return a.wrong('correlated subqueries not currently supported', dot);
+    return a.wrong(`"${id.name}" is not a column or table`, id);
+  };
+
+  const qualifiedColumn = (owners: readonly SqlTable[], dot: DotExpr & { readonly expr: IdExpr }): PlanExpr => {
+    const inner = dot.name.text, fitting = owners.filter((t) => !t.columns || t.columns.includes(inner));
+    if (fitting.length > 1) return a.wrong(`ambiguous column "${inner}"`, dot);
+    if (fitting[0]) return named(a, column(fitting[0], inner), dot.name);
+    if (options.outer?.has(dot.expr.name, inner)) return a.wrong('correlated subqueries not currently supported', dot);
+    return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot);
+  };
+
+  const has = (first: string, second?: string): boolean =>
+    tables.some((t) => t.columns?.includes(first) === true
+      || (t.name === first && (second === undefined || !t.columns || t.columns.includes(second))))
+    || options.outer?.has(first, second) === true;
+
+  return {
+    name, qualified, has, row: options.row ?? (() => ({ kind: 'this' })),
+    aggregate: options.aggregate,
+  };
+};

@@ -1,0 +1,107 @@
+/** SQL queries to operators: WITH, VALUES, UNION, and what follows them. SELECT itself is in sql-select.ts. */
+import type { Analysis } from './analyze-context.ts';
+import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
+import { countOf } from './analyze-ops.ts';
+import type { Flow } from './analyze-queries.ts';
+import type { Expr, LiteralExpr, OrderKey, SqlBody, SqlQuery, SqlUnion, SqlValues, SqlWith } from './ast.ts';
+import { fieldOf, isSourced } from './plan-walk.ts';
+import type { PlanExpr, PlanOp, SortKey } from './plan.ts';
+import { Scope } from './scope.ts';
+import { clauseNames } from './sql-names.ts';
+import { lowerSelect } from './sql-select.ts';
+import { columnsOf } from './sql-tables.ts';
+import { types } from '../vectors/type.ts';
+
+/** Operators and the names of the columns that their rows have. */
+export interface LoweredSql { readonly ops: readonly PlanOp[]; readonly columns: readonly string[] | undefined }
+
+/** What comes behind the body of a query. */
+export interface SqlTail { readonly orderBy?: readonly OrderKey[]; readonly limit?: Expr; readonly offset?: Expr }
+
+export const lowerSqlOp = (a: Analysis, query: SqlQuery, flow: Flow): readonly PlanOp[] => lowerSqlQuery(a, query, flow).ops;
+
+export const lowerSqlQuery = (a: Analysis, query: SqlQuery, flow: Flow): LoweredSql => {
+  const inner = query.with ? { ...flow, scope: withScope(a, query.with, flow.scope) } : flow;
+  const tail: SqlTail = query;
+  if (query.body.kind === 'sql-select') return lowerSelect(a, query.body, inner, tail);
+  const body = lowerSqlBody(a, query.body, inner);
+  return { ops: [...body.ops, ...orderOutput(a, body, inner, tail.orderBy ?? []), ...limits(a, inner, tail)], columns: body.columns };
+};
+
+const withScope = (a: Analysis, e: SqlWith, outer: Scope): Scope => {
+  if (e.recursive) a.fault('recursive WITH queries not currently supported', e);
+  const scope = new Scope(outer);
+  for (const cte of e.ctes) {
+    const name = cte.alias.name.text;
+    if (scope.tables.has(name)) a.fault('duplicate WITH clause name', cte.alias.name);
+    else scope.tables.set(name, { cte, scope, open: false });
+  }
+  return scope;
+};
+
+const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql => {
+  switch (body.kind) {
+    case 'sql-select': return lowerSelect(a, body, flow, {});
+    case 'sql-values': return lowerValues(a, body, flow);
+    case 'sql-union': return lowerUnion(a, body, flow);
+    case 'sql-query': return lowerSqlQuery(a, body, flow);
+  }
+};
+
+const lowerValues = (a: Analysis, body: SqlValues, flow: Flow): LoweredSql => {
+  const exprs = body.rows.map((row) => lowerExpr(a, row, { scope: flow.scope, input: flow.input }));
+  return { ops: [{ kind: 'values', exprs }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
+};
+
+const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {
+  const left = lowerSqlBody(a, body.left, flow), right = lowerSqlBody(a, body.right, flow);
+  if (left.columns && right.columns && left.columns.length !== right.columns.length) {
+    a.fault('set operations can only be applied to sources with the same number of columns', body);
+  }
+  const renamed = renameColumns(right, left.columns);
+  const branches = [left.ops, renamed].map((ops) => ({ ops }));
+  const alone = branches.map((b) => isSourced(b.ops));
+  const inline = !flow.hasParent && flow.input === types.null;
+  const both: PlanOp = alone.every((x) => x) || inline
+    ? { kind: 'combine', branches: branches.map((b, i) => (alone[i] ? b : { ops: [{ kind: 'null' }, ...b.ops] })) }
+    : { kind: 'fork', branches };
+  return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' } } as const] : [])], columns: left.columns };
+};
+
+/** Rows under other column names, by position. */
+const renameColumns = (rows: LoweredSql, names: readonly string[] | undefined): readonly PlanOp[] => {
+  const { ops, columns } = rows;
+  if (!columns || !names || columns.length !== names.length || columns.every((c, i) => c === names[i])) return ops;
+  const record: PlanExpr = { kind: 'record', elements: names.map((name, i) => ({ kind: 'field', name, value: fieldOf({ kind: 'this' }, columns[i]!) })) };
+  return [...ops, { kind: 'values', exprs: [record] }];
+};
+
+/** ORDER BY behind anything but a SELECT: only the output's columns are in scope. */
+const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly OrderKey[]): readonly PlanOp[] => {
+  if (keys.length === 0) return [];
+  const input = a.typeOf(body.ops, flow.input), columns = body.columns ?? columnsOf(input);
+  const table = { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set<string>() };
+  const c: ExprContext = { scope: flow.scope, input, sql: clauseNames(a, [table], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) };
+  const sort = keys.map((k): SortKey => {
+    const at = ordinalOf(k.expr);
+    const expr = at === undefined ? lowerExpr(a, k.expr, c) : outputColumn(a, k.expr, at, (columns ?? []).map((name) => fieldOf({ kind: 'this' }, name)));
+    return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
+  });
+  return [{ kind: 'sort', keys: sort, reverse: false }];
+};
+
+/** The number that a plain integer literal is: a position in the select list. */
+export const ordinalOf = (e: Expr): number | undefined => (e.kind === 'literal' && e.type === 'int64' ? Number((e as LiteralExpr).text) : undefined);
+
+/** The column at a position of ORDER BY. */
+export const outputColumn = (a: Analysis, e: Expr, position: number, columns: readonly PlanExpr[]): PlanExpr =>
+  columns[position - 1] ?? a.wrong(`column ${position} is out of range`, e);
+
+/** OFFSET, then LIMIT. */
+export const limits = (a: Analysis, flow: Flow, tail: SqlTail): readonly PlanOp[] => {
+  const c: ExprContext = { scope: flow.scope, input: types.null };
+  const ops: PlanOp[] = [];
+  if (tail.offset) ops.push({ kind: 'skip', count: countOf(a, tail.offset, c) });
+  if (tail.limit) ops.push({ kind: 'head', count: countOf(a, tail.limit, c) });
+  return ops;
+};

@@ -1,0 +1,128 @@
+/**
+ * What one task sees of the lake, on the main thread: it answers the worker's calls and keeps the snapshots that the task reads pinned until it ends.
+ *
+ * Invariants:
+ * - Within a session a branch of a pool is one commit, however often and under whatever name it is asked for.
+ * - `release` unpins everything; a snapshot that is opened later is unpinned at once.
+ */
+import { RE2JS } from 're2js';
+import { LakeError } from '../errors.ts';
+import type { Snapshot } from '../lake/lake.types.ts';
+import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
+import type { Call, PoolLayout } from './messages.ts';
+import type { LakeServices } from './pool.types.ts';
+
+interface Opened { readonly snapshot: Snapshot; readonly branch: string; readonly poolId: string }
+
+/** Errors of names: compile errors at the name's place in the text. */
+const nameFaults: ReadonlySet<string> = new Set(['pool-not-found', 'branch-not-found', 'meta-unknown', 'meta-unknown-lake']);
+
+export class LakeSession {
+  private readonly lake: LakeServices;
+  private readonly opened: Opened[] = [];
+  private readonly known = new Map<string, Promise<number>>();
+  private released = false;
+  constructor(lake: LakeServices) { this.lake = lake; }
+
+  /** Takes over a snapshot that others release. */
+  lend(snapshot: Snapshot): void { this.opened.push({ snapshot: { ...viewOf(snapshot), release: () => undefined }, branch: '', poolId: snapshot.pool.id }); }
+
+  async answer(call: Call): Promise<unknown> {
+    switch (call.kind) {
+      case 'resolve': return this.resolve(call.source);
+      case 'page': return this.at(call.handle).snapshot.page(call.page);
+      case 'meta': return this.lake.metaPage(call.source, call.next);
+      case 'layout': return layoutOf(this.at(call.handle).snapshot.pool);
+      case 'commit': {
+        const { poolId, branch } = this.at(call.handle);
+        return (await this.lake.pool(`0x${poolId}`).load(branch, call.objects, call.note)).commit;
+      }
+    }
+  }
+
+  release(): void {
+    this.released = true;
+    for (const { snapshot } of this.opened.splice(0)) snapshot.release();
+  }
+
+  private at(handle: string): Opened {
+    const found = this.opened[Number(handle)];
+    if (!found) throw new LakeError('internal', { text: `no source ${handle}` });
+    return found;
+  }
+
+  private async resolve(source: SourceRequest): Promise<readonly ResolvedSource[]> {
+    try {
+      switch (source.kind) {
+        case 'name': return [await this.named(source)];
+        case 'lakeMeta':
+          if (source.meta !== 'pools' && source.meta !== 'branches') throw new LakeError('meta-unknown-lake', { meta: source.meta });
+          return [{ kind: 'lakeMeta', name: `:${source.meta}`, handle: JSON.stringify({ meta: source.meta }) }];
+        case 'glob': return await this.matching(globPattern(source.pattern), `${source.pattern}: pool matching glob not found`);
+        case 'regexp': return await this.matching(RE2JS.compile(source.pattern), `${source.pattern}: pool matching regexp not found`);
+        case 'url': return [{ kind: 'url', name: source.url, handle: JSON.stringify(source) }];
+      }
+    } catch (error) {
+      // The worker puts plain errors at their place in the query text.
+      if (error instanceof LakeError && nameFaults.has(error.code)) throw new Error(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  private async named({ name, commit, meta }: Extract<SourceRequest, { kind: 'name' }>): Promise<ResolvedSource> {
+    if (/^https?:\/\//i.test(name)) return { kind: 'url', name, handle: JSON.stringify({ url: name }) };
+    const pool = this.lake.pool(name);
+    if (meta !== undefined) {
+      if (!poolMetas.has(meta)) throw new LakeError('meta-unknown', { meta });
+      const source = { pool: `0x${pool.config.id}`, meta, ...(meta !== 'branches' && { commit: this.commitOf(pool, commit ?? 'main') }) };
+      return { kind: 'poolMeta', name, handle: JSON.stringify(source) };
+    }
+    return this.pool(name, pool.config.id, commit ?? 'main');
+  }
+
+  /** A branch's commit of this moment, so that all pages list one commit; the branch's name while it has none, and what is no branch as it is. */
+  private commitOf(pool: ReturnType<LakeServices['pool']>, commitish: string): string {
+    try {
+      const { commit } = pool.branch(commitish);
+      return /^0*$/.test(commit) ? commitish : commit;
+    } catch (error) {
+      if (error instanceof LakeError && error.code === 'branch-not-found') return commitish;
+      throw error;
+    }
+  }
+
+  private async pool(name: string, poolId: string, commitish: string): Promise<ResolvedSource> {
+    const key = `${poolId} ${commitish}`;
+    let known = this.known.get(key);
+    if (!known) this.known.set(key, (known = this.open(poolId, commitish)));
+    const handle = await known, { layout } = this.opened[handle]!.snapshot.pool;
+    return { kind: 'pool', name, handle: String(handle), sortKeys: layout.keys, order: layout.order };
+  }
+
+  private async open(poolId: string, commitish: string): Promise<number> {
+    const snapshot = await this.lake.openSnapshot(`0x${poolId}`, commitish);
+    if (this.released) {
+      snapshot.release();
+      throw new LakeError('query-cancelled');
+    }
+    return this.opened.push({ snapshot, branch: commitish, poolId }) - 1;
+  }
+
+  private async matching(pattern: RE2JS, none: string): Promise<readonly ResolvedSource[]> {
+    const found = this.lake.pools().filter((p) => pattern.matcher(p.name).find());
+    if (found.length === 0) throw new Error(none);
+    return Promise.all(found.map((p) => this.pool(p.name, p.id, 'main')));
+  }
+}
+
+const poolMetas: ReadonlySet<string> = new Set(['branches', 'objects', 'partitions', 'vectors', 'log', 'rawlog']);
+
+const viewOf = (snapshot: Snapshot): Omit<Snapshot, 'release'> =>
+  ({ pool: snapshot.pool, commit: snapshot.commit, objectCount: snapshot.objectCount, page: (request) => snapshot.page(request) });
+
+export const layoutOf = (pool: { readonly layout: { readonly keys: readonly (readonly string[])[]; readonly order: 'asc' | 'desc' }; readonly threshold: number }): PoolLayout =>
+  ({ keys: pool.layout.keys, order: pool.layout.order, threshold: pool.threshold });
+
+/** `*` any text, `?` one character, `[...]` one of these. */
+const globPattern = (glob: string): RE2JS =>
+  RE2JS.compile(`^${glob.replace(/[.+^${}()|\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.')}$`, RE2JS.DOTALL);

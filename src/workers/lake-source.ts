@@ -1,0 +1,114 @@
+/** What a query in a worker reads from and writes to: pools by scanning objects, meta sources through the main thread, URLs. */
+import { LakeError } from '../errors.ts';
+import type { ExecutionHost, Progress, ScanRequest } from '../exec/source.ts';
+import { type FormatName, isFormatName, openReader } from '../formats/formats.ts';
+import { sortIntoObjects } from '../lake/load-sort.ts';
+import { type ReaderCache, type ScanSource, scanObjects } from '../lake/scan.ts';
+import type { ObjectReader } from '../lake/object-reader.ts';
+import type { ObjectStore } from '../lake/objects.ts';
+import type { ResolvedSource } from '../query/plan.ts';
+import { vectorOf } from '../vectors/builder.ts';
+import type { Vector } from '../vectors/vector.ts';
+import type { PoolLayout } from './messages.ts';
+import { metaValue } from './meta-values.ts';
+import type { LoadBudget } from './load-task.ts';
+import type { TaskSpill } from './spill.ts';
+import type { Task } from './task.ts';
+
+/** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
+const readersMax = 64;
+
+/** The last readers used. */
+export class ReaderList implements ReaderCache {
+  private readonly readers = new Map<string, ObjectReader>();
+  get(id: string): ObjectReader | undefined {
+    const reader = this.readers.get(id);
+    if (reader) {
+      this.readers.delete(id);
+      this.readers.set(id, reader);
+    }
+    return reader;
+  }
+  set(id: string, reader: ObjectReader): void {
+    this.readers.set(id, reader);
+    for (const oldest of this.readers.keys()) {
+      if (this.readers.size <= readersMax) return;
+      this.readers.delete(oldest);
+    }
+  }
+}
+
+export interface WorkerTools {
+  readonly objects: ObjectStore;
+  readonly readers: ReaderList;
+  readonly budget: LoadBudget;
+  readonly batchRows: number;
+  readonly queryMemoryBytesMax: number;
+}
+
+/** The objects of a resolved pool source. */
+export const poolSource = (task: Task, handle: string, layout: Pick<PoolLayout, 'keys' | 'order'>, { objects, readers }: WorkerTools): ScanSource =>
+  ({ ...layout, objects, readers, page: (page) => task.call({ kind: 'page', handle, page }) });
+
+/** The engine's surroundings for one query. */
+export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, readOnly: boolean): ExecutionHost => ({
+  scan: (source, request) => scan(task, tools, progress, source, request),
+  open: (name) => { throw new LakeError('query-invalid', { text: `${name}: cannot open in a database environment` }); },
+  load: async (target, batches, note) => {
+    if (readOnly) throw new LakeError('query-read-only');
+    const layout = await task.call({ kind: 'layout', handle: target.handle });
+    tools.budget.begin();
+    try {
+      const { objects: adds } = await sortIntoObjects(batches, {
+        ...layout, objects: tools.objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), get memoryBytesMax() { return tools.budget.share; },
+      });
+      const { author, message, meta } = note;
+      const commit = await task.call({ kind: 'commit', handle: target.handle, objects: adds, note: { ...(author && { author }), ...(message && { body: message }), ...(meta && { meta }) } });
+      return new Uint8Array(Buffer.from(commit, 'hex'));
+    } finally {
+      tools.budget.end();
+    }
+  },
+  // The service has no place for them; the values pass on.
+  debug: () => undefined,
+  progress,
+  spill,
+});
+
+const scan = (task: Task, tools: WorkerTools, progress: Progress, source: ResolvedSource, request: ScanRequest): AsyncIterable<Vector> => {
+  switch (source.kind) {
+    case 'pool': {
+      const pool = poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools);
+      return scanObjects(pool, { ...request, batchRows: tools.batchRows, progress });
+    }
+    case 'poolMeta': case 'lakeMeta': return metaRows(task, source, tools.batchRows);
+    case 'url': return urlRows(source, tools.batchRows, request.signal);
+    case 'file': throw new LakeError('query-invalid', { text: `${source.name}: cannot open in a database environment` });
+  }
+};
+
+interface MetaHandle { readonly pool?: string; readonly commit?: string; readonly meta: string }
+async function* metaRows(task: Task, source: ResolvedSource, batchRows: number): AsyncGenerator<Vector> {
+  const meta = JSON.parse(source.handle) as MetaHandle;
+  for (let next: string | undefined; ;) {
+    const page = await task.call({ kind: 'meta', source: meta, ...(next !== undefined && { next }) });
+    for (let at = 0; at < page.rows.length; at += batchRows) yield vectorOf(page.rows.slice(at, at + batchRows).map(metaValue));
+    next = page.next;
+    if (next === undefined) return;
+  }
+}
+
+interface UrlHandle { readonly url: string; readonly format?: string; readonly method?: string; readonly body?: string; readonly headers?: Readonly<Record<string, readonly string[]>> }
+async function* urlRows(source: ResolvedSource, batchRows: number, signal: AbortSignal): AsyncGenerator<Vector> {
+  const { url, format, method, body, headers = {} } = JSON.parse(source.handle) as UrlHandle;
+  const response = await fetch(url, {
+    method: method ?? 'GET', signal, ...(body !== undefined && { body }), headers: Object.entries(headers).flatMap(([name, values]) => values.map((v): [string, string] => [name, v])),
+  }).catch((cause: unknown) => { throw new LakeError('query-invalid', { text: `${url}: ${cause instanceof Error ? cause.message : String(cause)}` }, { cause }); });
+  if (!response.ok || !response.body) throw new LakeError('query-invalid', { text: `${url}: ${response.status} ${response.statusText}` });
+  yield* await openReader(formatOf(format), response.body as unknown as AsyncIterable<Uint8Array>, { batchRows });
+}
+const formatOf = (name: string | undefined): FormatName | 'auto' => {
+  if (name === undefined || name === 'auto') return 'auto';
+  if (!isFormatName(name)) throw new LakeError('format-unknown', { format: name });
+  return name;
+};

@@ -1,0 +1,58 @@
+/** The bytes of a query on the main side: chunks wait here until the client takes them, under the worker's credit. */
+import { LakeError } from '../errors.ts';
+import type { QueryReply, QueryStats } from './pool.types.ts';
+import type { RunningTask } from './thread.ts';
+
+type End = { readonly error?: LakeError };
+
+export class QueryStream {
+  stats: QueryStats = { startMs: Date.now(), updateMs: Date.now(), bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+  private readonly queue: Uint8Array[] = [];
+  private end: End | undefined;
+  private waiting: (() => void) | undefined;
+  /** Resolves once there are bytes, or the end. */
+  readonly ready: Promise<void>;
+  private isReady!: () => void;
+  constructor() { this.ready = new Promise((resolve) => { this.isReady = resolve; }); }
+
+  push(bytes: Uint8Array, stats: QueryStats): void {
+    this.stats = stats;
+    this.queue.push(bytes);
+    this.wake();
+  }
+  /** No more bytes come; with an error the body must not look whole. */
+  close(end: End): void {
+    this.end ??= end;
+    this.wake();
+  }
+
+  /** What the query's caller gets, once it is ready. @throws the error of a query that failed before its first byte */
+  reply(id: string, task: RunningTask, left: () => void): QueryReply {
+    if (this.queue.length === 0 && this.end?.error) throw this.end.error;
+    return { id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, left), stats: () => this.stats };
+  }
+
+  private async* chunks(task: RunningTask, left: () => void): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const bytes = this.queue.shift();
+        if (bytes) {
+          yield bytes;
+          task.credit(bytes.length);
+        } else if (this.end) {
+          if (this.end.error) throw this.end.error;
+          return;
+        } else await new Promise<void>((resolve) => { this.waiting = resolve; });
+      }
+    } finally {
+      // A consumer that leaves early cancels the query; after its end this does nothing.
+      if (!this.end) left();
+    }
+  }
+  private wake(): void {
+    this.isReady();
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.();
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Queries: text to plan to batches to bytes.
+ *
+ * Invariants:
+ * - The first batch is written and sent at once; later bytes are gathered into larger chunks, but never held back for long.
+ * - Before the first byte a failure is the task's failure; after it, too, but with `control` the error goes into the bytes as a message.
+ */
+import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
+import { execute } from '../exec/compile.ts';
+import { evaluateConstant } from '../exec/expressions/compile.ts';
+import { functionCatalog } from '../exec/functions/functions.ts';
+import type { Progress } from '../exec/source.ts';
+import { type ControlMessage, type Writer, createWriter } from '../formats/formats.ts';
+import { compile } from '../query/analyze.ts';
+import { parse } from '../query/parser.ts';
+import type { CompileEnvironment } from '../query/plan.ts';
+import { types } from '../vectors/type.ts';
+import { type Value, intValue, recordValue, stringValue } from '../vectors/value.ts';
+import { type WorkerTools, executionHost } from './lake-source.ts';
+import type { TaskRequest } from './messages.ts';
+import type { QueryStats } from './pool.types.ts';
+import type { TaskSpill } from './spill.ts';
+import type { Task } from './task.ts';
+
+type QueryTask = Extract<TaskRequest, { kind: 'query' }>;
+
+/** Bytes that are gathered into one chunk once the first is out. */
+const chunkBytes = 128 << 10;
+/** The longest time that bytes wait for more. */
+const gatherMsMax = 100;
+const statisticsEveryMs = 1000;
+
+/** An error that the client has been told of in the bytes. */
+export class ToldError extends Error {
+  readonly stats: QueryStats;
+  constructor(cause: unknown, stats: QueryStats) {
+    super('told', { cause });
+    this.stats = stats;
+  }
+}
+
+/** Where names of a query lead: pools, through the main thread. */
+export const lakeEnvironment = (task: Task, head?: QueryTask['head']): CompileEnvironment => ({
+  mode: 'lake', functions: functionCatalog, aggregates: aggregateCatalog, evaluate: evaluateConstant,
+  resolve: (source) => task.call({ kind: 'resolve', source }),
+  ...(head && { defaultSource: { kind: 'name', name: head.pool, ...(head.branch !== undefined && { commit: head.branch }) } as const }),
+});
+
+/** Tree and plan of a query text, as data. */
+export const runCompile = async (task: Task, text: string): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
+  ({ ast: parse(text), plan: await compile(text, lakeEnvironment(task)) });
+
+/** Runs a query; its bytes are sent as they come. */
+export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
+  const progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+  const writer = createWriter(request.format, request.format === 'json' ? { httpArray: true } : {});
+  const output = new Output(task, writer, progress, request.control && writer.control !== undefined);
+  try {
+    const plan = await compile(request.text, lakeEnvironment(task, request.head));
+    task.step('compiled');
+    const host = executionHost(task, tools, spill, progress, request.readOnly);
+    const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map() };
+    for await (const { channel, batch } of execute(plan, context)) {
+      await output.batch(channel, batch);
+      await task.breathe();
+    }
+    return await output.end();
+  } catch (error) {
+    if (!await output.fail(error)) throw error;
+    throw new ToldError(error, output.stats());
+  }
+};
+
+class Output {
+  private readonly task: Task;
+  private readonly writer: Writer;
+  private readonly progress: Progress;
+  private readonly control: boolean;
+  private readonly startMs = Date.now();
+  private held: Uint8Array[] = [];
+  private heldBytes = 0;
+  private heldSince = 0;
+  private started = false;
+  private readonly channels = new Set<string>();
+  private channel: string | undefined;
+  private toldAt = Date.now();
+
+  constructor(task: Task, writer: Writer, progress: Progress, control: boolean) {
+    this.task = task;
+    this.writer = writer;
+    this.progress = progress;
+    this.control = control;
+  }
+
+  async batch(channel: string, batch: Parameters<Writer['write']>[0]): Promise<void> {
+    if (this.control) {
+      if (channel !== this.channel) await this.tell('QueryChannelSet', channelValue(channel));
+      this.channel = channel;
+      this.channels.add(channel);
+      if (Date.now() - this.toldAt >= statisticsEveryMs) await this.tell('QueryStats', this.statsValue());
+    }
+    await this.hold(this.writer.write(batch));
+    if (!this.started || Date.now() - this.heldSince >= gatherMsMax) await this.flush();
+  }
+
+  async end(): Promise<QueryStats> {
+    await this.hold(this.writer.end());
+    if (this.control) {
+      for (const channel of this.channels.size > 0 ? this.channels : ['main']) await this.tell('QueryChannelEnd', channelValue(channel));
+      await this.tell('QueryStats', this.statsValue());
+    }
+    await this.flush();
+    return this.stats();
+  }
+
+  /** Puts the error into the bytes if the client reads messages and has bytes already; answers whether it did. */
+  async fail(error: unknown): Promise<boolean> {
+    if (!this.control || !this.started || this.task.signal.aborted) return false;
+    await this.tell('QueryError', recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]));
+    await this.flush();
+    return true;
+  }
+
+  stats(): QueryStats { return { startMs: this.startMs, updateMs: Date.now(), ...this.progress }; }
+
+  private tell(type: ControlMessage['type'], value: Value): Promise<void> {
+    this.toldAt = Date.now();
+    return this.hold(this.writer.control!({ type, value }));
+  }
+
+  /** Writers make their chunks as they are asked for them, so a slow client holds up the writing too. */
+  private async hold(chunks: Iterable<Uint8Array>): Promise<void> {
+    if (this.heldBytes === 0) this.heldSince = Date.now();
+    for (const chunk of chunks) {
+      this.held.push(chunk);
+      this.heldBytes += chunk.length;
+      if (this.heldBytes >= chunkBytes) await this.flush();
+    }
+  }
+
+  private async flush(): Promise<void> {
+    if (this.heldBytes === 0) return;
+    const { held, heldBytes } = this;
+    this.held = [];
+    this.heldBytes = 0;
+    this.started = true;
+    for (const bytes of joined(held, heldBytes)) await this.task.send(bytes, this.stats());
+  }
+
+  private statsValue(): Value {
+    const { startMs, updateMs, bytesRead, bytesMatched, recordsRead, recordsMatched } = this.stats();
+    const time = (ms: number): Value => ({ type: types.time, data: BigInt(ms) * 1_000_000n });
+    return recordValue([
+      { name: 'start_time', value: time(startMs) }, { name: 'update_time', value: time(updateMs) }, { name: 'bytes_read', value: intValue(bytesRead) },
+      { name: 'bytes_matched', value: intValue(bytesMatched) }, { name: 'records_read', value: intValue(recordsRead) }, { name: 'records_matched', value: intValue(recordsMatched) },
+    ]);
+  }
+}
+
+const channelValue = (channel: string): Value => recordValue([{ name: 'channel', value: stringValue(channel) }]);
+
+/** Large chunks go as they are, small ones as one. */
+const joined = (chunks: readonly Uint8Array[], length: number): readonly Uint8Array[] => {
+  if (chunks.length === 1 || chunks.every((c) => c.length >= chunkBytes)) return chunks;
+  const out = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    out.set(chunk, at);
+    at += chunk.length;
+  }
+  return [out];
+};

@@ -1,0 +1,194 @@
+/**
+ * One worker thread on the main side: starts tasks in it, passes bytes both ways under credit, answers its calls. When it dies its tasks fail, and it is
+ * replaced.
+ */
+import { Worker } from 'node:worker_threads';
+import { LakeError } from '../errors.ts';
+import type { LakeSession } from './lake-session.ts';
+import { type FromWorker, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, toWire } from './messages.ts';
+import type { QueryStats } from './pool.types.ts';
+import type { WorkerSettings } from './worker-settings.ts';
+
+/** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
+export interface TaskEvents {
+  readonly step?: (step: Step) => void;
+  readonly chunk?: (bytes: Uint8Array, stats: QueryStats) => void;
+  readonly done: (outcome: TaskOutcome) => void;
+  readonly failed: (error: LakeError, told: boolean) => void;
+}
+
+/** Body bytes that go in one message. */
+const bodyMessageBytes = 256 << 10;
+
+/** A task that runs in a thread. */
+export class RunningTask {
+  readonly id: number;
+  readonly session: LakeSession;
+  private readonly thread: Thread;
+  private readonly windowBytesMax: number;
+  private events: TaskEvents | undefined;
+  private sent = 0;
+  private waiting: (() => void) | undefined;
+
+  constructor(id: number, thread: Thread, session: LakeSession, events: TaskEvents, windowBytesMax: number) {
+    this.id = id;
+    this.thread = thread;
+    this.session = session;
+    this.events = events;
+    this.windowBytesMax = windowBytesMax;
+  }
+
+  /** Sends a body to the worker, no faster than it reads; stops when the task has ended. */
+  async pump(body: AsyncIterable<Uint8Array>): Promise<number> {
+    let total = 0, held: Uint8Array[] = [], heldBytes = 0;
+    try {
+      for await (const chunk of body) {
+        if (!this.events) return total;
+        held.push(chunk);
+        heldBytes += chunk.length;
+        total += chunk.length;
+        if (heldBytes < bodyMessageBytes) continue;
+        await this.sendBody(held, heldBytes);
+        held = [];
+        heldBytes = 0;
+      }
+      if (heldBytes > 0) await this.sendBody(held, heldBytes);
+      this.thread.post({ type: 'bodyEnd', task: this.id });
+    } catch (error) {
+      const known = error instanceof LakeError ? error : new LakeError('load-cancelled', { reason: error instanceof Error ? error.message : String(error) }, { cause: error });
+      this.thread.post({ type: 'bodyEnd', task: this.id, error: toWire(known) });
+    }
+    return total;
+  }
+  private async sendBody(chunks: readonly Uint8Array[], length: number): Promise<void> {
+    while (this.events && this.sent > 0 && this.sent + length > this.windowBytesMax) await new Promise<void>((resolve) => { this.waiting = resolve; });
+    const bytes = new Uint8Array(length);
+    let at = 0;
+    for (const chunk of chunks) {
+      bytes.set(chunk, at);
+      at += chunk.length;
+    }
+    this.sent += length;
+    this.thread.post({ type: 'body', task: this.id, chunk: bytes }, [bytes.buffer]);
+  }
+
+  /** Gives the worker credit for more chunks. */
+  credit(bytes: number): void { if (this.events) this.thread.post({ type: 'credit', task: this.id, bytes }); }
+
+  /** Ends the task for its host at once; the worker hears of it and has some time to stop. */
+  cancel(error: LakeError): void {
+    if (!this.events) return;
+    this.thread.post({ type: 'cancel', task: this.id });
+    this.thread.watch(this.id);
+    this.settle((events) => { events.failed(error, false); });
+  }
+
+  take(message: FromWorker): void {
+    switch (message.type) {
+      case 'credit':
+        this.sent -= message.bytes;
+        this.wake();
+        return;
+      case 'chunk': this.events?.chunk?.(message.bytes, message.stats); return;
+      case 'step': this.events?.step?.(message.step); return;
+      case 'call': void this.answer(message); return;
+      case 'done': this.settle((events) => { events.done(message.outcome); }); return;
+      case 'failed': this.settle((events) => { events.failed(fromWire(message.error), message.told); }); return;
+    }
+  }
+
+  /** The thread is gone. */
+  died(error: LakeError): void { this.settle((events) => { events.failed(error, false); }); }
+
+  private settle(tell: (events: TaskEvents) => void): void {
+    const { events } = this;
+    this.events = undefined;
+    this.wake();
+    if (events) tell(events);
+  }
+  private async answer({ call, request }: Extract<FromWorker, { type: 'call' }>): Promise<void> {
+    let reply: ToWorker;
+    try {
+      reply = { type: 'answer', task: this.id, call, value: await this.session.answer(request) };
+    } catch (error) {
+      reply = { type: 'answer', task: this.id, call, error: toWire(error) };
+    }
+    this.thread.post(reply);
+  }
+  private wake(): void {
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.();
+  }
+}
+
+export interface ThreadOptions {
+  readonly settings: WorkerSettings;
+  readonly cancelMsMax: number;
+  /** The thread has ended, by itself or because it hung; its tasks have failed. */
+  readonly ended: (thread: Thread) => void;
+}
+
+/** Compiled code runs as it is; sources need a loader in the worker too. */
+const entry = new URL(import.meta.url.endsWith('.ts') ? './entry-from-source.mjs' : './entry.js', import.meta.url);
+
+export class Thread {
+  readonly tasks = new Map<number, RunningTask>();
+  /** When it was started, to tell one that dies at once. */
+  readonly startedAt = performance.now();
+  private readonly worker: Worker;
+  private readonly options: ThreadOptions;
+  private isAlive = true;
+
+  constructor(options: ThreadOptions) {
+    this.options = options;
+    this.worker = new Worker(entry, { workerData: options.settings, execArgv: [], name: 'lake-worker' });
+    let reason = '';
+    this.worker.on('message', (message: FromWorker) => { this.take(message); });
+    this.worker.on('messageerror', (error) => { this.end(`a message could not be read: ${error.message}`); });
+    this.worker.on('error', (error) => { reason = error instanceof Error ? error.message : String(error); });
+    this.worker.on('exit', (code) => { this.end(reason || `exit status ${code}`); });
+  }
+
+  start(request: TaskRequest, task: RunningTask): void {
+    this.tasks.set(task.id, task);
+    this.post({ type: 'start', task: task.id, request });
+  }
+
+  post(message: ToWorker, transfer: readonly ArrayBuffer[] = []): void { if (this.isAlive) this.worker.postMessage(message, [...transfer]); }
+
+  /** Replaces the thread if it still has the task when its time is over. */
+  watch(task: number): void {
+    setTimeout(() => { if (this.tasks.has(task)) this.end('it did not stop when it was told to'); }, this.options.cancelMsMax).unref();
+  }
+
+  /** Ends the thread; its tasks fail with that reason. */
+  end(reason: string): void {
+    if (!this.isAlive) return;
+    this.isAlive = false;
+    void this.worker.terminate();
+    const error = new LakeError('worker-died', { reason });
+    for (const task of this.tasks.values()) {
+      task.died(error);
+      task.session.release();
+    }
+    this.tasks.clear();
+    this.options.ended(this);
+  }
+
+  /** Ends the thread, waiting for it. */
+  async close(): Promise<void> {
+    this.isAlive = false;
+    await this.worker.terminate();
+  }
+
+  private take(message: FromWorker): void {
+    const task = this.tasks.get(message.task);
+    if (!task) return;
+    if (message.type === 'done' || message.type === 'failed') {
+      this.tasks.delete(message.task);
+      task.session.release();
+    }
+    task.take(message);
+  }
+}

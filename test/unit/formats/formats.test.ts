@@ -1,0 +1,140 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { formatOfFile, formatOfMediaType, formatTable, mediaTypeOf, openReader, requestMediaType } from '../../../src/formats/formats.ts';
+import { supText } from '../../../src/vectors/sup-print.ts';
+import { convert, readValues, written } from '../../support/convert.ts';
+import { someValues } from '../../support/values.ts';
+
+const outcome = async (input: string | Uint8Array, read = {}, pieceBytes?: number): Promise<string> => {
+  const { output, error } = await convert(input, { from: 'auto', read, ...(pieceBytes && { pieceBytes }) });
+  return output + error;
+};
+
+describe('detection', () => {
+  for (const [text, printed] of [
+    ['{"a":1}\n{"a":2}\n', '{a:1}\n{a:2}\n'], ['{a:1}\n', '{a:1}\n'], ['1', '1\n'], ['', ''], [' \n\n', ''], ['a,b\n1,x\n', '{a:1.,b:"x"}\n'], ['a\tb\n1\tx\n', '{a:1.,b:"x"}\n'], ['[1,2]\n', '[1,2]\n'],
+    ['{"a":1}\n{b:2}\n', '{a:1}\n{b:2}\n'], ['// c\n1\n', '1\n'],
+  ]) {
+    test(`${JSON.stringify(text)} reads as ${printed}`, async () => {
+      expect(await outcome(text!)).toBe(printed);
+      expect(await outcome(text!, {}, 1)).toBe(printed);
+    });
+  }
+  test('what nobody reads is told by each reader, one a line', async () => {
+    const said = await outcome('hello world\n');
+    expect(said.split('\n')[0]).toBe('format detection error');
+    expect(said).toContain("\n\tcsv: line 1: delimiter ',' not found\n\tjson: invalid character 'h' looking for beginning of value\n\tline: auto-detection not supported\n");
+    expect(said).toContain("\n\tsup: line 1: syntax error\n\ttsv: line 1: delimiter '\\t' not found");
+  });
+  test('a line without its end is told so', async () => { expect(await outcome('a b')).toContain('\n\tcsv: line 1: EOF\n'); });
+  test('looking ahead has a limit', async () => {
+    expect(await outcome(`["${'x'.repeat(5000)}"]`, { lookAheadBytesMax: 1000 }, 100)).toBe('buffer exceeded max size trying to infer input format (1000 bytes)');
+  });
+  test('the ten values of JSON are tried, the rest is read', async () => {
+    expect(await outcome(`${'{"a":1}\n'.repeat(11)}oops\n`)).toBe(`${'{a:1}\n'.repeat(11)}json: invalid character 'o' looking for beginning of value (line 12, column 1, byte 88)`);
+  });
+});
+
+describe('gzip', () => {
+  test('is undone in every format', async () => {
+    expect(await outcome(gzipSync('{"a":1}\n'))).toBe('{a:1}\n');
+    expect((await convert(gzipSync('a,b\n1,2\n'), { from: 'csv', pieceBytes: 1 })).output).toBe('{a:1.,b:2.}\n');
+    expect(await outcome(Buffer.concat([gzipSync('{a:1}'), gzipSync('{a:2}')]))).toBe('{a:1}\n{a:2}\n');
+  });
+  test('that is cut or damaged is an error', async () => {
+    const bytes = gzipSync('{"a":1}\n'.repeat(100));
+    expect((await convert(bytes.subarray(0, 20), { from: 'json' })).error).toMatch(/^gzip: /);
+    bytes[bytes.length - 5]! ^= 0xff;
+    expect((await convert(bytes, { from: 'json' })).error).toMatch(/^gzip: /);
+  });
+  test('may not expand beyond a limit', async () => {
+    const { error } = await convert(gzipSync(Buffer.alloc(10_000_000, 0x20)), { from: 'json', read: { expandedBytesMax: 1_000_000 } });
+    expect(error).toBe('gzip: expanded input: more than 1000000 bytes');
+  });
+});
+
+describe('the table', () => {
+  test('media types and endings find their format', () => {
+    expect(formatOfMediaType('application/x-zjson')?.name).toBe('jsup');
+    expect(formatOfMediaType('text/html')).toBeUndefined();
+    expect(mediaTypeOf('ndjson')).toBe('application/x-ndjson');
+    expect(requestMediaType('ndjson')).toBe('application/json');
+    expect(formatOfFile('/a/b.JSONL')).toBe('json');
+    expect(formatOfFile('x.unknown')).toBeUndefined();
+  });
+  test('every name is the name of its row', () => { for (const [name, row] of Object.entries(formatTable)) expect(row.name).toBe(name); });
+});
+
+describe('streams', () => {
+  test('a reader that is left closes its input', async () => {
+    for (const format of ['json', 'sup', 'csv', 'line', 'auto'] as const) {
+      let closed = false;
+      const input = (async function* () {
+        try {
+          for (;;) yield Buffer.from('"a,b"\n'.repeat(1000));
+        } finally {
+          closed = true;
+        }
+      })();
+      for await (const batch of await openReader(format, input, { batchRows: 10 })) {
+        expect(batch.length).toBe(10);
+        break;
+      }
+      expect(closed, format).toBe(true);
+    }
+  });
+  test('an error of the input comes through', async () => {
+    const input = (async function* () {
+      yield Buffer.from('{"a":1}');
+      throw new Error('connection lost');
+    })();
+    await expect((async () => { for await (const _ of await openReader('json', input)); })()).rejects.toThrow('connection lost');
+  });
+  test('a million bytes of one string need no million steps', async () => {
+    const text = `"${'x'.repeat(3_000_000)}"`;
+    for (const from of ['json', 'sup', 'csv', 'line'] as const) {
+      const body = from === 'csv' ? `a\n${text}\n` : text;
+      const start = performance.now();
+      expect((await convert(body, { from, pieceBytes: 1 << 10 })).error).toBe('');
+      expect(performance.now() - start).toBeLessThan(5000);
+    }
+  });
+});
+
+describe('SUP', () => {
+  test('values over several lines, names from before, comments', async () => {
+    const text = '{a:1}\n::=foo\n/* a\n comment */ {a:2}::foo // x\n<\n  int64|\n  string\n>\n{\n  b: "x"\n}';
+    for (const pieceBytes of [1, 5, 1000]) expect((await convert(text, { from: 'sup', pieceBytes })).output).toBe('{a:1}::=foo\n{a:2}::=foo\n<int64|string>\n{b:"x"}\n');
+  });
+  for (const [text, said] of [
+    ['{a:1}\n{a:2}\n}\n{a:3}\n', '{a:1}\n{a:2}\nsup: line 3: syntax error'], ['{a:1}\n{a:"x\n', '{a:1}\nsup: line 3: parse error: string literal: unescaped line break'],
+    ['{a:1}\n{a:2', '{a:1}\nsup: line 2: unexpected end of input'], ['{a:1::nosuch}', 'sup: no such type name: "nosuch" (line 1)'], ['x\n', 'sup: line 1: syntax error'],
+  ]) {
+    test(`${JSON.stringify(text)}: ${said}`, async () => {
+      for (const pieceBytes of [1, 1000]) {
+        const { output, error } = await convert(text!, { from: 'sup', pieceBytes });
+        expect(output + error).toBe(said);
+      }
+    });
+  }
+  test('random values come back through bytes in pieces', async () => {
+    await fc.assert(fc.asyncProperty(someValues(), fc.integer({ min: 1, max: 64 }), async (values, pieceBytes) => {
+      const text = values.map((v) => `${supText(v)}\n`).join('');
+      expect(Buffer.from(written(values, 'sup')).toString()).toBe(text);
+      expect((await convert(text, { from: 'sup', pieceBytes })).output).toBe((await convert(text, { from: 'sup' })).output);
+    }), { numRuns: 200 });
+  });
+  test('persisted names are defined once', async () => {
+    const { output } = await convert('1::=foo 2::=foo 3::=bar 4::=bar', { from: 'sup', write: { persist: '^f' } });
+    expect(output).toBe('1::=foo\n2::foo\n3::=bar\n4::=bar\n');
+    expect((await readValues(output, 'sup')).length).toBe(4);
+  });
+});
+
+describe('other writers', () => {
+  test('line writes strings bare, the rest as SUP', async () => { expect((await convert('"a" "b\\nc" {x:1} "n"::=foo', { from: 'sup', to: 'line' })).output).toBe('a\nb\nc\n{x:1}\nn\n'); });
+  test('table pads columns and repeats the header for another type', async () => {
+    expect((await convert('{a:1,bb:"x"}\n{a:100,bb:null}\n{a:100,bb:null}\n{c:true}', { from: 'sup', to: 'table' })).output).toBe('a bb\n1 x\na   bb\n100 -\n100 -\nc\nT\n');
+  });
+});

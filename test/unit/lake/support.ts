@@ -1,0 +1,80 @@
+/** A real lake in a temporary directory, and objects for it whose bodies nobody reads. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { newId } from '../../../src/lake/ksuid.ts';
+import { openLake } from '../../../src/lake/lake.ts';
+import type { Id, KeyBound, Lake, LakeOptions, MetaRow, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
+import { openObjects } from '../../../src/lake/objects.ts';
+import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
+import { intValue } from '../../../src/vectors/value.ts';
+
+export const temporaryDirectory = async (): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'lake-unit-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+};
+
+/** Faults that the lake reported are thrown when the test ends. */
+export const openTestLake = async (options: Partial<LakeOptions> = {}): Promise<Lake> => {
+  const directory = options.directory ?? await temporaryDirectory();
+  const faults: unknown[] = [];
+  const lake = await openLake({ directory, objects: openObjects(directory), report: (fault) => { faults.push(fault); }, ...options });
+  onTestFinished(async () => {
+    if (lake.status().state !== 'closed') await lake.close();
+    if (faults.length > 0) throw faults[0];
+  });
+  return lake;
+};
+
+export const newPool = async (lake: Lake, name = 'p', order: 'asc' | 'desc' = 'asc'): Promise<Pool> => {
+  await lake.createPool({ name, order, keys: [['k']] });
+  return lake.pool(name);
+};
+
+export const bound = (n: number): KeyBound => ({ text: String(n), sort: sortKeyBytes(intValue(n)) });
+/** An object with keys `min` to `max`; its body lives in the tables. */
+export const inlineObject = (min: number, max = min, count = 1): ObjectMeta =>
+  ({ id: newId(), count, size: 9, min: bound(min), max: bound(max), inline: new TextEncoder().encode(`${min}..${max}`) });
+/** The same with a file. */
+export const fileObject = async (lake: Lake, min: number, max = min): Promise<ObjectMeta> => {
+  const object: ObjectMeta = { id: newId(), count: 1, size: 3, min: bound(min), max: bound(max) };
+  await openObjects(lake.directory).put(object.id, Uint8Array.of(1, 2, 3));
+  return object;
+};
+
+/** The keys of a commit's objects, in pool order, as `min` or `min-max`. */
+export const keysAt = async (lake: Lake, pool: string, commitish: string): Promise<readonly string[]> => {
+  const snapshot = await lake.openSnapshot(pool, commitish);
+  try {
+    const { objects, next } = snapshot.page({ limit: 1_000_000 });
+    if (next !== undefined || objects.length !== snapshot.objectCount) throw new Error('a page that is large enough is the last one');
+    return objects.map((o) => (o.min.text === o.max.text ? o.min.text : `${o.min.text}-${o.max.text}`));
+  } finally {
+    snapshot.release();
+  }
+};
+
+export const metaRows = async (lake: Lake, pool: string | undefined, meta: string, commit?: string): Promise<readonly MetaRow[]> => {
+  const rows: MetaRow[] = [];
+  let next: string | undefined;
+  do {
+    const page = await lake.metaPage({ ...(pool !== undefined && { pool }), ...(commit !== undefined && { commit }), meta }, next);
+    rows.push(...page.rows);
+    next = page.next;
+  } while (next !== undefined);
+  return rows;
+};
+
+export const has = (objects: readonly Id[], object: ObjectMeta): boolean => objects.includes(object.id);
+/** The error that a promise ends with. */
+export const failure = async (promise: Promise<unknown>): Promise<{ readonly code: string; readonly status: number; readonly text: string }> => {
+  try {
+    await promise;
+  } catch (error) {
+    const { code, status, message } = error as { readonly code: string; readonly status: number; readonly message: string };
+    return { code, status, text: message };
+  }
+  throw new Error('it did not fail');
+};
