@@ -51,9 +51,13 @@ export const lakeMachine = setup({
     })),
     'refuse job: queue is full': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'queue full', `${context.waitingMax} jobs wait already`)),
     'refuse job: lake closes': emit(({ event }) => refused(event.type === 'job' ? [event.job] : [], 'closing', 'the lake is closing')),
-    'refuse waiting jobs: lake closes': emit(({ context }) => refused(context.waiting, 'closing', 'the lake is closing')),
+    'refuse waiting jobs: lake closes': enqueueActions(({ context, enqueue }) => {
+      if (context.waiting.length > 0) enqueue.emit(refused(context.waiting, 'closing', 'the lake is closing'));
+    }),
     'refuse job: store failed': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'store failed', context.failure ?? '')),
-    'refuse waiting jobs: store failed': emit(({ context }) => refused(context.waiting, 'store failed', context.failure ?? '')),
+    'refuse waiting jobs: store failed': enqueueActions(({ context, enqueue }) => {
+      if (context.waiting.length > 0) enqueue.emit(refused(context.waiting, 'store failed', context.failure ?? ''));
+    }),
     'clear queue': assign({ waiting: [] }),
     'remember that close is asked for': assign({ closeAsked: true }),
     'remember why the store failed': assign({ failure: ({ event }) => (event.type === 'store failed' ? event.reason : outputOf(event).unsound ?? '') }),
@@ -150,7 +154,8 @@ export const lakeMachine = setup({
     /** It could not start. */
     failed: {
       entry: ['refuse waiting jobs: store failed', 'clear queue'],
-      on: { job: { actions: 'refuse job: store failed' }, close: 'closed' },
+      always: { guard: 'close is asked for', target: 'closed' },
+      on: { job: { actions: 'refuse job: store failed' } },
     },
     closed: { type: 'final' },
   },

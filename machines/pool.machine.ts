@@ -6,7 +6,7 @@
  * - Jobs run in the order in which they came; at most one `work` runs.
  * - Only an unsound store leads to `failed`; a job that fails settles with its error and the pool goes on.
  */
-import { assign, emit, fromPromise, setup } from 'xstate';
+import { assign, emit, enqueueActions, fromPromise, setup } from 'xstate';
 import type { JobOutcome, PoolContext, PoolEmitted, PoolEvent, PoolInput, PoolJob, WorkDone } from './pool.events.ts';
 
 const notProvided = (name: string) => () => Promise.reject(new Error(`"${name}" was not provided`));
@@ -54,7 +54,9 @@ export const poolMachine = setup({
     'refuse job: queue is full': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'queue full', `${context.waitingMax} jobs wait already`)),
     'refuse job: pool closes': emit(({ event }) => refused(event.type === 'job' ? [event.job] : [], 'closing', 'the pool is closing')),
     'refuse job: store failed': emit(({ context, event }) => refused(event.type === 'job' ? [event.job] : [], 'store failed', context.failure ?? '')),
-    'refuse waiting jobs: store failed': emit(({ context }) => refused(context.waiting, 'store failed', context.failure ?? '')),
+    'refuse waiting jobs: store failed': enqueueActions(({ context, enqueue }) => {
+      if (context.waiting.length > 0) enqueue.emit(refused(context.waiting, 'store failed', context.failure ?? ''));
+    }),
     'clear queue': assign({ waiting: [] }),
     'remember that close is asked for': assign({ closeAsked: true }),
     'remember why the store failed': assign({ failure: ({ event }) => outputOf(event).unsound ?? '' }),

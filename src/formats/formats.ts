@@ -8,6 +8,8 @@ import { type ReadOptions, type Reader, type WriteOptions, type Writer } from '.
 import { detectFormat } from './detect.ts';
 import { gunzipped } from './gunzip.ts';
 import { LookAhead } from './look-ahead.ts';
+import { readBsup } from './bsup/reader.ts';
+import { createBsupWriter } from './bsup/writer.ts';
 import { readCsv } from './csv/reader.ts';
 import { readTsv } from './csv/tsv.ts';
 import { createCsvWriter } from './csv/writer.ts';
@@ -46,7 +48,7 @@ export interface Format {
 
 const formats = {
   arrows: { name: 'arrows', title: 'Arrow IPC Stream', mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [] },
-  bsup: { name: 'bsup', title: 'BSUP', mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true },
+  bsup: { name: 'bsup', title: 'BSUP', mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true, reader: readBsup, writer: createBsupWriter },
   csup: { name: 'csup', title: 'CSUP', mediaTypes: ['application/x-csup'], endings: ['.csup'] },
   csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
   db: { name: 'db', title: 'db', mediaTypes: [], endings: [] },

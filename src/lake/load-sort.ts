@@ -38,6 +38,9 @@ export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readon
 
 /** Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
 const tieRowsMax = 8192;
+/** After so many objects of one load its threshold doubles, from `raisedBytesMin` on: a tiny threshold does not make a million objects. */
+const objectsPerRaise = 1000;
+const raisedBytesMin = 1024;
 /** A block takes no more bytes in memory than this, unless a single row does. */
 const blockBytesMax = 16 << 20;
 
@@ -118,7 +121,7 @@ function* pieces(all: Vector, order: Uint32Array): Generator<Vector> {
 export class ObjectCutter {
   private readonly options: SortKeys;
   private readonly store: ObjectStore;
-  private readonly threshold: number;
+  private threshold: number;
   private readonly done: ObjectMeta[] = [];
   private readonly closing: Promise<void>[] = [];
   private rowsExpected = 0;
@@ -189,6 +192,7 @@ export class ObjectCutter {
     const { meta, closed } = this.object.finish();
     this.object = undefined;
     this.done.push(meta);
+    if (this.done.length % objectsPerRaise === 0) this.threshold = Math.max(raisedBytesMin, this.threshold * 2);
     if (!closed) return;
     this.files.push(meta.id);
     closed.catch(() => undefined);

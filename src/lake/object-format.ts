@@ -4,8 +4,8 @@
  * - header: `LAKEOBJ1` (8 bytes);
  * - for each block of rows: segments of its columns, each at a multiple of 8, in the order of its directory;
  * - for each dictionary: its segments, likewise;
- * - footer: n version, byte flags (1: zone maps), n rows, n types and their definitions, n layouts and themselves, n dictionaries (n entries, then unless 0:
- *   n type, n place / 8, n length / 8, n and bytes of its directory), n blocks (n rows, n layout, n place / 8, n length / 8, n directory length,
+ * - footer: n version, byte flags (1: zone maps), n rows, n length of the schema, schema (n types and their definitions, n layouts and themselves),
+ *   n dictionaries (n entries, then unless 0: n type, n place / 8, n length / 8, n and bytes of its directory), n blocks (n rows, n layout, n place / 8, n length / 8, n directory length,
  *   n and bytes of the first row's sort key, the same of the last row's), then the directories of the blocks;
  * - trailer: length of the footer (4 bytes), checksum of the footer (4 bytes), `LAKEOBJ1`.
  *

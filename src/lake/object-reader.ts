@@ -7,7 +7,7 @@
  * - A dictionary is decoded once: all blocks of a column share one `values` vector, so that work on codes can be kept from block to block.
  */
 import { LakeError } from '../errors.ts';
-import { types } from '../vectors/type.ts';
+import { type Type, types } from '../vectors/type.ts';
 import { type BytesVector, type Field, type Vector, flatten } from '../vectors/vector.ts';
 import { compareBytes } from '../vectors/value.ts';
 import { ByteReader } from './columns/byte-reader.ts';
@@ -65,6 +65,28 @@ const footerLength = (source: ObjectSource, tail: Uint8Array): number => {
   return length;
 };
 
+interface Schema { readonly typeOf: (number: number) => Type; readonly layouts: readonly Layout[] }
+
+/** Schemas by their bytes: thousands of small objects have the same few. */
+const schemas = new Map<string, Schema>();
+const schemasMax = 1000;
+const schemaBytesMax = 4096;
+
+const readSchema = (bytes: Uint8Array): Schema => {
+  if (bytes.length > schemaBytesMax) return parseSchema(bytes);
+  const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  let schema = schemas.get(key);
+  if (!schema) {
+    if (schemas.size >= schemasMax) schemas.clear();
+    schemas.set(key, (schema = parseSchema(bytes)));
+  }
+  return schema;
+};
+const parseSchema = (bytes: Uint8Array): Schema => {
+  const input = new ByteReader(bytes), typeOf = readTypes(input, input.uvarint());
+  return { typeOf, layouts: input.list(() => readLayout(input, typeOf)) };
+};
+
 export class ObjectReader {
   readonly id: string;
   readonly count: number;
@@ -73,7 +95,7 @@ export class ObjectReader {
   bytesRead: number;
   private readonly source: ObjectSource;
   private readonly footer: Uint8Array;
-  private readonly typeOf: (number: number) => import('../vectors/type.ts').Type;
+  private readonly typeOf: (number: number) => Type;
   private readonly statistics: boolean;
   private readonly layouts: readonly Layout[];
   private readonly dictionaryEntries: readonly DictionaryEntry[];
@@ -94,8 +116,7 @@ export class ObjectReader {
       if (version > formatVersion) throw new LakeError('object-version', { id: source.id, version, versionMax: formatVersion });
       this.statistics = (input.byte() & 1) !== 0;
       this.count = input.uvarint();
-      this.typeOf = readTypes(input, input.uvarint());
-      this.layouts = input.list(() => readLayout(input, this.typeOf));
+      ({ typeOf: this.typeOf, layouts: this.layouts } = readSchema(input.raw(input.uvarint())));
       this.dictionaryEntries = input.list(() => this.readDictionaryEntry(input));
       let at = 0;
       const entries = input.list(() => {

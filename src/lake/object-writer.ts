@@ -72,10 +72,13 @@ export class ObjectWriter {
     footer.uvarint(formatVersion);
     footer.byte(this.statistics ? 1 : 0);
     footer.uvarint(this.count);
-    footer.uvarint(this.types.count);
-    footer.raw(this.types.out.done());
-    footer.uvarint(this.layouts.size);
-    footer.raw(this.layoutBytes.done());
+    const schema = new ByteWriter();
+    schema.uvarint(this.types.count);
+    schema.raw(this.types.out.done());
+    schema.uvarint(this.layouts.size);
+    schema.raw(this.layoutBytes.done());
+    footer.uvarint(schema.length);
+    footer.raw(schema.done());
     footer.raw(dictionaries);
     this.blockEntries(footer);
     const trailer = new ByteWriter(), bytes = footer.done();

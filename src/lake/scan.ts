@@ -43,8 +43,8 @@ export interface ScanOptions {
   /** Default 4096. */
   readonly batchRows?: number;
   readonly signal?: AbortSignal;
-  /** Told of what was read. */
-  readonly progress?: { bytesRead: number; recordsRead: number };
+  /** Told of what was read: bytes of objects, and rows. */
+  readonly read?: (bytes: number, rows: number) => void;
 }
 
 /** Objects of a page: few at first. */
@@ -94,6 +94,10 @@ class Scan {
   private pageSize = firstPageObjects;
   private started = false;
   private cursors: Cursor[] = [];
+  /** Rows of the cursors that are still to be given out. */
+  private heldRows = 0;
+  /** The last key of all open objects. */
+  private furthestEnd: Uint8Array | undefined;
 
   constructor(source: ScanSource, options: ScanOptions) {
     this.source = source;
@@ -138,7 +142,7 @@ class Scan {
         await this.openNext();
         next = await this.peek();
       }
-      while (next?.inline && this.heldRows() < target) {
+      while (next?.inline && this.heldRows < target) {
         await this.openNext();
         next = await this.peek();
       }
@@ -175,7 +179,7 @@ class Scan {
     const { id, size } = meta;
     const opened = openObject(meta.inline ? sourceOfBytes(id, meta.inline) : { id, size, read: (offset, length) => this.source.objects.readRange(id, offset, length) });
     const reader = opened instanceof Promise ? await opened : opened;
-    if (this.options.progress) this.options.progress.bytesRead += reader.bytesRead;
+    this.options.read?.(reader.bytesRead, 0);
     if (!meta.inline) this.source.readers?.set(id, reader);
     return reader;
   }
@@ -183,10 +187,7 @@ class Scan {
   private async read(reader: ObjectReader, block: number, projection: Projection | undefined): Promise<Vector> {
     const before = reader.bytesRead, read = reader.read(block, projection);
     const rows = read instanceof Promise ? await read : read;
-    if (this.options.progress) {
-      this.options.progress.bytesRead += reader.bytesRead - before;
-      this.options.progress.recordsRead += rows.length;
-    }
+    this.options.read?.(reader.bytesRead - before, rows.length);
     return rows;
   }
 
@@ -208,19 +209,23 @@ class Scan {
   private compare(a: Uint8Array, b: Uint8Array): number { return this.descending ? compareBytes(b, a) : compareBytes(a, b); }
   private startOf(meta: ObjectMeta): Uint8Array { return (this.descending ? meta.max : meta.min).sort; }
   private endOf(meta: ObjectMeta): Uint8Array { return (this.descending ? meta.min : meta.max).sort; }
-  private heldRows(): number { return this.cursors.reduce((n, c) => n + c.rows.length - c.at, 0); }
 
   /** Opens the next object of the list and reads its first block; nothing if the pruner rules all of it out. */
   private async openNext(): Promise<void> {
     const meta = this.queue[this.queueAt++]!;
     const following = await this.peek();
-    const withKeys = this.cursors.some((c) => this.compare(this.endOf(c.meta), this.startOf(meta)) >= 0)
+    const withKeys = (this.furthestEnd !== undefined && this.compare(this.furthestEnd, this.startOf(meta)) >= 0)
       || (following !== undefined && this.compare(this.startOf(following), this.endOf(meta)) <= 0);
     const reader = await this.open(meta), first = this.nextBlock(reader, 0);
     if (first < 0) return;
     const cursor: Cursor = { meta, reader, withKeys, block: -1, rows: noRows, keys: [], at: 0, firstKey: noKey, lastKey: noKey, next: first };
     await this.load(cursor);
     this.cursors.push(cursor);
+    this.reach(meta);
+  }
+  private reach(meta: ObjectMeta): void {
+    const end = this.endOf(meta);
+    if (!this.furthestEnd || this.compare(end, this.furthestEnd) > 0) this.furthestEnd = end;
   }
 
   /** Reads the cursor's next block. */
@@ -229,6 +234,7 @@ class Scan {
     cursor.rows = await this.read(cursor.reader, cursor.next, cursor.withKeys ? this.projectionWithKeys : this.projection);
     cursor.block = cursor.next;
     cursor.at = 0;
+    this.heldRows += block.rows;
     cursor.firstKey = block.firstKey;
     cursor.lastKey = block.lastKey;
     if (cursor.withKeys) {
@@ -247,7 +253,7 @@ class Scan {
     if (next && (!bound || this.compare(this.startOf(next), bound) <= 0)) {
       bound = this.startOf(next);
       // Equal keys of small objects wait for one another, within reason.
-      strict = next.inline !== undefined && this.heldRows() < tieRowsMax;
+      strict = next.inline !== undefined && this.heldRows < tieRowsMax;
     }
     const pieces: Piece[] = [];
     for (const cursor of this.cursors) {
@@ -256,6 +262,7 @@ class Scan {
       const { at: start, rows, keys, block, firstKey, lastKey } = cursor;
       pieces.push({ cursor, block, start, end, rows: slice(rows, start, end), keys: keys.map((k) => slice(k, start, end)), firstKey, lastKey });
       cursor.at = end;
+      this.heldRows -= end - start;
     }
     return pieces;
   }
@@ -279,12 +286,14 @@ class Scan {
   /** Reads on where a block is used up. */
   private async advance(): Promise<void> {
     const rest: Cursor[] = [];
+    this.furthestEnd = undefined;
     for (const cursor of this.cursors) {
       if (cursor.at === cursor.rows.length) {
         if (cursor.next < 0) continue;
         await this.load(cursor);
       }
       rest.push(cursor);
+      this.reach(cursor.meta);
     }
     this.cursors = rest;
   }

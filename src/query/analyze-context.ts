@@ -40,7 +40,6 @@ export class Analysis {
   readonly checker: TypeChecker;
   readonly #resolutions: ReadonlyMap<string, Resolution>;
   readonly #specialisations: Specialisation[] = [];
-  readonly #sourceFaults: CompileFault[] = [];
   #sourceFailed = false;
 
   constructor(environment: CompileEnvironment, text: string, resolutions: ReadonlyMap<string, Resolution>, defaultNeeded: boolean) {
@@ -107,12 +106,8 @@ export class Analysis {
     if (answer.sources) return answer.sources;
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
-    const fault = { message: error.message, start: place.start, end: place.end };
-    if (this.environment.dynamic) this.#sourceFaults.push(fault);
-    else {
-      this.faults.push(fault);
-      this.#sourceFailed = true;
-    }
+    this.fault(error.message, place);
+    this.#sourceFailed = true;
     return [];
   }
 
@@ -164,11 +159,6 @@ export class Analysis {
 
   throwFaults(): void {
     if (this.faults.length > 0) throw new CompileError(this.faults);
-  }
-
-  /** Faults of sources that were held back. */
-  throwSourceFaults(): void {
-    if (this.#sourceFaults.length > 0) throw new CompileError(this.#sourceFaults);
   }
 
   throwLateFaults(): void {

@@ -52,7 +52,6 @@ const finish = (analysis: Analysis, pipeline: Pipeline, environment: CompileEnvi
   analysis.throwFaults();
   analysis.check(pipeline);
   analysis.throwFaults();
-  analysis.throwSourceFaults();
   analysis.throwLateFaults();
   return applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff);
 };

@@ -200,8 +200,6 @@ export interface CompileEnvironment {
   readonly resolve: (request: SourceRequest) => Promise<readonly ResolvedSource[]>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
-  /** Types of sources are not looked at before running: one that cannot be resolved is told only when nothing else is wrong with the query. */
-  readonly dynamic?: boolean;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }

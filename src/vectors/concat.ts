@@ -10,8 +10,24 @@ export const concat = (vectors: readonly Vector[]): Vector => {
   const filled = vectors.filter((v) => v.length > 0);
   if (filled.length === 0) return vectors[0] ?? noRows;
   if (filled.length === 1) return filled[0]!;
-  return concatFlat(filled.map(flatten));
+  return concatCoded(filled) ?? concatFlat(filled.map(flatten));
 };
+
+/** Blocks of one data object share their dictionaries: their codes are all that has to be joined. */
+const concatCoded = (vectors: readonly Vector[]): Vector | undefined => {
+  const first = vectors[0]!;
+  if (first.form !== 'dictionary') return undefined;
+  const codes: Uint32Array[] = [];
+  for (const v of vectors) {
+    if (v.form !== 'dictionary' || v.values !== first.values) return undefined;
+    codes.push(v.codes.subarray(0, v.length));
+  }
+  const length = codes.reduce((n, c) => n + c.length, 0);
+  return { form: 'dictionary', length, codes: concatCodes(codes, length), values: first.values };
+};
+
+/** Below so many rows a loop is quicker than `set`. */
+const loopRowsMax = 16;
 
 /** What can share one flat vector has one class. */
 const classOf = (v: FlatVector): string | Type => {
@@ -95,7 +111,9 @@ const concatNumbers = (vectors: readonly NumberVector[], length: number): Number
     const out = new Float64Array(length);
     let at = 0;
     for (const v of vectors) {
-      out.set((v.values as Float64Array).subarray(0, v.length), at);
+      const values = v.values as Float64Array;
+      if (v.length > loopRowsMax) out.set(values.subarray(0, v.length), at);
+      else for (let i = 0; i < v.length; i++) out[at + i] = values[i]!;
       at += v.length;
     }
     return out;
@@ -109,7 +127,8 @@ const concatBytes = (parts: readonly Uint8Array[], length: number): Uint8Array =
   const out = new Uint8Array(length);
   let at = 0;
   for (const p of parts) {
-    out.set(p, at);
+    if (p.length > loopRowsMax) out.set(p, at);
+    else for (let i = 0; i < p.length; i++) out[at + i] = p[i]!;
     at += p.length;
   }
   return out;
@@ -118,7 +137,8 @@ const concatCodes = (parts: readonly Uint32Array[], length: number): Uint32Array
   const out = new Uint32Array(length);
   let at = 0;
   for (const p of parts) {
-    out.set(p, at);
+    if (p.length > loopRowsMax) out.set(p, at);
+    else for (let i = 0; i < p.length; i++) out[at + i] = p[i]!;
     at += p.length;
   }
   return out;

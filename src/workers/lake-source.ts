@@ -79,7 +79,12 @@ const scan = (task: Task, tools: WorkerTools, progress: Progress, source: Resolv
   switch (source.kind) {
     case 'pool': {
       const pool = poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools);
-      return scanObjects(pool, { ...request, batchRows: tools.batchRows, progress });
+      // Rows are counted by the engine's scan operator.
+      const read = (bytes: number): void => {
+        progress.bytesRead += bytes;
+        progress.bytesMatched += bytes;
+      };
+      return scanObjects(pool, { ...request, batchRows: tools.batchRows, read });
     }
     case 'poolMeta': case 'lakeMeta': return metaRows(task, source, tools.batchRows);
     case 'url': return urlRows(source, tools.batchRows, request.signal);

@@ -64,15 +64,17 @@ class Workers implements WorkerPool {
     const actor = createActor(loadMachine, { input: { poolId: pool.id }, inspect: this.options.inspect });
     actor.start();
     this.running.loads++;
-    let bodyBytes: Promise<number> | undefined;
+    let running: RunningTask | undefined;
     try {
       const request: TaskRequest = { kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }) };
       const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake), {
         signal, cancelled: () => new LakeError('load-cancelled', { reason: 'the client went away' }),
-        started: (task) => { bodyBytes = task.pump(body); },
-        step: (step) => { actor.send(step === 'read' ? { type: 'all rows read', bodyBytes: 0 } : { type: 'rows sorted' }); },
+        started: (task) => {
+          running = task;
+          void task.pump(body);
+        },
+        step: (step) => { actor.send(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' }); },
       });
-      await bodyBytes;
       const { objects, records, bytes } = outcome;
       actor.send({ type: 'objects written', objects: objects.map((o) => o.id), records, bytes });
       return { ...outcome, settled: (commit) => this.settled(actor, objects, commit) };

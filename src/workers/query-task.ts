@@ -104,11 +104,11 @@ class Output {
   }
 
   async end(): Promise<QueryStats> {
-    await this.hold(this.writer.end());
     if (this.control) {
       for (const channel of this.channels.size > 0 ? this.channels : ['main']) await this.tell('QueryChannelEnd', channelValue(channel));
       await this.tell('QueryStats', this.statsValue());
     }
+    await this.hold(this.writer.end());
     await this.flush();
     return this.stats();
   }
@@ -117,6 +117,7 @@ class Output {
   async fail(error: unknown): Promise<boolean> {
     if (!this.control || !this.started || this.task.signal.aborted) return false;
     await this.tell('QueryError', recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]));
+    await this.hold(this.writer.end());
     await this.flush();
     return true;
   }

@@ -27,6 +27,8 @@ export class RunningTask {
   private readonly thread: Thread;
   private readonly windowBytesMax: number;
   private events: TaskEvents | undefined;
+  /** Bytes of the body so far. */
+  bodyBytes = 0;
   private sent = 0;
   private waiting: (() => void) | undefined;
 
@@ -39,14 +41,14 @@ export class RunningTask {
   }
 
   /** Sends a body to the worker, no faster than it reads; stops when the task has ended. */
-  async pump(body: AsyncIterable<Uint8Array>): Promise<number> {
-    let total = 0, held: Uint8Array[] = [], heldBytes = 0;
+  async pump(body: AsyncIterable<Uint8Array>): Promise<void> {
+    let held: Uint8Array[] = [], heldBytes = 0;
     try {
       for await (const chunk of body) {
-        if (!this.events) return total;
+        if (!this.events) return;
         held.push(chunk);
         heldBytes += chunk.length;
-        total += chunk.length;
+        this.bodyBytes += chunk.length;
         if (heldBytes < bodyMessageBytes) continue;
         await this.sendBody(held, heldBytes);
         held = [];
@@ -58,7 +60,6 @@ export class RunningTask {
       const known = error instanceof LakeError ? error : new LakeError('load-cancelled', { reason: error instanceof Error ? error.message : String(error) }, { cause: error });
       this.thread.post({ type: 'bodyEnd', task: this.id, error: toWire(known) });
     }
-    return total;
   }
   private async sendBody(chunks: readonly Uint8Array[], length: number): Promise<void> {
     while (this.events && this.sent > 0 && this.sent + length > this.windowBytesMax) await new Promise<void>((resolve) => { this.waiting = resolve; });

@@ -53,3 +53,7 @@ export const written = (values: readonly Value[], to: FormatName, options: Write
   const writer = createWriter(to, options);
   return Buffer.concat([...(values.length > 0 ? writer.write(vectorOf(values)) : []), ...writer.end()]);
 };
+
+/** -0 is printed as 0, so sets and maps may hold what looks alike in text. */
+export const hasNegativeZero = (data: unknown): boolean => Object.is(data, -0) || (Array.isArray(data) ? data.some(hasNegativeZero)
+  : typeof data === 'object' && data !== null && 'data' in data && hasNegativeZero(data.data));

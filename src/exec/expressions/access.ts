@@ -1,14 +1,14 @@
 /** Fields, indexes and slices. */
-import { type Type, isFloat, types } from '../../vectors/type.ts';
+import { type Type, isFloat, types, underType } from '../../vectors/type.ts';
 import {
-  type Vector, type RecordVector, type ListVector, type MapVector, type BytesVector, type TypeVector, type NumberVector, constant, dataAt, flatten, nulls, take, valueAt,
+  type Vector, type RecordVector, type ListVector, type MapVector, type BytesVector, type TypeVector, type NumberVector, constant, dataAt, flatten, noRows, nulls, take, typeAt, valueAt,
 } from '../../vectors/vector.ts';
 import { equalValues } from '../../vectors/compare.ts';
 import { Builder, BytesBuilder } from '../../vectors/builder.ts';
 import { missing, underValue } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
-import { elementsOf } from './lift.ts';
-import { combine, missingRows, overlay, wrapErrors } from './rows.ts';
+import { elementsOf, mayHaveUnions, withoutUnions } from './lift.ts';
+import { combine, missingRows, overlay, rowsWith, wrapErrors } from './rows.ts';
 
 /** `v.name` of every row: a field of a record, an entry of a map, the field's type of a record type; error("missing") where there is none. */
 export const fieldOf = (v: Vector, name: string): Vector => {
@@ -92,7 +92,6 @@ const isRecordOnly = (v: Vector): boolean => {
 
 const indexKernel = (base: 0 | 1): Kernel => ([of, at], length) => {
   const o = of!.form === 'constant' ? of!.inner : of!, a = at!.form === 'constant' ? at!.inner : at!;
-  if (o.form === 'error') return of!;
   if (a.form === 'error') return at!;
   switch (o.form) {
     case 'list': return indexList(flatten(of!) as ListVector, at!, base);
@@ -167,11 +166,31 @@ const underUnion = (v: ReturnType<typeof valueAt>): ReturnType<typeof valueAt> =
 
 /** `of[from:to]`; absent bounds are the ends. */
 export const sliceVector = (of: Vector, bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 }, length: number): Vector => {
+  if (length === 0) return noRows;
+  if (mayHaveUnions(of)) return sliceSome(of, bounds, length);
   const args = [of, ...(bounds.from ? [bounds.from] : []), ...(bounds.to ? [bounds.to] : [])];
   return apply(args, length, (vectors, n) => {
     const from = bounds.from ? vectors[1] : undefined, to = bounds.to ? vectors[vectors.length - 1] : undefined;
     return sliceRows(vectors[0]!, from, to, bounds.base, n);
   });
+};
+/** Unions are not looked through here. */
+const sliceSome = (of: Vector, bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 }, length: number): Vector => {
+  const codes = new Uint8Array(length);
+  for (let i = 0; i < length; i++) codes[i] = underType(typeAt(of, i)).kind === 'union' ? 1 : 0;
+  const unions = rowsWith(codes, length, 1), others = rowsWith(codes, length, 0);
+  if (unions.length === 0) return sliceVector(withoutUnions(of), bounds, length);
+  const tags = new Uint32Array(length), slots = new Uint32Array(length);
+  for (const [tag, rows] of [unions, others].entries()) {
+    rows.forEach((row, n) => {
+      tags[row] = tag;
+      slots[row] = n;
+    });
+  }
+  const cut = (v: Vector | undefined): Vector | undefined => v && take(v, others);
+  const from = cut(bounds.from), to = cut(bounds.to);
+  const rest = others.length === 0 ? noRows : sliceVector(withoutUnions(take(of, others)), { ...(from && { from }), ...(to && { to }), base: bounds.base }, others.length);
+  return combine(tags, slots, [wrapErrors('sliced value is not array, set, bytes, or string', take(of, unions)), rest]);
 };
 const innerForm = (v: Vector | undefined): Vector['form'] | undefined => (v?.form === 'constant' ? v.inner.form : v?.form);
 

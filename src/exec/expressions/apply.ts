@@ -1,7 +1,7 @@
 /**
  * The dispatcher: brings argument vectors into a form that kernels can loop over.
  *
- * A kernel sees flat or constant vectors without names and unions, each with rows of one kind only (never dynamic): nulls and errors come as vectors of
+ * A kernel sees flat or constant vectors without names (`original` gives them back) and unions, each with rows of one kind only (never dynamic): nulls and errors come as vectors of
  * their own, so that a kernel decides once per call, never per row. What it gives for all rows of such a group is put back in place.
  * - All arguments constant: the kernel runs on one row.
  * - One dictionary and constants: it runs on the dictionary's values once, the codes stay.
@@ -9,7 +9,7 @@
  * - Otherwise rows are split into groups by the combination of their parts.
  */
 import { type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
-import { combine } from './rows.ts';
+import { combine, markNames, namesOf } from './rows.ts';
 
 /** `args` have `length` rows each, and so has the result. */
 export type Kernel = (args: readonly Vector[], length: number) => Vector;
@@ -37,7 +37,40 @@ const isPlain = (v: Vector): boolean => {
 
 const resized = (v: Vector, length: number): Vector => (v.form === 'constant' && v.length !== length ? { ...v, length } : v);
 
-const run = (args: readonly Vector[], length: number, kernel: Kernel): Vector => {
+/** A part without its names, which are remembered for errors around it. */
+const bare = (v: Vector): Vector => {
+  switch (v.form) {
+    case 'named': {
+      const names: string[] = [];
+      let inner: Vector = v;
+      while (inner.form === 'named') {
+        names.push(inner.name);
+        inner = flatten(inner.inner);
+      }
+      return markNames({ ...inner }, names);
+    }
+    case 'constant': {
+      const inner = bare(v.inner);
+      return inner === v.inner ? v : { ...v, inner };
+    }
+    case 'dictionary': {
+      const values = bare(v.values);
+      return values === v.values ? v : { ...v, values };
+    }
+    default: return v;
+  }
+};
+const looked = (v: Vector): Vector => (v.form === 'dictionary' ? markNames(flatten(v), namesOf(v.values)) : v);
+const renamed = (v: Vector, name: string): Vector => {
+  switch (v.form) {
+    case 'constant': return { ...v, inner: renamed(v.inner, name) };
+    case 'dictionary': return { ...v, values: renamed(v.values, name) };
+    default: return { form: 'named', name, length: v.length, inner: v };
+  }
+};
+
+const run = (parts: readonly Vector[], length: number, kernel: Kernel): Vector => {
+  const args = parts.map(bare);
   const varying = args.filter((a) => a.form !== 'constant');
   if (varying.length === 0 && args.length > 0) {
     const one = kernel(args.map((a) => (a.form === 'constant' ? a.inner : a)), 1);
@@ -46,10 +79,10 @@ const run = (args: readonly Vector[], length: number, kernel: Kernel): Vector =>
   const [dictionary] = varying;
   if (varying.length === 1 && dictionary!.form === 'dictionary' && dictionary!.values.length <= length) {
     const size = dictionary!.values.length;
-    const values = kernel(args.map((a) => (a === dictionary ? flatten(dictionary!.values) : resized(a, size))), size);
+    const values = kernel(args.map((a) => (a === dictionary ? dictionary!.values : resized(a, size))), size);
     return values.form === 'constant' ? resized(values, length) : { form: 'dictionary', length, codes: dictionary!.codes, values };
   }
-  return kernel(args.map((a) => (a.form === 'dictionary' ? flatten(a) : a)), length);
+  return kernel(args.map(looked), length);
 };
 
 const runOnParts = (splits: readonly Split[], mixed: Split, kernel: Kernel): Vector =>
@@ -66,7 +99,7 @@ export const applyCarrying = (
 ): Vector => {
   if (length === 0) return noRows;
   const splits = args.map(splitOf);
-  const undone = (a: Vector): Vector => (a.form === 'dictionary' ? flatten(a) : a);
+  const undone = (a: Vector): Vector => looked(bare(a));
   if (splits.every((s) => !s.tags)) return kernel(splits.map((s) => undone(s.parts[0]!)), carried, length);
   const { tags, slots, rows } = groupsOf(splits, length);
   return combine(tags, slots, rows.map((r) => kernel(splits.map((s) => undone(rowsOf(s, r))), carried.map((c) => take(c, r)), r.length)));
@@ -104,7 +137,10 @@ const pick = (v: Vector, index: Uint32Array): Vector =>
 
 const splitOf = (v: Vector): Split => {
   switch (v.form) {
-    case 'named': return splitOf(v.inner);
+    case 'named': {
+      const s = splitOf(v.inner);
+      return { ...s, parts: s.parts.map((p) => renamed(p, v.name)) };
+    }
     case 'dynamic': return splitTagged(v.tags, v.slots, v.parts, v.length);
     case 'union': return splitTagged(v.tags, v.slots, v.members, v.length);
     case 'constant': return { parts: [constant(onlyRow(v.inner), v.length)] };

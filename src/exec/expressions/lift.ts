@@ -52,9 +52,11 @@ export const withoutUnions = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, 
   }
 }) : v);
 const endsInUnion = (v: Vector): boolean => v.form === 'union' || (v.form === 'named' && endsInUnion(v.inner));
-const mayHaveUnions = (v: Vector): boolean => {
+/** Whether rows could be unions, or named unions: a quick look at the forms. */
+export const mayHaveUnions = (v: Vector): boolean => {
   switch (v.form) {
-    case 'union': case 'named': return true;
+    case 'union': return true;
+    case 'named': return mayHaveUnions(v.inner);
     case 'constant': return mayHaveUnions(v.inner);
     case 'dictionary': return mayHaveUnions(v.values);
     case 'selected': return mayHaveUnions(v.base);

@@ -64,6 +64,11 @@ export const logical = (operator: 'and' | 'or', left: Evaluator, right: Evaluato
   };
 };
 interface Undecided { readonly batch: Vector; readonly right: Evaluator; readonly table: Uint8Array; readonly decided: number; readonly open: number }
+const onlyBools = (codes: Uint8Array, length: number): boolean => {
+  let all = 0;
+  for (let i = 0; i < length; i++) all |= codes[i]!;
+  return all < 2;
+};
 const decideSome = (l: Vector, leftCodes: Uint8Array, { batch, right, table, decided, open }: Undecided): Vector => {
   const { length } = batch, rows = new Uint32Array(open), slots = new Uint32Array(length), tags = new Uint32Array(length);
   for (let i = 0, n = 0; i < length; i++) {
@@ -72,8 +77,15 @@ const decideSome = (l: Vector, leftCodes: Uint8Array, { batch, right, table, dec
     slots[i] = n;
     rows[n++] = i;
   }
-  const some = take(l, rows), r = right(take(batch, rows));
-  const result = outcome(some, truthOf(some), r, truthOf(r), table, open);
+  const r = right(take(batch, rows)), rightCodes = truthOf(r);
+  if (onlyBools(leftCodes, length) && onlyBools(rightCodes, open)) {
+    const out = new Uint8Array(length);
+    if (decided === truth.true) out.set(leftCodes.subarray(0, length));
+    for (let i = 0; i < open; i++) out[rows[i]!] = rightCodes[i]!;
+    return bools(out);
+  }
+  const some = take(l, rows);
+  const result = outcome(some, truthOf(some), r, rightCodes, table, open);
   return combine(tags, slots, [bool(decided === truth.true, 1), result]);
 };
 const outcome = (l: Vector, leftCodes: Uint8Array, r: Vector, rightCodes: Uint8Array, table: Uint8Array, length: number): Vector => {

@@ -2,7 +2,7 @@
 import { type Type, types } from '../../vectors/type.ts';
 import { type Value, stringValue, textError } from '../../vectors/value.ts';
 import {
-  type Vector, type FlatVector, type RecordVector, type DynamicVector, constant, gather, noRows, take,
+  type Vector, type FlatVector, type RecordVector, type DynamicVector, type ConstantVector, constant, gather, noRows, slice, take,
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -38,6 +38,9 @@ export const combine = (tags: Uint32Array, slots: Uint32Array, parts: readonly V
   if (parts.length === 1) return take(parts[0]!, slots);
   if (parts.length === 0) return noRows;
   if (parts.every(isBools)) return combineBools(tags, slots, parts);
+  if (parts.every((p) => p.form === 'constant' && p.inner.form !== 'null') && new Set(parts.map(classOf)).size === 1 && classOf(parts[0]!) !== undefined) {
+    return { form: 'dictionary', length: tags.length, codes: tags, values: concat(parts.map((p) => slice((p as ConstantVector).inner, 0, 1))) };
+  }
   if (parts.some((p) => classOf(p) === undefined)) return combineCopied(tags, slots, parts);
   return { form: 'dynamic', length: tags.length, tags, slots, parts };
 };
@@ -111,14 +114,28 @@ const tidyParts = (v: DynamicVector, used: Uint32Array): Vector => {
 
 /** `error("text")` on every row. */
 export const errors = (text: string, length: number): Vector => constantOf(textError(text), length);
-/** `error({message,on})` on every row. */
+/** Names that the dispatcher took off an argument before the kernel saw it, outermost first. */
+const strippedNames = new WeakMap<object, readonly string[]>();
+/** Marks a vector or value as what is under these names. */
+export const markNames = <T extends object>(bare: T, names: readonly string[] | undefined): T => {
+  if (names && names.length > 0) strippedNames.set(bare, names);
+  return bare;
+};
+export const namesOf = (bare: object): readonly string[] | undefined => strippedNames.get(bare);
+/** A kernel's argument with the names that it had. */
+export const original = (v: Vector): Vector => {
+  if (v.form === 'constant') return namesOf(v.inner) ? constant(original(v.inner), v.length) : v;
+  return (namesOf(v) ?? []).reduceRight<Vector>((inner, name) => ({ form: 'named', name, length: v.length, inner }), v);
+};
+
+/** `error({message,on})` on every row; what was named is named again. */
 export const wrapErrors = (message: string, on: Vector): Vector => {
   if (on.form === 'constant') return constant(wrapErrors(message, on.inner), on.length);
   return {
     form: 'error', length: on.length,
     inner: {
       form: 'record', length: on.length,
-      fields: [{ name: 'message', optional: false, values: constantOf(stringValue(message), on.length) }, { name: 'on', optional: false, values: on }],
+      fields: [{ name: 'message', optional: false, values: constantOf(stringValue(message), on.length) }, { name: 'on', optional: false, values: original(on) }],
     },
   };
 };

@@ -82,25 +82,33 @@ export const foldedTest = (text: string): ((name: string) => boolean) => {
 };
 
 const lowerTable = Uint8Array.from({ length: 256 }, (_, b) => (b >= 65 && b <= 90 ? b + 32 : b));
-/** One run over all bytes of the rows: where the first byte fits, the rest is compared, and the place is looked up in the offsets. */
+/** Bytes from rare to frequent in text; what is not listed counts as rare. */
+const frequent = 'zqxjkvbywgpfmucdlhrsnioate0123456789/.- "';
+/** The place of the byte of the text that is the rarest in other text. */
+const rarest = (wanted: Uint8Array): number => {
+  let best = 0;
+  for (let k = 1; k < wanted.length; k++) if (frequent.indexOf(String.fromCharCode(wanted[k]!)) < frequent.indexOf(String.fromCharCode(wanted[best]!))) best = k;
+  return best;
+};
+/** One run over all bytes of the rows: where the rarest byte fits, the rest is compared, and the place is looked up in the offsets. */
 const searchBytes = (v: BytesVector, wanted: Uint8Array): Uint8Array => {
-  const out = new Uint8Array(v.length);
-  const size = wanted.length;
+  const out = new Uint8Array(v.length), size = wanted.length;
   if (size === 0) return out.fill(1);
-  const { bytes, offsets, length } = v;
-  const first = wanted[0]!, upper = first >= 97 && first <= 122 ? first - 32 : first;
+  const { bytes, offsets, length } = v, pivot = rarest(wanted), first = wanted[pivot]!;
+  // Setting one bit makes a letter small; it also maps a few other bytes, which the comparison then refuses.
+  const fold = first >= 97 && first <= 122 ? 0x20 : 0;
   let row = 0;
-  const last = (offsets[length] ?? 0) - size;
-  for (let at = offsets[0] ?? 0; at <= last; at++) {
-    const b = bytes[at]!;
-    if (b !== first && b !== upper) continue;
-    let k = 1;
-    while (k < size && lowerTable[bytes[at + k]!] === wanted[k]) k++;
+  const start = offsets[0] ?? 0, last = (offsets[length] ?? 0) - size + pivot;
+  for (let at = start + pivot; at <= last; at++) {
+    if ((bytes[at]! | fold) !== first) continue;
+    const from = at - pivot;
+    let k = 0;
+    while (k < size && lowerTable[bytes[from + k]!] === wanted[k]) k++;
     if (k < size) continue;
-    while (offsets[row + 1]! <= at) row++;
-    if (at + size > offsets[row + 1]!) continue;
+    while (offsets[row + 1]! <= from) row++;
+    if (from + size > offsets[row + 1]!) continue;
     out[row] = 1;
-    at = offsets[row + 1]! - 1;
+    at = offsets[row + 1]! - 1 + pivot;
   }
   return out;
 };

@@ -3,7 +3,7 @@ import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../..
 import { type Value, integer } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
 import { castVector } from '../expressions/cast.ts';
-import { overlay, rowsWith, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
+import { original, overlay, rowsWith, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 
 import { byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from './row.ts';
 
@@ -18,7 +18,7 @@ const rounding = (name: string, round: (x: number) => number, options: { readonl
   if (options.nulls && isNull(arg!)) return nulls(length);
   if (!isNumber(arg!, options.durations)) return wrapErrors(`${name}: not a number`, arg!);
   const v = flatten(arg!) as NumberVector;
-  return isFloat(v.type) ? numbers(v.type, (v.values as Float64Array).subarray(0, length).map(round)) : arg!;
+  return isFloat(v.type) ? numbers(v.type, (v.values as Float64Array).subarray(0, length).map(round)) : original(arg!);
 };
 const halfAway = (x: number): number => (x < 0 ? -Math.floor(-x + 0.5) : Number.isSafeInteger(x) ? x : Math.floor(x + 0.5));
 /** 0.49999999999999994 + 0.5 would round up to 1. */
@@ -28,7 +28,7 @@ const abs: Kernel = ([arg], length) => {
   if (isNull(arg!)) return nulls(length);
   if (!isNumber(arg!, true)) return wrapErrors('abs: not a number', arg!);
   const v = flatten(arg!) as NumberVector;
-  if (isUnsigned(v.type)) return arg!;
+  if (isUnsigned(v.type)) return original(arg!);
   if (v.values instanceof Float64Array) return numbers(v.type, v.values.subarray(0, length).map(Math.abs));
   const out = new BigInt64Array(length);
   for (let i = 0; i < length; i++) out[i] = v.values[i]! < 0n ? -(v.values[i] as bigint) : v.values[i] as bigint;

@@ -2,8 +2,8 @@
 import { type RecordType, type Type, arrayType, quoteName, quoteText, types, typeText, underType } from '../../vectors/type.ts';
 import { type Data, type Value, arrayValue, missing, nullValue, recordValue, underValue, wrappedError } from '../../vectors/value.ts';
 import { type FlatVector, type RecordVector, flatten } from '../../vectors/vector.ts';
-import { repeat, wrapErrors } from '../expressions/rows.ts';
-import { byKernel, byValues, type FunctionRow, type Kernel } from './row.ts';
+import { original, repeat, wrapErrors } from '../expressions/rows.ts';
+import { byKernel, byValues, originalValue, type FunctionRow, type Kernel } from './row.ts';
 
 /** The named child of a record, by the type. */
 const recordUnder = (type: Type): RecordType | undefined => {
@@ -43,7 +43,7 @@ const leaves = (type: RecordType, data: readonly (Data | undefined)[], prefix: r
 };
 const flattenValue = (v: Value): Value => {
   const record = recordUnder(v.type);
-  return record ? arrayValue(leaves(record, v.data as readonly (Data | undefined)[], [], [])) : v;
+  return record ? arrayValue(leaves(record, v.data as readonly (Data | undefined)[], [], [])) : originalValue(v);
 };
 
 /** A record in the making: names in order of their first mention. */
@@ -62,7 +62,7 @@ const fieldNamed = (record: Value, name: string): Value | undefined => {
   return i < 0 || d === undefined ? undefined : { type: record.type.fields[i]!.type, data: d };
 };
 const unflatten = (v: Value): Value => {
-  if (v.type.kind !== 'array') return v;
+  if (v.type.kind !== 'array') return originalValue(v);
   const element = v.type.element, tree: Tree = new Map();
   const seen: { last: string | undefined } = { last: undefined };
   for (const d of v.data as readonly Data[]) {
@@ -125,7 +125,7 @@ const nestDotted: Kernel = ([arg], length) => {
   const v: FlatVector = flatten(arg!);
   if (v.form === 'null') return repeat(nullValue, length);
   if (v.form !== 'record') return wrapErrors('nest_dotted: non-record value', arg!);
-  if (!v.fields.some((f) => f.name.includes('.'))) return v.fields.some((f) => f.optional) ? wrapErrors('nest_dotted: does not support optional fields', arg!) : arg!;
+  if (!v.fields.some((f) => f.name.includes('.'))) return v.fields.some((f) => f.optional) ? wrapErrors('nest_dotted: does not support optional fields', arg!) : original(arg!);
   if (v.fields.some((f) => f.optional)) return wrapErrors('nest_dotted: does not support optional fields', arg!);
   const nodes = nestingOf(v.fields.map((f) => f.name));
   return typeof nodes === 'string' ? wrapErrors(nodes, arg!) : nested(nodes, v);

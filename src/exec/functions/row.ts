@@ -1,11 +1,11 @@
 /** A row of the function table, and what the families' kernels share. */
-import { type PrimitiveType, type Type, types } from '../../vectors/type.ts';
+import { type PrimitiveType, type Type, namedType, types } from '../../vectors/type.ts';
 import { type Value, nullValue, wrappedError } from '../../vectors/value.ts';
 import { type BytesVector, type FlatVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import type { FunctionSignature } from '../../query/plan.ts';
 import { apply, type Kernel } from '../expressions/apply.ts';
-import { wrapErrors } from '../expressions/rows.ts';
+import { markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
 
 /** A query (over `input`, SUP text; without it over one null) and the SUP text of what it gives. Run as a test and printed in the README. */
 export interface FunctionExample { readonly query: string; readonly input?: string; readonly output: string }
@@ -37,8 +37,9 @@ export const byValues = (f: (...values: readonly Value[]) => Value): FunctionRow
   return out.finish();
 });
 const valueReader = (v: Vector): ((i: number) => Value) => {
-  if (v.form !== 'constant') return (i) => valueAt(v, i);
-  const value = valueAt(v.inner, 0);
+  const names = namesOf(inner(v));
+  if (v.form !== 'constant') return names ? (i) => markNames(valueAt(v, i), names) : (i) => valueAt(v, i);
+  const value = markNames(valueAt(v.inner, 0), names);
   return () => value;
 };
 
@@ -73,7 +74,9 @@ export const onTexts = (message: string, kernel: Kernel): Kernel => (args, lengt
 };
 
 /** `error({message,on})` where the value is known. */
-export const refused = (message: string, on: Value): Value => wrappedError(message, on);
+export const refused = (message: string, on: Value): Value => wrappedError(message, originalValue(on));
+/** A value with the names that it had before a function by values got it. */
+export const originalValue = (v: Value): Value => (namesOf(v) ?? []).reduceRight<Value>((under, name) => ({ type: namedType(name, under.type), data: under.data }), v);
 export const isErrorValue = (v: Value): boolean => v.type.kind === 'error';
 export const isNullValue = (v: Value): boolean => v.type === types.null;
 export { nullValue };

@@ -1,7 +1,7 @@
 /** Reads JSUP: a JSON object with type and value a line, types numbered over the whole stream. */
 import { LakeError } from '../../errors.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { parseBytes, parseDuration, parseFloat64, parseInteger, parseIp, parseNet, parseTime } from '../../vectors/literal.ts';
+import { parseBytes, parseDuration, parseFloat64, parseInteger, parseIp, parseNet, parseTime, roundFloat } from '../../vectors/literal.ts';
 import {
   type RecordType, type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, types, unionType,
 } from '../../vectors/type.ts';
@@ -184,7 +184,10 @@ const parsePrimitive = (type: Type, text: string): Data | undefined => {
     case types.net: return parseNet(text);
     case types.time: return parseTime(text);
     case types.duration: return parseDuration(text);
-    case types.float16: case types.float32: case types.float64: return parseFloat64(text);
+    case types.float16: case types.float32: case types.float64: {
+      const x = parseFloat64(text);
+      return x === undefined ? undefined : roundFloat(type, x);
+    }
     default: return parseInteger(text);
   }
 };

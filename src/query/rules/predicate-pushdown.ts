@@ -45,11 +45,17 @@ const test = (column: PlanExpr, operator: CompareOperator, constant: PlanExpr): 
 
 /** `x in [1, 2]`: one of the equalities. */
 const membership = (column: PlanExpr, container: PlanExpr): Pruner | undefined => {
+  const parts = elementsOf(container)?.map((e) => test(column, '==', e));
+  return parts && parts.length > 0 && parts.every((p) => p !== undefined) ? (parts.length === 1 ? parts[0] : { kind: 'any', of: parts }) : undefined;
+};
+
+/** The elements of a container that is wholly known. */
+const elementsOf = (container: PlanExpr): readonly PlanExpr[] | undefined => {
+  if (container.kind === 'array' || container.kind === 'set') return container.elements.some((x) => x.spread) ? undefined : container.elements.map((x) => x.value);
   if (container.kind !== 'literal') return undefined;
   const { type, data } = container.value;
   if ((type.kind !== 'array' && type.kind !== 'set') || type.element.kind !== 'primitive') return undefined;
-  const parts = (data as readonly Value['data'][]).map((d) => test(column, '==', { kind: 'literal', value: { type: type.element, data: d } }));
-  return parts.length > 0 && parts.every((p) => p !== undefined) ? (parts.length === 1 ? parts[0] : { kind: 'any', of: parts }) : undefined;
+  return (data as readonly Value['data'][]).map((d) => ({ kind: 'literal', value: { type: type.element, data: d } }));
 };
 
 /** Constants with an order that bounds follow: primitives but null and types. NaN compares to nothing. */

@@ -9,6 +9,7 @@ import { type Type, arrayType, types, typeText } from '../../../src/vectors/type
 import { type Value } from '../../../src/vectors/value.ts';
 import { type Vector } from '../../../src/vectors/vector.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
+import { hasNegativeZero } from '../../support/convert.ts';
 import { anyValue, someValues, typesOfDepth } from '../../support/values.ts';
 
 const sampleFolder = '/work/shared/reference/http/samples/';
@@ -35,9 +36,6 @@ const rowsText = (v: Vector): string => {
 
 /** Where the text of a value tells less than the value: an empty container at top level of an implied type. */
 const losesType = (v: Value): boolean => (v.type.kind === 'array' || v.type.kind === 'set' || v.type.kind === 'map') && (v.data as readonly unknown[]).length === 0;
-/** -0 is printed as 0, so sets and maps may hold what looks alike. */
-const hasNegativeZero = (data: unknown): boolean => Object.is(data, -0) || (Array.isArray(data) ? data.some(hasNegativeZero)
-  : typeof data === 'object' && data !== null && 'data' in data && hasNegativeZero(data.data));
 const printable = anyValue().filter((v) => !hasNegativeZero(v.data));
 
 describe('text of values', () => {

@@ -143,7 +143,8 @@ describe('loading and scanning', () => {
   });
 
   test('the first row of 20,000 tiny objects costs one page, all of them come in full batches', async () => {
-    const { objects: metas } = await load([Array.from({ length: 20_000 }, (_, i) => row(intValue(i), i))], { threshold: 1 });
+    const metas: ObjectMeta[] = [];
+    for (let k = 0; k < 20; k++) metas.push(...(await load([Array.from({ length: 1000 }, (_, i) => row(intValue(k * 1000 + i), i))], { threshold: 1 })).objects);
     expect(metas.length).toBe(20_000);
     const seen: PageRequest[] = [];
     const rows = scanObjects({ keys: [['k']], order: 'asc', objects, page: listed(metas, 'asc', seen) }, { ordered: true, limit: 1 })[Symbol.asyncIterator]();
@@ -155,13 +156,19 @@ describe('loading and scanning', () => {
     expect(sizes).toEqual([4096, 4096, 4096, 4096, 3616]);
   });
 
+  test('a tiny threshold is raised before it makes too many objects', async () => {
+    const { objects: metas } = await load([Array.from({ length: 30_000 }, (_, i) => row(intValue(i), i))], { threshold: 1 });
+    expect(metas.length).toBeGreaterThan(1000);
+    expect(metas.length).toBeLessThan(4000);
+  });
+
   test('a key range skips objects and blocks, and never a row that matches', async () => {
     const parts = [0, 1, 2, 3].map((p) => Array.from({ length: 20_000 }, (_, i) => row(intValue(p * 20_000 + i), i)));
     const metas = (await Promise.all(parts.map((p) => load([p])))).flatMap((l) => l.objects);
-    const progress = { bytesRead: 0, recordsRead: 0 };
+    let rowsRead = 0;
     const test = (operator: '>=' | '<', x: number) => ({ kind: 'test', test: { path: ['k'], operator, value: intValue(x) } }) as const;
-    const found = await scan(metas, 'asc', { pruner: { kind: 'all', of: [test('>=', 30_000), test('<', 30_100)] }, progress });
-    expect(progress.recordsRead).toBeLessThanOrEqual(2 * 8192);
+    const found = await scan(metas, 'asc', { pruner: { kind: 'all', of: [test('>=', 30_000), test('<', 30_100)] }, read: (_, rows) => { rowsRead += rows; } });
+    expect(rowsRead).toBeLessThanOrEqual(2 * 8192);
     const keys = new Set(found.map((v) => keyOf(v).data));
     for (let k = 30_000; k < 30_100; k++) expect(keys.has(k)).toBe(true);
   });

@@ -1,0 +1,176 @@
+/**
+ * A plan as text, one operator a line, what is inside it indented: for the rules' cases and for people. And what a plan reads and gives, for
+ * `/query/describe`.
+ */
+import { quoteName, quoteText, typeText } from '../vectors/type.ts';
+import { supText } from '../vectors/sup-print.ts';
+import { pathOf } from './plan-walk.ts';
+import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, ResolvedSource, SortKey } from './plan.ts';
+
+/** The text of a plan, a newline behind each line. */
+export const planText = (plan: Plan): string => {
+  const lines = pipelineLines(plan.pipeline, '');
+  plan.functions.forEach((f, i) => lines.unshift(`fn #${i} ${f.name}(${f.parameters.join(',')}): ${exprText(f.body)}`));
+  return lines.map((line) => `${line}\n`).join('');
+};
+
+const pipelineLines = (pipeline: Pipeline, indent: string): string[] => pipeline.ops.flatMap((op) => opLines(op, indent));
+
+const opLines = (op: PlanOp, indent: string): string[] => {
+  const head = `${indent}${opText(op)}`, inner = `${indent}  `;
+  const bodies = (label: string, list: readonly Pipeline[]): string[] => list.flatMap((p) => [`${inner}${label}`, ...pipelineLines(p, `${inner}  `)]);
+  switch (op.kind) {
+    case 'fork': case 'combine': return [head, ...bodies('branch', op.branches)];
+    case 'switch': return [head, ...op.cases.flatMap((c) => [`${inner}${c.test ? `case ${exprText(c.test)}` : 'default'}`, ...pipelineLines(c.branch, `${inner}  `)])];
+    case 'join': return [head, ...(op.right ? bodies('right', [op.right]) : [])];
+    case 'unnest': return [head, ...(op.into ? bodies('into', [op.into]) : [])];
+    default: return [head];
+  }
+};
+
+const opText = (op: PlanOp): string => {
+  switch (op.kind) {
+    case 'scan': return scanText(op);
+    case 'null': case 'empty': case 'pass': case 'fuse': case 'fork': case 'combine': return op.kind;
+    case 'rows': return `rows ${op.rows.map(exprText).join(', ')}`;
+    case 'values': return `values ${op.exprs.map(exprText).join(', ')}`;
+    case 'filter': case 'distinct': case 'shapes': case 'assert': case 'debug': case 'unnest': case 'fromEach': return `${op.kind} ${exprText(op.expr)}`;
+    case 'cut': case 'put': return `${op.kind} ${op.assignments.map((a) => `${pathText(a.target)}:=${exprText(a.value)}`).join(', ')}`;
+    case 'rename': return `rename ${op.assignments.map((a) => `${pathText(a.to)}:=${pathText(a.from)}`).join(', ')}`;
+    case 'drop': return `drop ${op.paths.map(pathText).join(', ')}`;
+    case 'head': case 'tail': case 'skip': return `${op.kind} ${op.count}`;
+    case 'sort': return words('sort', op.reverse ? '-r' : '', keysText(op.keys));
+    case 'top': return words('top', op.reverse ? '-r' : '', String(op.count), keysText(op.keys));
+    case 'merge': return `merge ${keysText(op.keys)}`;
+    case 'uniq': return op.withCount ? 'uniq -c' : 'uniq';
+    case 'count': return words('count', op.expr ? exprText(op.expr) : '', `as ${quoteName(op.field)}`);
+    case 'output': return `output ${op.channel}`;
+    case 'load': return `load ${op.target.name}`;
+    case 'switch': return words('switch', op.dropMissing ? `unless missing ${exprText(op.dropMissing)}` : '');
+    case 'join': return words(
+      op.style, 'join', `as {${op.leftName},${op.rightName}}`, op.equal.length > 0 ? `on ${op.equal.map((k) => `${exprText(k.left)}=${exprText(k.right)}`).join(', ')}` : '',
+      op.residual ? `if ${exprText(op.residual)}` : '');
+    case 'aggregate': return words(
+      'aggregate', op.aggregates.map((a) => `${pathText(a.target)}:=${aggregateText(a.aggregate)}`).join(', '),
+      op.keys.length > 0 ? `by ${op.keys.map((k) => `${pathText(k.target)}:=${exprText(k.expr)}`).join(', ')}` : '', op.sortedBy ? `sorted ${op.sortedBy}` : '');
+  }
+};
+const words = (...list: readonly string[]): string => list.filter((w) => w !== '').join(' ');
+
+const scanText = (scan: PlanOp & { readonly kind: 'scan' }): string => words(
+  'scan', scan.sources.map((s) => s.name).join(', '), scan.columns ? `columns (${scan.columns.map(pathText).join(', ')})` : '',
+  scan.filter ? `filter ${exprText(scan.filter)}` : '', scan.pruner ? `prune ${prunerText(scan.pruner)}` : '',
+  scan.limit !== undefined ? `limit ${scan.limit}` : '', scan.ordered ? '' : 'unordered');
+
+const prunerText = (p: Pruner): string =>
+  p.kind === 'test' ? `${pathText(p.test.path)}${p.test.operator}${supText(p.test.value)}` : `(${p.of.map(prunerText).join(p.kind === 'all' ? ' and ' : ' or ')})`;
+
+const aggregateText = (a: Aggregate): string =>
+  `${a.name}(${a.distinct ? 'distinct ' : ''}${a.argument ? exprText(a.argument) : ''})${a.where ? ` filter (${exprText(a.where)})` : ''}`;
+
+const pathText = (path: FieldPath): string => (path.length === 0 ? 'this' : path.map(quoteName).join('.'));
+const keysText = (keys: readonly SortKey[]): string => keys.map((k) => words(exprText(k.expr), k.order === 'desc' ? 'desc' : '', k.nulls === 'first' ? 'nulls first' : '')).join(', ');
+
+/** The text of an expression: parentheses around every operator inside another. */
+export const exprText = (e: PlanExpr): string => {
+  const path = pathOf(e);
+  if (path) return pathText(path);
+  const inner = (x: PlanExpr): string => (isOperator(x) ? `(${exprText(x)})` : exprText(x));
+  const args = (list: readonly PlanExpr[]): string => list.map(exprText).join(',');
+  switch (e.kind) {
+    case 'literal': return supText(e.value);
+    case 'this': return 'this';
+    case 'field': return `${inner(e.of)}.${quoteName(e.name)}`;
+    case 'index': return `${inner(e.of)}[${exprText(e.at)}]${e.base === 1 ? '@1' : ''}`;
+    case 'slice': return `${inner(e.of)}[${e.from ? exprText(e.from) : ''}:${e.to ? exprText(e.to) : ''}]${e.base === 1 ? '@1' : ''}`;
+    case 'negate': return `-${inner(e.operand)}`;
+    case 'not': return `!${inner(e.operand)}`;
+    case 'and': case 'or': return `${inner(e.left)} ${e.kind} ${inner(e.right)}`;
+    case 'arithmetic': case 'compare': return `${inner(e.left)}${e.operator}${inner(e.right)}`;
+    case 'concat': return `${inner(e.left)}||${inner(e.right)}`;
+    case 'in': return `${inner(e.left)} in ${inner(e.right)}`;
+    case 'like': return `${inner(e.operand)} like ${quoteText(e.pattern)}`;
+    case 'match': return `${inner(e.operand)}~${quoteText(e.pattern)}`;
+    case 'isNull': return `${inner(e.operand)} is null`;
+    case 'conditional': return `${inner(e.test)} ? ${inner(e.then)} : ${inner(e.otherwise)}`;
+    case 'case': return words(
+      'case', e.operand ? exprText(e.operand) : '', ...e.branches.map((b) => `when ${exprText(b.when)} then ${exprText(b.then)}`),
+      e.otherwise ? `else ${exprText(e.otherwise)}` : '', 'end');
+    case 'call': return `${e.name}(${args(e.arguments)})`;
+    case 'userCall': return `#${e.id}(${args(e.arguments)})`;
+    case 'mapElements': return `map(${exprText(e.of)},${e.parameter}:${exprText(e.body)})`;
+    case 'cast': return `${inner(e.operand)}::${e.type.kind === 'union' ? `(${typeText(e.type)})` : typeText(e.type)}`;
+    case 'castNamed': return `${inner(e.operand)}::=${quoteName(e.name)}`;
+    case 'record': return `{${e.elements.map((x) => (x.kind === 'field' ? `${quoteName(x.name)}:${exprText(x.value)}` : `...${exprText(x.value)}`)).join(',')}}`;
+    case 'array': return `[${elementsText(e.elements)}]`;
+    case 'set': return `|[${elementsText(e.elements)}]|`;
+    case 'map': return `|{${e.entries.map((x) => `${exprText(x.key)}:${exprText(x.value)}`).join(',')}}|`;
+    case 'fstring': return `f"${e.parts.map((p) => (typeof p === 'string' ? p : `{${exprText(p)}}`)).join('')}"`;
+    case 'searchText': return `search(${exprText(e.operand)},${quoteText(e.text)})`;
+    case 'searchRegexp': return `search(${exprText(e.operand)},/${e.anchored ? '^' : ''}${e.pattern}${e.anchored ? '$' : ''}/)`;
+    case 'searchValue': return `search(${exprText(e.operand)},${supText(e.value)})`;
+    case 'subquery': return `${e.form}${e.correlated ? ' of row' : ''}(${pipelineLines(e.body, '').map((line) => line.trim()).join(' | ')})`;
+  }
+};
+const elementsText = (list: readonly { readonly spread: boolean; readonly value: PlanExpr }[]): string => list.map((x) => `${x.spread ? '...' : ''}${exprText(x.value)}`).join(',');
+const isOperator = (e: PlanExpr): boolean =>
+  ['negate', 'not', 'and', 'or', 'arithmetic', 'compare', 'concat', 'in', 'like', 'match', 'isNull', 'conditional', 'cast', 'castNamed'].includes(e.kind);
+
+/** One channel of a plan's output. */
+export interface ChannelDescription {
+  readonly name: string;
+  /** Keys of the aggregation that the values come from. */
+  readonly aggregationKeys?: readonly FieldPath[];
+  /** The order of the values, if it is known. */
+  readonly sort?: readonly { readonly order: 'asc' | 'desc'; readonly key: FieldPath }[];
+}
+export interface PlanDescription { readonly sources: readonly ResolvedSource[]; readonly channels: readonly ChannelDescription[] }
+
+/** What a plan reads and which channels it gives. */
+export const describePlan = (plan: Plan): PlanDescription => {
+  const sources: ResolvedSource[] = [], channels: ChannelDescription[] = [];
+  visit(plan.pipeline.ops, sources, channels);
+  return { sources, channels };
+};
+
+const visit = (ops: readonly PlanOp[], sources: ResolvedSource[], channels: ChannelDescription[]): void => {
+  collect(ops, sources);
+  const last = ops.at(-1);
+  if (last?.kind === 'output') channels.push({ name: last.channel, ...shapeOf(ops.slice(0, -1)) });
+  else if (last?.kind === 'fork') for (const b of last.branches) visit(b.ops, [], channels);
+  else if (last?.kind === 'switch') for (const c of last.cases) visit(c.branch.ops, [], channels);
+  else if (!channels.some((c) => c.name === 'main')) channels.push({ name: 'main', ...shapeOf(ops) });
+};
+
+const collect = (ops: readonly PlanOp[], sources: ResolvedSource[]): void => {
+  for (const op of ops) {
+    if (op.kind === 'scan') for (const s of op.sources) if (!sources.includes(s)) sources.push(s);
+    if (op.kind === 'join' && op.right) collect(op.right.ops, sources);
+    if (op.kind === 'fork' || op.kind === 'combine') for (const b of op.branches) collect(b.ops, sources);
+    if (op.kind === 'switch') for (const c of op.cases) collect(c.branch.ops, sources);
+  }
+};
+
+const shapeOf = (ops: readonly PlanOp[]): Omit<ChannelDescription, 'name'> => {
+  let aggregationKeys: readonly FieldPath[] | undefined;
+  let sort: ChannelDescription['sort'];
+  for (const op of ops) {
+    switch (op.kind) {
+      case 'scan':
+        sort = op.sources.length === 1 && op.ordered ? op.sources[0]!.sortKeys?.map((key) => ({ order: op.sources[0]!.order ?? 'asc', key })) : undefined;
+        break;
+      case 'aggregate':
+        aggregationKeys = op.keys.map((k) => k.target);
+        sort = op.sortedBy && op.keys[0] ? [{ order: op.sortedBy, key: op.keys[0].target }] : undefined;
+        break;
+      case 'sort': case 'top': sort = sortOf(op.keys); break;
+      case 'filter': case 'head': case 'tail': case 'skip': case 'put': case 'drop': case 'pass': case 'uniq': break;
+      default: sort = undefined;
+    }
+  }
+  return { ...(aggregationKeys && aggregationKeys.length > 0 ? { aggregationKeys } : {}), ...(sort && sort.length > 0 ? { sort } : {}) };
+};
+const sortOf = (keys: readonly SortKey[]): ChannelDescription['sort'] => {
+  const found = keys.map((k) => ({ order: k.order, key: pathOf(k.expr) }));
+  return found.every((k): k is { readonly order: 'asc' | 'desc'; readonly key: FieldPath } => k.key !== undefined && k.key.length > 0) ? found : undefined;
+};

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
+import { loadMachine } from '../../../machines/load.machine.ts';
+import type { LoadEvent } from '../../../machines/load.events.ts';
+import { queryMachine } from '../../../machines/query.machine.ts';
+import type { QueryEvent } from '../../../machines/query.events.ts';
+
+const loadAfter = (events: readonly LoadEvent[]) => {
+  let [state] = initialTransition(loadMachine, { poolId: 'p' });
+  for (const event of events) [state] = transition(loadMachine, state, event);
+  return state;
+};
+const queryAfter = (events: readonly QueryEvent[]) => {
+  let [state] = initialTransition(queryMachine, { id: 'q', keepMs: 10 });
+  for (const event of events) [state] = transition(queryMachine, state, event);
+  return state;
+};
+
+describe('load machine', () => {
+  const way: readonly LoadEvent[] = [
+    { type: 'all rows read', bodyBytes: 10 }, { type: 'rows sorted' }, { type: 'objects written', objects: ['a'], records: 2, bytes: 90 }, { type: 'committed', commit: 'c' },
+  ];
+  test('a load goes from receiving to committed', () => {
+    expect(way.map((_, i) => loadAfter(way.slice(0, i)).value)).toEqual(['receiving', 'sorting', 'writing', 'waiting']);
+    const end = loadAfter(way);
+    expect([end.value, end.status, end.context]).toEqual(['committed', 'done', { poolId: 'p', bodyBytes: 10, objects: ['a'], records: 2, bytes: 90, commit: 'c', error: null }]);
+  });
+  test('a failure at any step rejects it, and a load that has ended stays as it is', () => {
+    for (let i = 0; i < way.length; i++) {
+      const state = loadAfter([...way.slice(0, i), { type: 'failed', text: 'no' }]);
+      expect([state.value, state.context.error, state.context.commit]).toEqual(['rejected', 'no', null]);
+    }
+  });
+  test('a commit before the objects are written changes nothing', () => {
+    expect(loadAfter([{ type: 'committed', commit: 'c' }]).value).toBe('receiving');
+  });
+});
+
+describe('query machine', () => {
+  const way: readonly QueryEvent[] = [{ type: 'compiled' }, { type: 'first bytes' }];
+  test('a query compiles, runs and streams', () => {
+    expect([0, 1, 2].map((n) => queryAfter(way.slice(0, n)).value)).toEqual([{ working: 'compiling' }, { working: 'running' }, { working: 'streaming' }]);
+  });
+  test('it ends from every state before, once', () => {
+    const ends: readonly (readonly [QueryEvent, string, string])[] = [[{ type: 'ended' }, 'done', ''], [{ type: 'failed', text: 'bad' }, 'failed', 'bad'], [{ type: 'cancel' }, 'cancelled', 'query was cancelled']];
+    for (let n = 0; n <= way.length; n++) {
+      for (const [event, value, error] of ends) {
+        const later: readonly QueryEvent[] = [{ type: 'failed', text: 'late' }, { type: 'cancel' }, { type: 'ended' }, { type: 'first bytes' }];
+        for (const after of [[], ...later.map((e) => [e])]) {
+          const state = queryAfter([...way.slice(0, n), event, ...after]);
+          expect([state.value, state.context.error, state.hasTag('ended')]).toEqual([value, error, true]);
+        }
+      }
+    }
+  });
+  test('its status expires when its time is over', () => {
+    const clock = new SimulatedClock(), actor = createActor(queryMachine, { input: { id: 'q', keepMs: 10_000 }, clock }).start();
+    clock.increment(60_000);
+    expect(actor.getSnapshot().value).toEqual({ working: 'compiling' });
+    actor.send({ type: 'ended' });
+    clock.increment(9_999);
+    expect(actor.getSnapshot().value).toBe('done');
+    clock.increment(1);
+    expect([actor.getSnapshot().value, actor.getSnapshot().status]).toEqual(['expired', 'done']);
+  });
+});
