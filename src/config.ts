@@ -66,7 +66,6 @@ export const serveOptions = [
 /** Options of `lake fsck`. */
 export const fsckOptions = [
   lakeRow,
-  { name: 'repair', type: 'switch', fallback: 'false', text: 'mend what can be mended' },
 ] as const satisfies readonly OptionRow[];
 
 const inputOptions = [
@@ -313,13 +312,13 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
   });
 };
 
-export interface FsckConfig { readonly lakeDirectory: string; readonly repair: boolean }
+export interface FsckConfig { readonly lakeDirectory: string }
 /** Options of `lake fsck`. @throws ConfigError */
 export const parseFsck = (argv: readonly string[], environment: Environment = {}): FsckConfig | HelpRequest => {
   const { values, rest, help } = parseOptions(fsckOptions, argv, environment);
   if (help) return { help: optionsText('fsck', fsckOptions) };
   noMore('fsck', rest);
-  return Object.freeze({ lakeDirectory: values['lake'] as string, repair: values['repair'] as boolean });
+  return Object.freeze({ lakeDirectory: values['lake'] as string });
 };
 
 const noMore = (command: string, rest: readonly string[]): void => {

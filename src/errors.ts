@@ -56,6 +56,7 @@ export const errorTable = {
   'format-look-ahead': bad('buffer exceeded max size trying to infer input format ({limit} bytes)'),
   'format-limit': { status: 413, kind: 'payload too large', text: '{format}: {what}: more than {limit} bytes{place}' },
   'write-type': bad('type {type}: type cannot be represented in {format} format'),
+  'format-too-large': { status: 413, kind: 'payload too large', text: '{format}: {fault}{place}' },
   'write-not-record': bad('{writer} output encountered non-record value: {value}'),
   'write-not-uniform': bad("{writer} output requires uniform records but multiple types encountered (consider 'fuse')"),
   // data objects and workers

@@ -47,7 +47,7 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
     if (!(problem instanceof LakeError) || problem.code === 'format-look-ahead') throw problem;
     // What the end of the input cuts short is no evidence against SUP; the reader will say where it was cut.
     if (problem.parameters['cut'] === 'sup') return undefined;
-    return problem.code === 'format-broken' ? String(problem.parameters['fault']) : problem.message;
+    return problem.code === 'format-broken' || problem.code === 'format-too-large' ? String(problem.parameters['fault']) : problem.message;
   }
 };
 

@@ -15,6 +15,10 @@ export interface ReadOptions {
   readonly valueBytesMax?: number;
   /** Most bytes that a compressed input may expand to. Default: no limit. */
   readonly expandedBytesMax?: number;
+  /** Longest BSUP frame, before and after expansion. Default 128 MiB. */
+  readonly bsupFrameBytesMax?: number;
+  /** Longest CSUP object (header, descriptors and data of up to 120,000 values). Default 256 MiB. */
+  readonly csupObjectBytesMax?: number;
   /** Most bytes that detection looks at. Default 10 MB. */
   readonly lookAheadBytesMax?: number;
 }
@@ -43,6 +47,10 @@ export interface WriteOptions {
   readonly optFlags?: boolean;
   /** SUP: names that match this pattern keep their definitions from value to value. */
   readonly persist?: string;
+  /** BSUP: compress frames that get smaller by it. Default true. */
+  readonly bsupCompress?: boolean;
+  /** BSUP: a frame ends when its values, not compressed, have this many bytes. Default 524,288. */
+  readonly bsupFrameBytes?: number;
 }
 
 /**

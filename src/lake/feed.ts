@@ -12,12 +12,14 @@ import type { Change, Tables } from './tables.ts';
 export class Feed {
   private readonly tables: Tables;
   private readonly keptMax: number;
+  private readonly report: (fault: unknown) => void;
   private readonly listeners = new Set<(event: LakeEvent) => void>();
   private counters: Counters;
   private published: number;
 
-  constructor(tables: Tables, keptMax: number) {
+  constructor(tables: Tables, keptMax: number, report: (fault: unknown) => void) {
     this.tables = tables;
+    this.report = report;
     this.keptMax = keptMax;
     this.counters = decodeCounters(tables.get('about', countersKey));
     this.published = this.counters.event;
@@ -43,7 +45,15 @@ export class Feed {
   publish(events: readonly LakeEvent[]): void {
     for (const event of events) {
       this.published = Math.max(this.published, event.id);
-      for (const listener of this.listeners) listener(event);
+      for (const listener of this.listeners) this.tell(listener, event);
+    }
+  }
+  /** A listener's fault must not look like a fault of the commit, which is durable by now. */
+  private tell(listener: (event: LakeEvent) => void, event: LakeEvent): void {
+    try {
+      listener(event);
+    } catch (fault) {
+      this.report(fault);
     }
   }
   listen(listener: (event: LakeEvent) => void): () => void {

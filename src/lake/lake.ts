@@ -98,9 +98,10 @@ class OpenLake implements Lake {
       }
       const tables = new Tables(folder);
       await tables.initialize();
+      const report = (fault: unknown): void => this.report(fault);
       this.stores = {
-        tables, feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault),
-        snapshots: new SnapshotCache(tables, this.options.snapshotObjectsMax ?? snapshotObjectsMaxDefault, (fault) => this.report(fault)),
+        tables, feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report),
+        snapshots: new SnapshotCache(tables, this.options.snapshotObjectsMax ?? snapshotObjectsMaxDefault, report),
       };
     } catch (error) {
       this.startFault = error;
@@ -196,8 +197,9 @@ class OpenLake implements Lake {
 
   async close(): Promise<void> {
     this.closeAsked = true;
+    if (this.actor.getSnapshot().status !== 'active') return;
     this.actor.send({ type: 'close' });
-    if (this.actor.getSnapshot().status === 'active') await waitFor(this.actor, (s) => s.status !== 'active');
+    await waitFor(this.actor, (s) => s.status !== 'active');
   }
   private async shutDown(): Promise<void> {
     await Promise.allSettled(this.background);

@@ -8,8 +8,8 @@
 import { type Vector, sizeOf, slice, take, valueAt } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
 import { types } from '../vectors/type.ts';
-import { type Value, isMissing, nullValue, underValue } from '../vectors/value.ts';
-import { lowerBound, sortKeyBytes, upperBound } from '../vectors/sort-key.ts';
+import { type Value, compareBytes, isMissing, nullValue, underValue } from '../vectors/value.ts';
+import { lowerBound, nullSortKey, sortKeyBytes, upperBound } from '../vectors/sort-key.ts';
 import { supText } from '../vectors/sup-print.ts';
 import type { Id, KeyBound, ObjectMeta, SortOrder } from './lake.types.ts';
 import { newId } from './ksuid.ts';
@@ -31,7 +31,7 @@ export interface LoadSortOptions extends SortKeys {
   readonly signal?: AbortSignal;
   /** Called between pieces of work: lets others have their turn, throws when the load was given up. */
   readonly breathe?: () => Promise<void>;
-  /** Called when all rows are sorted, but for the merging of runs. */
+  /** Called when all runs are sorted; what comes is their merging, if there are several, and syncing. */
   readonly sorted?: () => void;
 }
 export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
@@ -46,74 +46,125 @@ const blockBytesMax = 16 << 20;
 
 /** Sorts all rows and writes them as objects. */
 export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: LoadSortOptions): Promise<SortedObjects> => {
-  const cutter = new ObjectCutter(options, options.objects, options.threshold);
-  const spilled: ObjectMeta[] = [];
-  let spill: ObjectStore | undefined, held: Vector[] = [], heldBytes = 0, heldRows = 0;
+  const sorter = new LoadSorter(options);
   try {
     for await (const batch of batches) {
       options.signal?.throwIfAborted();
-      if (batch.length === 0) continue;
-      held.push(batch);
-      heldBytes += sizeOf(batch);
-      heldRows += batch.length;
-      if (heldBytes < options.memoryBytesMax) continue;
-      spill ??= options.spill();
-      spilled.push(...await spillRun(held, heldRows, spill, options));
-      held = [];
-      heldBytes = heldRows = 0;
+      await sorter.add(batch);
     }
-    if (!spill) {
-      cutter.expect(heldRows);
-      const pieces = sortedPieces(held, heldRows, options);
-      options.sorted?.();
-      for (const piece of pieces) {
-        cutter.add(piece);
-        await options.breathe?.();
-      }
-    } else {
-      if (held.length > 0) spilled.push(...await spillRun(held, heldRows, spill, options));
-      held = [];
-      cutter.expect(spilled.reduce((n, o) => n + o.count, 0));
-      options.sorted?.();
-      for await (const piece of mergedRuns(spilled, spill, options)) {
-        cutter.add(piece);
-        await options.breathe?.();
-      }
-    }
-    return await cutter.finish();
+    return await sorter.finish();
   } catch (error) {
-    await cutter.abort();
+    await sorter.abort();
     throw error;
   }
 };
 
-/** One sorted run as an object in the spill folder. */
-const spillRun = async (held: readonly Vector[], rows: number, spill: ObjectStore, options: LoadSortOptions): Promise<readonly ObjectMeta[]> => {
-  const cutter = new ObjectCutter(options, spill, Infinity);
-  cutter.expect(rows);
-  for (const piece of sortedPieces(held, rows, options)) {
-    cutter.add(piece);
-    await options.breathe?.();
+/** A run in order, with the keys of its ends. */
+interface Run { readonly pieces: Iterable<Vector>; readonly rows: number; readonly first: Uint8Array; readonly last: Uint8Array }
+
+/**
+ * Gathers rows up to the memory that is allowed. As long as each run begins behind the one before, runs go straight into objects, and data that is in order
+ * is written once. The first run that does not turns these objects into one more run of the merge.
+ */
+class LoadSorter {
+  private readonly options: LoadSortOptions;
+  private cutter: ObjectCutter;
+  private held: Vector[] = [];
+  private heldBytes = 0;
+  private heldRows = 0;
+  /** Last key that went straight into an object. */
+  private lastKey: Uint8Array | undefined;
+  private spill: ObjectStore | undefined;
+  private readonly spilled: ObjectMeta[] = [];
+  /** Objects written before the rows were found to be out of order. */
+  private early: readonly ObjectMeta[] = [];
+
+  constructor(options: LoadSortOptions) {
+    this.options = options;
+    this.cutter = new ObjectCutter(options, options.objects, options.threshold);
   }
-  return (await cutter.finish()).objects;
-};
 
-const mergedRuns = (runs: readonly ObjectMeta[], spill: ObjectStore, options: LoadSortOptions): AsyncIterable<Vector> => {
-  const startOf = (o: ObjectMeta): Uint8Array => (options.order === 'asc' ? o.min : o.max).sort;
-  const ordered = [...runs].sort((a, b) => Buffer.compare(startOf(a), startOf(b)) * (options.order === 'asc' ? 1 : -1));
-  const scan = { keys: options.keys, order: options.order, objects: spill, page: () => ({ objects: ordered }) };
-  return scanObjects(scan, { ordered: true, batchRows: blockRowsMax, signal: options.signal });
-};
+  async add(batch: Vector): Promise<void> {
+    if (batch.length === 0) return;
+    this.held.push(batch);
+    this.heldBytes += sizeOf(batch);
+    this.heldRows += batch.length;
+    if (this.heldBytes >= this.options.memoryBytesMax) await this.endRun();
+  }
 
-/** The rows in order, block by block. Batches that are in order already are not copied into one. */
-const sortedPieces = (held: readonly Vector[], rows: number, options: SortKeys): Iterable<Vector> => {
-  if (held.length === 0) return [];
-  const columns = options.keys.map((path) => sortColumn(concat(held.map((b) => keyColumn(b, path)))));
+  async finish(): Promise<SortedObjects> {
+    if (this.heldRows > 0) await this.endRun();
+    this.options.sorted?.();
+    if (this.spill) {
+      const runs = [...this.early, ...this.spilled];
+      this.cutter.expect(runs.reduce((n, o) => n + o.count, 0));
+      for await (const piece of this.merged(runs, this.spill)) await this.cut(this.cutter, piece);
+    }
+    const done = await this.cutter.finish();
+    await this.removeEarly();
+    return done;
+  }
+
+  async abort(): Promise<void> {
+    await this.cutter.abort();
+    await this.removeEarly();
+  }
+
+  private async removeEarly(): Promise<void> {
+    for (const { id, inline } of this.early) if (!inline) await this.options.objects.delete(id);
+    this.early = [];
+  }
+
+  private async endRun(): Promise<void> {
+    const run = sortedRun(this.held, this.heldRows, this.options);
+    this.held = [];
+    this.heldBytes = this.heldRows = 0;
+    if (!this.spill && this.follows(run)) {
+      this.cutter.expect(run.rows);
+      for (const piece of run.pieces) await this.cut(this.cutter, piece);
+      this.lastKey = run.last;
+      return;
+    }
+    if (!this.spill) {
+      this.early = (await this.cutter.finish()).objects;
+      this.cutter = new ObjectCutter(this.options, this.options.objects, this.options.threshold);
+    }
+    this.spill ??= this.options.spill();
+    const cutter = new ObjectCutter(this.options, this.spill, Infinity);
+    cutter.expect(run.rows);
+    for (const piece of run.pieces) await this.cut(cutter, piece);
+    this.spilled.push(...(await cutter.finish()).objects);
+  }
+
+  private follows(run: Run): boolean {
+    if (!this.lastKey) return true;
+    const order = compareBytes(this.lastKey, run.first) * (this.options.order === 'asc' ? 1 : -1);
+    return order < 0 || (order === 0 && this.options.keys.length === 1);
+  }
+
+  private async cut(cutter: ObjectCutter, piece: Vector): Promise<void> {
+    cutter.add(piece);
+    await this.options.breathe?.();
+  }
+
+  private merged(runs: readonly ObjectMeta[], spill: ObjectStore): AsyncIterable<Vector> {
+    const { keys, order, objects, signal } = this.options, early = new Set(this.early.map((o) => o.id));
+    const startOf = (o: ObjectMeta): Uint8Array => (order === 'asc' ? o.min : o.max).sort;
+    const ordered = [...runs].sort((a, b) => compareBytes(startOf(a), startOf(b)) * (order === 'asc' ? 1 : -1));
+    const store = { readRange: (id: Id, offset: number, length: number) => (early.has(id) ? objects : spill).readRange(id, offset, length) };
+    return scanObjects({ keys, order, objects: store, page: () => ({ objects: ordered }) }, { ordered: true, batchRows: blockRowsMax, signal });
+  }
+}
+
+/** The rows in order. Batches that are in order already are not copied into one. */
+const sortedRun = (held: readonly Vector[], rows: number, options: SortKeys): Run => {
+  const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
   const ties = rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
-  const order = sortRows(columns, rows, { descending: options.order === 'desc', ties });
-  return order ? pieces(concat(held), order) : held;
+  const order = sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
+  const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
+  return { rows, pieces: order ? takenPieces(concat(held), order) : held, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
 };
-function* pieces(all: Vector, order: Uint32Array): Generator<Vector> {
+function* takenPieces(all: Vector, order: Uint32Array): Generator<Vector> {
   for (let start = 0; start < order.length; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(order.length, start + blockRowsMax)));
 }
 

@@ -110,7 +110,10 @@ export class SnapshotCache {
     }
     if (distance >= Math.max(changesMin, list.length / 2) && !this.ended) {
       warm.distance = 0;
-      const written = this.writeCheckpoint(history.poolId, commit, list).catch(this.report).finally(() => this.writing.delete(written));
+      const written = this.writeCheckpoint(history.poolId, commit, list).catch((fault: unknown) => {
+        // Its pool was deleted meanwhile.
+        if (!(fault instanceof LakeError && fault.code === 'pool-not-found')) this.report(fault);
+      }).finally(() => this.writing.delete(written));
       this.writing.add(written);
     }
   }

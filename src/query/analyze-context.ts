@@ -4,7 +4,7 @@ import { missing } from '../vectors/value.ts';
 import { type Type, types } from '../vectors/type.ts';
 import type { Expr, Span } from './ast.ts';
 import { CompileError, type CompileFault } from './parse-error.ts';
-import { hasSubquery, literal, readsRow, someExpr } from './plan-walk.ts';
+import { hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
 import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource, SourceRequest } from './plan.ts';
 import { impliedName } from './print.ts';
 import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
@@ -21,6 +21,14 @@ interface Specialisation { readonly decl: object; readonly scope: Scope; readonl
 
 /** Most user functions of a plan: functions that pass ever new lambdas to themselves would go on for ever. */
 const functionsMax = 1000;
+/** How many user functions may be lowered one inside the other. */
+const functionNestingMax = 100;
+/** Body of a function that is being lowered: its type is not known. */
+const inWork: PlanExpr = { kind: 'call', name: '', arguments: [] };
+/** Most expressions and operators that a query is lowered to. */
+const partsMax = 200_000;
+/** Most bytes (roughly) of a constant. */
+const constantBytesMax = 1 << 20;
 
 export class Analysis {
   readonly environment: CompileEnvironment;
@@ -41,6 +49,8 @@ export class Analysis {
   readonly #resolutions: ReadonlyMap<string, Resolution>;
   readonly #specialisations: Specialisation[] = [];
   #sourceFailed = false;
+  #parts = 0;
+  #nesting = 0;
 
   constructor(environment: CompileEnvironment, text: string, resolutions: ReadonlyMap<string, Resolution>, defaultNeeded: boolean) {
     this.environment = environment;
@@ -54,8 +64,14 @@ export class Analysis {
     this.faults.push({ message, start: place.start, end: place.end });
   }
 
+  /** Counts a part of the plan: macros, named queries and tables of WITH can multiply a short text beyond measure. */
+  grow(): void {
+    if (++this.#parts > partsMax) throw new CompileError([{ message: `query is too large: more than ${partsMax} parts after expansion`, start: -1, end: -1 }]);
+  }
+
   /** Notes where an expression stands, and gives it back. */
   at<T extends PlanExpr>(place: Span, e: T): T {
+    this.grow();
     if (!this.places.whole.has(e)) this.places.whole.set(e, place);
     return e;
   }
@@ -124,7 +140,9 @@ export class Analysis {
   constant(e: PlanExpr): Extract<PlanExpr, { kind: 'literal' }> | undefined {
     if (e.kind === 'literal') return e;
     if (readsRow(e) || this.#waits(e, new Set())) return undefined;
-    return { kind: 'literal', value: this.environment.evaluate(e, this.functions) };
+    const value = this.environment.evaluate(e, this.functions);
+    if (!isWithin(value, constantBytesMax)) throw new CompileError([{ message: `constant is too large: more than ${constantBytesMax} bytes`, start: -1, end: -1 }]);
+    return { kind: 'literal', value };
   }
 
   /** True if a subquery would have to run, in a user function too. */
@@ -142,10 +160,12 @@ export class Analysis {
     const found = this.#specialisations.find((s) => s.decl === decl && s.scope === scope && s.bindings.length === bindings.length && s.bindings.every((b, i) => sameBinding(b, bindings[i])));
     if (found) return found.id;
     const id = this.functions.length;
-    if (id >= functionsMax) throw new CompileError([{ message: `too many functions (more than ${functionsMax})`, start: -1, end: -1 }]);
+    if (id >= functionsMax || this.#nesting >= functionNestingMax) throw new CompileError([{ message: `function "${head.name}" is passed to itself without end`, start: -1, end: -1 }]);
     this.#specialisations.push({ decl, scope, bindings, id });
-    this.functions.push({ ...head, body: literal(missing) });
+    this.functions.push({ ...head, body: inWork });
+    this.#nesting++;
     this.functions[id] = { ...head, body: lower() };
+    this.#nesting--;
     return id;
   }
 

@@ -29,6 +29,7 @@ export const lowerOps = (a: Analysis, ops: readonly Op[], flow: Flow): PlanOp[] 
   const out: PlanOp[] = [];
   let { input, hasParent, previous } = flow;
   for (const op of ops) {
+    a.grow();
     const lowered = lowerOp(a, op, { ...flow, input, hasParent, ...(previous ? { previous } : {}) });
     out.push(...lowered);
     input = a.typeOf(lowered, input);

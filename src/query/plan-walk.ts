@@ -117,6 +117,26 @@ export const conjuncts = (e: PlanExpr): readonly PlanExpr[] => (e.kind === 'and'
 export const conjunction = (list: readonly PlanExpr[]): PlanExpr | undefined =>
   list.length === 0 ? undefined : list.reduce((left, right) => ({ kind: 'and', left, right }));
 
+/** True if the expression has no more than so many parts; shared parts count each time. */
+export const isSmall = (e: PlanExpr, partsMax: number): boolean => {
+  let left = partsMax;
+  const visit = (part: PlanExpr): boolean => --left >= 0 && partsOf(part).every(visit);
+  return visit(e);
+};
+
+/** True if the value takes no more than about so many bytes. */
+export const isWithin = (value: Value, bytesMax: number): boolean => {
+  let left = bytesMax;
+  const visit = (d: Data | undefined): boolean => {
+    left -= typeof d === 'string' || d instanceof Uint8Array ? d.length : 8;
+    if (left < 0) return false;
+    if (d === null || typeof d !== 'object' || d instanceof Uint8Array) return true;
+    if (Array.isArray(d)) return d.every((x: Data | undefined) => visit(x));
+    return !('data' in d) || visit((d as Value).data);
+  };
+  return visit(value.data);
+};
+
 /** A text that is the same for structurally equal expressions and differs for others; each subquery is equal to itself alone. */
 export const exprKey = (e: PlanExpr): string => {
   switch (e.kind) {

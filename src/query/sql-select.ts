@@ -8,8 +8,8 @@ import type { Expr, OrderKey, Span, SqlColumn, SqlSelect, SqlStar } from './ast.
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { type LoweredSql, type SqlTail, limits, ordinalOf, outputColumn } from './sql.ts';
-import { type ClauseOptions, type ColumnUses, type SqlTable, clauseNames } from './sql-names.ts';
-import { type LoweredTables, columnsOf, lowerTables } from './sql-tables.ts';
+import { type ClauseOptions, type ColumnUses, clauseNames } from './sql-names.ts';
+import { type LoweredTables, type StarColumn, columnsOf, lowerTables, single } from './sql-tables.ts';
 import type { Type } from '../vectors/type.ts';
 
 /** A column of the output. */
@@ -64,7 +64,7 @@ class Select {
     const { from } = this.#select, flow = this.#flow;
     if (!from) {
       const columns = columnsOf(flow.input);
-      return { ops: [], tables: [{ explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() }] };
+      return single([], { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() });
     }
     const dynamic = from.kind === 'sql-table' && from.source.origin.kind === 'source-fstring';
     if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', this.#select);
@@ -121,11 +121,12 @@ class Select {
       this.#a.fault(`"${star.table.text}" is not a column or table`, star.table);
       return [];
     }
-    return tables.flatMap((t) => (t.columns ?? []).filter((name) => star.table !== undefined || !t.merged.has(name)).map((name) => this.#starColumn(t, name, star)));
+    const columns = star.table ? tables.flatMap((t) => (t.columns ?? []).map((name) => ({ path: t.path, name }))) : this.#from.star;
+    return columns.map((c) => this.#starColumn(c, star));
   }
 
-  #starColumn(table: SqlTable, name: string, place: Span): Column {
-    const expr = this.#a.at(place, fieldOf(pathExpr(table.path), name));
+  #starColumn({ path, name }: StarColumn, place: Span): Column {
+    const expr = this.#a.at(place, fieldOf(pathExpr(path), name));
     this.#uses.set(expr, name);
     return { name, expr };
   }

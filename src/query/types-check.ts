@@ -8,7 +8,7 @@
  */
 import { type Type, arrayType, errorType, isFloat, isInteger, mapType, recordType, setType, typeText, types, unionOfDistinct } from '../vectors/type.ts';
 import type { Span } from './ast.ts';
-import type { CompileEnvironment, Pipeline, PlanExpr, PlanFunction } from './plan.ts';
+import type { CompileEnvironment, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
 import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from './types-of.ts';
 import { pipelineType } from './types-ops.ts';
 
@@ -25,6 +25,8 @@ export interface Places {
 
 /** How deep calls of user functions are followed. */
 const callDepthMax = 24;
+/** How many calls of user functions are looked at. */
+const callsMax = 10_000;
 
 export class TypeChecker {
   readonly environment: CompileEnvironment;
@@ -34,6 +36,8 @@ export class TypeChecker {
   readonly #reported = new Set<PlanExpr>();
   readonly #calls = new Set<string>();
   #prefix = '';
+  #callCount = 0;
+  readonly #opTypes = new WeakMap<PlanOp, { readonly input: Type; readonly output: Type }>();
 
   constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, report?: Report) {
     this.environment = environment;
@@ -59,6 +63,16 @@ export class TypeChecker {
 
   pipeline(pipeline: Pipeline, input: Type): Type {
     return pipelineType(this, pipeline.ops, input);
+  }
+
+  /** Remembers what an operator makes of a type, where nothing is reported: lowering asks again and again. */
+  remembered(op: PlanOp, input: Type, work: () => Type): Type {
+    if (this.#report) return work();
+    const known = this.#opTypes.get(op);
+    if (known?.input === input) return known.output;
+    const output = work();
+    this.#opTypes.set(op, { input, output });
+    return output;
   }
 
   /** The type of an expression over rows of type `self`. */
@@ -235,7 +249,7 @@ export class TypeChecker {
   userCall(id: number, args: readonly Type[]): Type {
     const f = this.functions[id];
     const key = `${id} ${args.map((t) => t.id).join(' ')}`;
-    if (!f || this.#calls.has(key) || this.#calls.size >= callDepthMax) return unknownType;
+    if (!f || this.#calls.has(key) || this.#calls.size >= callDepthMax || ++this.#callCount > callsMax) return unknownType;
     this.#calls.add(key);
     try {
       return this.expr(f.body, recordType(f.parameters.map((name, i) => ({ name, type: args[i] ?? unknownType }))));

@@ -5,10 +5,11 @@ import { alternatives, fieldType, fuseAll, fuseKnown, recordOf, unknownType } fr
 import { type TypeChecker, isOpen } from './types-check.ts';
 
 /** The type of the values that come out of these operators. */
-export const pipelineType = (c: TypeChecker, ops: readonly PlanOp[], input: Type): Type => ops.reduce((t, op) => opType(c, op, t), input);
+export const pipelineType = (c: TypeChecker, ops: readonly PlanOp[], input: Type): Type =>
+  ops.reduce((t, op) => c.remembered(op, t, () => opType(c, op, t)), input);
 
 /** The type of the values that come out of one operator. */
-export const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
+const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
   switch (op.kind) {
     case 'scan': return fuseAll(op.sources.map((s) => s.type ?? unknownType));
     case 'null': return types.null;

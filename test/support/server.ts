@@ -36,7 +36,8 @@ export const startService = async (flags: readonly string[] = [], directory?: st
   const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax }, lake);
   const server = await startServer({ config, version: 'v0.0.0-test', lake, workers, log: pino({ level: config.logLevel }) });
   const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {
-    const response = await fetch(server.address + path, { method, headers, redirect: 'manual', ...(body !== undefined && { body: body as string }) });
+    // A text body would get a Content-Type of fetch's own choice.
+    const response = await fetch(server.address + path, { method, headers, redirect: 'manual', ...(body !== undefined && { body: Buffer.from(body as string) }) });
     return { status: response.status, headers: response.headers, body: await response.text() };
   };
   return {

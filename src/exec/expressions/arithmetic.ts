@@ -1,10 +1,11 @@
 /** `+ - * / %` and unary minus over vectors (reference/language/types-and-casts.md sections 2 and 3). */
-import { type PrimitiveType, type Type, bitsOf, isFloat, isSigned, isUnsigned, primitiveNamed, types } from '../../vectors/type.ts';
+import { type PrimitiveType, type Type, bitsOf, isFloat, isSigned, isUnsigned, primitiveNamed, types, typeText } from '../../vectors/type.ts';
 import { roundFloat } from '../../vectors/literal.ts';
-import { type Vector, type NumberArray, type NumberVector, type EnumVector, flatten, nulls, numbers, take, typeAt } from '../../vectors/vector.ts';
+import { textError } from '../../vectors/value.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { type Vector, type NumberArray, type NumberVector, type EnumVector, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { ArithmeticOperator } from '../../query/plan.ts';
 import { apply, type Kernel } from './apply.ts';
-import { operandType } from './compare.ts';
 import { errors, overlay, wrapErrors } from './rows.ts';
 
 export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => apply([left, right], length, kernels[operator]);
@@ -27,15 +28,12 @@ const kernels: Readonly<Record<ArithmeticOperator, Kernel>> = { '+': kernelOf('+
 const numberTypeOf = (v: Vector): PrimitiveType | undefined => (v.form === 'number' ? v.type : v.form === 'enum' ? types.uint64 : undefined);
 
 const refuse = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => {
-  if (left.form === 'record' || right.form === 'record') {
-    // Rows of one record vector may differ in type.
-    const out = new Uint8Array(length);
-    for (let i = 0; i < length; i++) out[i] = typeAt(left, i) === typeAt(right, i) ? 1 : 0;
-    const text = (i: number): Vector => errors(`type ${operandType(take(left, Uint32Array.of(i)))} incompatible with '${operator}' operator`, length);
-    const first = out.indexOf(1);
-    return first < 0 ? errors('incompatible types', length) : overlay(errors('incompatible types', length), out, text(first));
-  }
-  return typeAt(left, 0) === typeAt(right, 0) ? errors(`type ${operandType(left)} incompatible with '${operator}' operator`, length) : errors('incompatible types', length);
+  const text = (a: Type, b: Type): string => (a === b ? `type ${typeText(a)} incompatible with '${operator}' operator` : 'incompatible types');
+  const a = uniformType(left), b = uniformType(right);
+  if (a && b) return errors(text(a, b), length);
+  const out = new Builder();
+  for (let i = 0; i < length; i++) out.append(textError(text(a ?? typeAt(left, i), b ?? typeAt(right, i))));
+  return out.finish();
 };
 
 /** The result's type of two numeric types. */

@@ -1,5 +1,5 @@
 /** `== != < <= > >=` over vectors (reference/language/types-and-casts.md section 4). */
-import { types, typeText, isFloat } from '../../vectors/type.ts';
+import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
 import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { CompareOperator } from '../../query/plan.ts';
@@ -149,6 +149,3 @@ const compareOthers = (operator: CompareOperator, left: Vector, right: Vector, l
   }
   return bools(out);
 };
-
-/** Text of a type in operator errors. */
-export const operandType = (v: Vector): string => typeText(typeAt(v, 0));

@@ -55,7 +55,7 @@ const monthOf = (word: string): number | undefined => {
   return at < 0 ? undefined : at + 1;
 };
 const weekdays = /^(?:mon|tue|wed|thu|fri|sat|sun|monday|tuesday|wednesday|thursday|friday|saturday|sunday),?\s+/i;
-const clock = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?\s*([AaPp]\.?[Mm]\.?)?/;
+const clock = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9})\d*)?)?(?:\s*([AaPp]\.?[Mm]\.?))?/;
 const zone = /^\s*(?:Z|([+-])(\d{2}):?(\d{2})?|(UTC|GMT|[A-Z]{3,4})(?:([+-])(\d{1,2}):?(\d{2})?)?)?(?:\s*\(?[A-Z][A-Za-z/ ]*\)?)?(?:\s+m=[+-].*)?$/;
 
 /** Layouts of a date at the start of a text; what is behind it is a clock, a zone, or a year. */
@@ -67,7 +67,7 @@ const dates: readonly { readonly syntax: RegExp; readonly read: (m: RegExpExecAr
   { syntax: /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})(?!\d)/, read: (m) => ({ year: yearOf(m[3]!), month: Number(m[1]), day: Number(m[2]) }) },
   { syntax: /^(\d{1,2})[-/\s]([A-Za-z]{3,9})[-/\s](\d{4}|\d{2})(?!\d)/, read: (m) => named(m[2]!, { year: yearOf(m[3]!), day: Number(m[1]) }) },
   { syntax: /^(\d{1,2})(?:st|nd|rd|th)?\s+([A-Za-z]{3,9}),?\s+(\d{4})/, read: (m) => named(m[2]!, { year: Number(m[3]), day: Number(m[1]) }) },
-  { syntax: /^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?![\d:])/, read: (m) => named(m[1]!, { year: Number(m[3]), day: Number(m[2]) }) },
+  { syntax: /^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4}|\d{2})(?![\d:])/, read: (m) => named(m[1]!, { year: yearOf(m[3]!), day: Number(m[2]) }) },
   { syntax: /^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?=\s+\d{1,2}:)/, read: (m) => named(m[1]!, { day: Number(m[2]) }) },
   { syntax: /^([A-Za-z]{3,9})\s+(\d{4})$/, read: (m) => named(m[1]!, { year: Number(m[2]) }) },
 ];

@@ -24,7 +24,11 @@ export const grok = (pattern: Value, text: Value, definitions?: Value): Value =>
   const matcher = compiled.re.matcher(text.data as string);
   if (!matcher.find()) return refused('grok: value does not match pattern', text);
   const fields = new Map<string, string>();
-  for (const { name, group } of compiled.fields) fields.set(name, matcher.group(group) ?? '');
+  for (const { name, group } of compiled.fields) {
+    const found = matcher.group(group);
+    // Fields that matched nothing are left out, as in the reference.
+    if (found) fields.set(name, found);
+  }
   return recordValue([...fields].map(([name, value]) => ({ name, value: stringValue(value) })));
 };
 

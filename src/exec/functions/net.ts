@@ -4,26 +4,18 @@ import { type Value, recordValue } from '../../vectors/value.ts';
 import { netOf } from '../../vectors/literal.ts';
 import { type BytesVector, type Vector, bools, dataAt, flatten, noRows, nulls, take } from '../../vectors/vector.ts';
 import { applyCarrying } from '../expressions/apply.ts';
-import { truth, truthOf, wrapErrors } from '../expressions/rows.ts';
+import { overlay, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 import { addressesIn, anyAddressIn } from '../expressions/search.ts';
 import { walk } from '../expressions/walk.ts';
 import { byValues, byVectors, isError, isNull, isOf, refused, type Evaluate, type FunctionRow } from './row.ts';
 
 /** The second argument is searched as it is. */
 const cidrMatch: Evaluate = ([net, within], length) => (length === 0 ? noRows : applyCarrying([net!], [within!], length, ([n], [v], count) => {
-  const rows = v!, codes = truthOf(rows);
-  let nullRows = 0;
-  for (let i = 0; i < count; i++) if (codes[i] === truth.null) nullRows++;
-  if (isNull(n!) || nullRows === count) return nulls(count);
-  if (isError(n!) || !isOf(n!, types.net)) return wrapErrors('cidr_match: not a net', n!);
-  const matches = n!.form === 'constant' ? inNet(rows, dataAt(n!.inner, 0) as Uint8Array) : inNets(rows, flatten(n!) as BytesVector);
-  if (nullRows === 0) return bools(matches);
-  const tags = new Uint32Array(count), slots = new Uint32Array(count);
-  for (let i = 0; i < count; i++) {
-    tags[i] = codes[i] === truth.null ? 1 : 0;
-    slots[i] = i;
-  }
-  return { form: 'dynamic', length: count, tags, slots, parts: [bools(matches), nulls(count)] };
+  const rows = v!;
+  if (isNull(n!)) return nulls(count);
+  const result = isError(n!) || !isOf(n!, types.net) ? wrapErrors('cidr_match: not a net', n!)
+    : bools(n!.form === 'constant' ? inNet(rows, dataAt(n!.inner, 0) as Uint8Array) : inNets(rows, flatten(n!) as BytesVector));
+  return overlay(result, truthOf(rows).map((c) => (c === truth.null ? 1 : 0)), nulls(count));
 }));
 const inNet = (v: Vector, net: Uint8Array): Uint8Array =>
   walk(v, { most: 1, intoErrors: false, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined) });

@@ -246,27 +246,10 @@ const smallUnsigned = (bytes: Uint8Array, start: number, end: number): number =>
 
 /** `abs << 1 | sign` in as few bytes as it takes; 1 alone is the least 64-bit integer. */
 const appendSigned = (part: Part, bytes: Uint8Array, start: number, end: number): void => {
+  if (end - start > 8) throw malformed();
   let low = 0, high = 0;
-  switch (end - start) {
-    case 8: high = bytes[start + 7] << 24;
-    // falls through
-    case 7: high |= bytes[start + 6] << 16;
-    // falls through
-    case 6: high |= bytes[start + 5] << 8;
-    // falls through
-    case 5: high |= bytes[start + 4];
-    // falls through
-    case 4: low = bytes[start + 3] << 24;
-    // falls through
-    case 3: low |= bytes[start + 2] << 16;
-    // falls through
-    case 2: low |= bytes[start + 1] << 8;
-    // falls through
-    case 1: low |= bytes[start];
-    // falls through
-    case 0: break;
-    default: throw malformed();
-  }
+  for (let i = end - 1; i >= start + 4; i--) high = (high << 8) | bytes[i];
+  for (let i = end - start > 4 ? start + 3 : end - 1; i >= start; i--) low = (low << 8) | bytes[i];
   const negative = low & 1, magnitudeLow = ((low >>> 1) | (high << 31)) >>> 0, magnitudeHigh = high >>> 1;
   if (magnitudeHigh < 0x20_0000 && !part.wide) {
     const magnitude = magnitudeHigh * 4294967296 + magnitudeLow;
@@ -289,7 +272,7 @@ const appendUnsigned = (part: Part, bytes: Uint8Array, start: number, end: numbe
   if (end - start > 8) throw malformed();
   let low = 0, high = 0;
   for (let i = end - 1; i >= start + 4; i--) high = high * 256 + bytes[i];
-  for (let i = Math.min(end, start + 4) - 1; i >= start; i--) low = low * 256 + bytes[i];
+  for (let i = end - start > 4 ? start + 3 : end - 1; i >= start; i--) low = low * 256 + bytes[i];
   if (high < 0x20_0000 && !part.wide) {
     const x = high * 4294967296 + low;
     if (x > part.magnitudeMax) throw malformed();

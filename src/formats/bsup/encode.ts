@@ -1,165 +1,239 @@
-/** Rows of vectors as tagged BSUP bodies, without a Value per row where the types are simple. */
-import type { TextOut } from '../../vectors/text-out.ts';
-import { type RecordType, type Type, recordType, types } from '../../vectors/type.ts';
-import { encodeBody, float16Bits } from '../../vectors/value.ts';
-import { type NumberVector, type RecordVector, type Vector, dataAt, typeAt, uniformType } from '../../vectors/vector.ts';
+/**
+ * Vectors as tagged bodies, a column at a time: first the sizes of all rows (`bodies`), then the bytes, for a range of rows at given places.
+ * So a record's tag, which counts its bytes, is known before its fields are written, and the loops run over one kind of column each.
+ *
+ * Invariant: ranges are written in order, each row once.
+ */
+import {
+  type Field, type ListVector, type MapVector, type RecordVector, type UnionVector, type Vector, range,
+} from '../../vectors/vector.ts';
+import { type EncodedColumn, leafColumn, taggedSize, writeTag } from './encode-leaves.ts';
 
-export type RowEncoder = (row: number) => void;
+/** Most rows and items that one batch may unfold to; a batch beyond it is written in parts. */
+const cellsMax = 4_000_000;
+/** The batch unfolds to too much at once. */
+export const tooManyCells = Symbol('too many cells');
 
-export const writeUvarint = (out: TextOut, n: number): void => {
-  let rest = n;
-  while (rest >= 0x80) {
-    out.byte((rest % 0x80) | 0x80);
-    rest = Math.floor(rest / 0x80);
-  }
-  out.byte(rest);
-};
+interface Budget { cells: number; readonly limited: boolean }
 
-/** The type of each row; what few types a record's fields take together is looked up, not built again. */
-export const typeResolver = (v: Vector): ((row: number) => Type) => {
-  const uniform = uniformType(v);
-  if (uniform) return () => uniform;
+/** The rows of a vector, measured. @throws tooManyCells unless it is one row */
+export const measure = (v: Vector): EncodedColumn => column(v, { index: undefined, length: v.length, wrapped: false }, { cells: 0, limited: v.length > 1 });
+
+/** Which rows of a vector: those of the index, or the first `length`. `wrapped`: inside an error or a name, where null has an empty body. */
+interface Rows { readonly index: Uint32Array | undefined; readonly length: number; readonly wrapped: boolean }
+
+const column = (v: Vector, rows: Rows, budget: Budget): EncodedColumn => {
+  budget.cells += rows.length;
+  if (budget.limited && budget.cells > cellsMax) throw tooManyCells;
   switch (v.form) {
-    case 'dynamic': {
-      const parts = v.parts.map(typeResolver), { tags, slots } = v;
-      return (row) => parts[tags[row]!]!(slots[row]!);
-    }
-    case 'selected': {
-      const base = typeResolver(v.base), { index } = v;
-      return (row) => base(index[row]!);
-    }
-    case 'record': return recordResolver(v);
-    default: return (row) => typeAt(v, row);
+    case 'constant': return constantColumn(column(v.inner, { ...rows, index: undefined, length: 1 }, budget), rows.length);
+    case 'dictionary': return column(v.values, { ...rows, index: lookUp(v.codes, rows) }, budget);
+    case 'selected': return column(v.base, { ...rows, index: lookUp(v.index, rows) }, budget);
+    case 'dynamic': return dynamicColumn(parted(v.parts, v.tags, v.slots, { rows, wrapped: rows.wrapped, budget }), rows.length);
+    case 'union': return unionColumn(v, rows, budget);
+    case 'record': return recordColumn(v, rows, budget);
+    case 'list': return listColumn(v, rows, [v.items], budget);
+    case 'map': return listColumn(v, rows, [v.keys, v.values], budget);
+    case 'error': case 'named': return column(v.inner, { ...rows, wrapped: true }, budget);
+    default: return leafColumn(v, rows.index, rows.length, rows.wrapped);
   }
 };
-interface TypeNode { readonly next: Map<Type, TypeNode>; type?: RecordType }
-const recordResolver = (v: RecordVector): ((row: number) => Type) => {
-  const resolvers = v.fields.map((f) => typeResolver(f.values)), varying = v.fields.flatMap((f, i) => (uniformType(f.values) ? [] : [i]));
-  const root: TypeNode = { next: new Map() };
-  return (row) => {
-    let node = root;
-    for (const i of varying) {
-      const type = resolvers[i]!(row);
-      let next = node.next.get(type);
-      if (!next) node.next.set(type, (next = { next: new Map() }));
-      node = next;
-    }
-    return (node.type ??= recordType(v.fields.map((f, i) => ({ name: f.name, optional: f.optional, type: resolvers[i]!(row) }))));
+
+const lookUp = (table: Uint32Array, { index, length }: Rows): Uint32Array => {
+  if (!index) return table;
+  const out = new Uint32Array(length);
+  for (let i = 0; i < length; i++) out[i] = table[index[i]];
+  return out;
+};
+
+/** One value many times: it is encoded once and copied. */
+const constantColumn = (one: EncodedColumn, length: number): EncodedColumn => {
+  const body = one.bodies[0], size = taggedSize(body);
+  let bytes: Uint8Array | undefined;
+  const encoded = (): Uint8Array => {
+    bytes = new Uint8Array(size);
+    one.write(0, 1, Float64Array.of(0), bytes);
+    return bytes;
+  };
+  return {
+    bodies: new Float64Array(length).fill(body),
+    write(start, end, places, out) {
+      const source = bytes ?? encoded();
+      for (let i = start; i < end; i++) {
+        if (size > 32) out.set(source, places[i]);
+        else for (let k = 0, to = places[i]; k < size; k++) out[to++] = source[k];
+        places[i] += size;
+      }
+    },
   };
 };
 
-/** An encoder that appends tag and body of a row. */
-export const rowEncoder = (v: Vector, out: TextOut): RowEncoder => {
-  switch (v.form) {
-    case 'number': return numberEncoder(v, out);
-    case 'bool': return (row) => {
-      out.byte(2);
-      out.byte(v.values[row]!);
-    };
-    case 'null': return () => out.byte(0);
-    case 'bytes': {
-      const { bytes, offsets } = v;
-      return (row) => {
-        const start = offsets[row]!, end = offsets[row + 1]!;
-        writeUvarint(out, end - start + 1);
-        out.raw(bytes, start, end);
-      };
-    }
-    case 'record': return recordEncoder(v, out);
-    case 'list': {
-      // Elements of unions tell their member, which only the list's type knows.
-      if (v.items.form === 'dynamic') break;
-      const items = rowEncoder(v.items, out), { offsets } = v;
-      return tagged(out, (row) => { for (let i = offsets[row]!; i < offsets[row + 1]!; i++) items(i); });
-    }
-    case 'dynamic': {
-      const parts = v.parts.map((p) => rowEncoder(p, out)), { tags, slots } = v;
-      return (row) => parts[tags[row]!]!(slots[row]!);
-    }
-    case 'named': case 'error': if (v.inner.form !== 'null') return rowEncoder(v.inner, out);
-      break;
-    case 'selected': {
-      const base = rowEncoder(v.base, out), { index } = v;
-      return (row) => base(index[row]!);
-    }
-    case 'dictionary': {
-      const values = rowEncoder(v.values, out), { codes } = v;
-      return (row) => values(codes[row]!);
-    }
-    case 'constant': {
-      const inner = rowEncoder(v.inner, out);
-      return () => inner(0);
-    }
+/** A column that has some of the rows of its parent, in order. */
+class Part {
+  readonly column: EncodedColumn;
+  /** Row of the parent of each row. */
+  readonly rows: Uint32Array;
+  private readonly places: Float64Array;
+  private next = 0;
+  constructor(encoded: EncodedColumn, rows: Uint32Array) {
+    this.column = encoded;
+    this.rows = rows;
+    this.places = new Float64Array(rows.length);
   }
-  return (row) => out.raw(encodeBody(typeAt(v, row), dataAt(v, row)));
-};
-
-/** Puts the tag before a body whose length is known only once it is written. */
-const tagged = (out: TextOut, body: RowEncoder): RowEncoder => (row) => {
-  out.byte(0);
-  const start = out.length;
-  body(row);
-  const tag = out.length - start + 1;
-  if (tag < 0x80) {
-    out.bytes[start - 1] = tag;
-    return;
+  /** Writes its rows among the parent's up to `end`, at the parent's places, which move on. */
+  write(end: number, places: Float64Array, out: Uint8Array): void {
+    const { rows, next } = this, own = this.places;
+    let stop = next;
+    for (; stop < rows.length && rows[stop] < end; stop++) own[stop] = places[rows[stop]];
+    this.column.write(next, stop, own, out);
+    for (let i = next; i < stop; i++) places[rows[i]] = own[i];
+    this.next = stop;
   }
-  let extra = 0;
-  for (let rest = tag; rest >= 0x80; rest = Math.floor(rest / 0x80)) extra++;
-  out.reserve(extra);
-  out.bytes.copyWithin(start + extra, start, out.length);
-  const end = out.length + extra;
-  out.cutTo(start - 1);
-  writeUvarint(out, tag);
-  out.cutTo(end);
-};
+  /** Sizes of its rows, put where they are in the parent. */
+  addSizes(sizes: Float64Array): void {
+    const { rows } = this, { bodies } = this.column;
+    for (let i = 0; i < rows.length; i++) sizes[rows[i]] += taggedSize(bodies[i]);
+  }
+}
 
-const recordEncoder = (v: RecordVector, out: TextOut): RowEncoder => {
-  const values = v.fields.map((f) => rowEncoder(f.values, out)), present = v.fields.map((f) => f.present), count = values.length;
-  const optional = v.fields.flatMap((f, i) => (f.optional ? [i] : []));
-  return tagged(out, (row) => {
-    if (optional.length > 0) {
-      const bits = new Uint8Array((optional.length + 7) >> 3);
-      optional.forEach((k, i) => { if (present[k]?.[row] === 0) bits[i >> 3]! |= 1 << (i & 7); });
-      writeUvarint(out, bits.length + 1);
-      out.raw(bits);
-    }
-    for (let k = 0; k < count; k++) if (present[k]?.[row] !== 0) values[k]!(row);
+/** Rows by part; parts without a row are left out. */
+const parted = (
+  parts: readonly Vector[], tags: Uint32Array, slots: Uint32Array,
+  { rows, wrapped, budget }: { readonly rows: Rows; readonly wrapped: boolean; readonly budget: Budget },
+): readonly Part[] => {
+  const { index, length } = rows, counts = new Uint32Array(parts.length);
+  for (let i = 0; i < length; i++) counts[tags[index ? index[i] : i]]++;
+  const own = Array.from(counts, (n) => ({ rows: new Uint32Array(n), slots: new Uint32Array(n) }));
+  counts.fill(0);
+  for (let i = 0; i < length; i++) {
+    const row = index ? index[i] : i, tag = tags[row], at = counts[tag]++;
+    own[tag].rows[at] = i;
+    own[tag].slots[at] = slots[row];
+  }
+  return parts.flatMap((part, tag) => {
+    const { rows: parentRows, slots: index } = own[tag];
+    return parentRows.length === 0 ? [] : [new Part(column(part, { index, length: parentRows.length, wrapped }, budget), parentRows)];
   });
 };
 
-const float = new DataView(new ArrayBuffer(8)), floatBytes = new Uint8Array(float.buffer);
-const numberEncoder = (v: NumberVector, out: TextOut): RowEncoder => {
-  const { type, values } = v;
-  switch (type) {
-    case types.float64: return (row) => {
-      float.setFloat64(0, values[row] as number, true);
-      out.byte(9);
-      out.raw(floatBytes, 0, 8);
-    };
-    case types.float32: return (row) => {
-      float.setFloat32(0, values[row] as number, true);
-      out.byte(5);
-      out.raw(floatBytes, 0, 4);
-    };
-    case types.float16: return (row) => {
-      const bits = float16Bits(values[row] as number);
-      out.byte(3);
-      out.byte(bits & 0xff);
-      out.byte(bits >> 8);
-    };
-  }
-  const isSigned = type.id >= types.int8.id;
-  if (!(values instanceof Float64Array)) return (row) => out.raw(encodeBody(type, values[row]!));
-  return (row) => {
-    const x = values[row]!, size = Math.abs(x);
-    if (size >= 2 ** 47 || (!isSigned && x < 0)) {
-      out.raw(encodeBody(type, x));
-      return;
-    }
-    const at = out.length;
-    out.byte(1);
-    for (let rest = isSigned ? size * 2 + (x < 0 ? 1 : 0) : size; rest > 0; rest = Math.floor(rest / 256)) out.byte(rest % 256);
-    out.bytes[at] = out.length - at;
+const dynamicColumn = (parts: readonly Part[], length: number): EncodedColumn => {
+  const bodies = new Float64Array(length);
+  for (const { rows, column: { bodies: own } } of parts) for (let i = 0; i < rows.length; i++) bodies[rows[i]] = own[i];
+  return {
+    bodies,
+    write(_start, end, places, out) {
+      for (const part of parts) part.write(end, places, out);
+    },
   };
 };
+
+const unionColumn = (v: UnionVector, rows: Rows, budget: Budget): EncodedColumn => {
+  const parts = parted(v.members, v.tags, v.slots, { rows, wrapped: false, budget });
+  const bodies = new Float64Array(rows.length), { tags } = v, { index } = rows;
+  for (const part of parts) part.addSizes(bodies);
+  for (let i = 0; i < rows.length; i++) bodies[i] += 1 + bytesOfIndex(tags[index ? index[i] : i]);
+  return {
+    bodies,
+    write(start, end, places, out) {
+      for (let i = start; i < end; i++) {
+        let at = writeTag(out, places[i], bodies[i]), rest = tags[index ? index[i] : i];
+        out[at++] = bytesOfIndex(rest) + 1;
+        for (; rest > 0; rest >>>= 8) out[at++] = rest;
+        places[i] = at;
+      }
+      for (const part of parts) part.write(end, places, out);
+    },
+  };
+};
+const bytesOfIndex = (x: number): number => (x === 0 ? 0 : x < 0x100 ? 1 : x < 0x10000 ? 2 : x < 0x1000000 ? 3 : 4);
+
+const recordColumn = (v: RecordVector, rows: Rows, budget: Budget): EncodedColumn => {
+  const bodies = new Float64Array(rows.length), optional = v.fields.filter((f) => f.optional), bitBytes = (optional.length + 7) >> 3;
+  const fields = v.fields.map((f) => fieldColumn(f, rows, budget, bodies));
+  if (bitBytes > 0) for (let i = 0; i < rows.length; i++) bodies[i] += bitBytes + 1;
+  return {
+    bodies,
+    write(start, end, places, out) {
+      for (let i = start; i < end; i++) places[i] = writeTag(out, places[i], bodies[i]);
+      if (bitBytes > 0) writeAbsent(optional, rows, { start, end, places, out });
+      for (const write of fields) write(start, end, places, out);
+    },
+  };
+};
+
+type Write = EncodedColumn['write'];
+
+/** Adds the field's bytes to the record's bodies. Absent values are passed over. */
+const fieldColumn = (f: Field, rows: Rows, budget: Budget, sizes: Float64Array): Write => {
+  const { present } = f, { index, length } = rows;
+  if (!present) {
+    const encoded = column(f.values, { index, length, wrapped: false }, budget), { bodies } = encoded;
+    for (let i = 0; i < length; i++) sizes[i] += taggedSize(bodies[i]);
+    return (start, end, places, out) => encoded.write(start, end, places, out);
+  }
+  let count = 0;
+  const parentRows = new Uint32Array(length), own = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    const row = index ? index[i] : i;
+    if (present[row] === 0) continue;
+    parentRows[count] = i;
+    own[count++] = row;
+  }
+  if (count === 0) return () => undefined;
+  const part = new Part(column(f.values, { index: own.subarray(0, count), length: count, wrapped: false }, budget), parentRows.subarray(0, count));
+  part.addSizes(sizes);
+  return (_start, end, places, out) => part.write(end, places, out);
+};
+
+/** The bits of a record's optional fields: 1 where one is absent. */
+const writeAbsent = (
+  fields: readonly Field[], { index }: Rows,
+  { start, end, places, out }: { readonly start: number; readonly end: number; readonly places: Float64Array; readonly out: Uint8Array },
+): void => {
+  const bitBytes = (fields.length + 7) >> 3;
+  for (let i = start; i < end; i++) {
+    const row = index ? index[i] : i, at = writeTag(out, places[i], bitBytes);
+    out.fill(0, at, at + bitBytes);
+    for (let k = 0; k < fields.length; k++) if (fields[k].present && fields[k].present![row] === 0) out[at + (k >> 3)] |= 1 << (k & 7);
+    places[i] = at + bitBytes;
+  }
+};
+
+/** Arrays, sets and maps: the items of all rows are columns of their own. */
+const listColumn = (v: ListVector | MapVector, rows: Rows, children: readonly Vector[], budget: Budget): EncodedColumn => {
+  const { index, length } = rows, { offsets } = v, ends = new Float64Array(length + 1);
+  for (let i = 0; i < length; i++) {
+    const row = index ? index[i] : i;
+    ends[i + 1] = ends[i] + offsets[row + 1] - offsets[row];
+  }
+  const total = ends[length];
+  if (budget.limited && budget.cells + total * children.length > cellsMax) throw tooManyCells;
+  const items = { index: itemsOf(offsets, rows, total), length: total, wrapped: false };
+  const columns = children.map((child) => column(child, items, budget));
+  const bodies = new Float64Array(length), places = new Float64Array(total);
+  for (const { bodies: own } of columns) for (let i = 0; i < length; i++) for (let k = ends[i]; k < ends[i + 1]; k++) bodies[i] += taggedSize(own[k]);
+  return {
+    bodies,
+    write(start, end, parentPlaces, out) {
+      for (let i = start; i < end; i++) {
+        let at = writeTag(out, parentPlaces[i], bodies[i]);
+        for (let k = ends[i]; k < ends[i + 1]; k++) {
+          places[k] = at;
+          for (const { bodies: own } of columns) at += taggedSize(own[k]);
+        }
+        parentPlaces[i] = at;
+      }
+      // A value goes behind its key: writing the keys moves the places on to there.
+      for (const { write } of columns) write(ends[start], ends[end], places, out);
+    },
+  };
+};
+/** Rows of the items, or undefined if they are the first ones as they are. */
+const itemsOf = (offsets: Uint32Array, { index, length }: Rows, total: number): Uint32Array | undefined => {
+  if (!index) return offsets[0] === 0 ? undefined : range(offsets[0], offsets[length]);
+  const out = new Uint32Array(total);
+  let to = 0;
+  for (let i = 0; i < length; i++) for (let k = offsets[index[i]]; k < offsets[index[i] + 1]; k++) out[to++] = k;
+  return out;
+};
+

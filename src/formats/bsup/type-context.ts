@@ -77,6 +77,9 @@ export class WrittenTypes {
   /** Definitions that no types frame has yet. */
   readonly pending = new ByteWriter();
 
+  /** Types that the segment has so far. */
+  get count(): number { return this.ids.size; }
+
   /** The id of the type; it and its parts are defined first where they are not yet. */
   idOf(type: Type): number {
     if (type.kind === 'primitive') return type.id;

@@ -1,142 +1,151 @@
-/** Writes BSUP: for each batch the typedefs that are new, then its values, compressed where that is smaller. */
-import { lz4Encode } from '../../vectors/lz4.ts';
+/**
+ * Writes BSUP: values are gathered until a frame is full; the types that a frame needs and that the segment does not know yet go out before it.
+ *
+ * Invariants: an end of segment follows the last frame, also between batches when a segment has very many types; control messages come after the
+ * values that were written before them.
+ */
+import { LakeError } from '../../errors.ts';
+import { typesOf } from '../../vectors/fuse.ts';
 import { supText } from '../../vectors/sup-print.ts';
-import { TextOut, bytesOfText } from '../../vectors/text-out.ts';
-import { type Type, namedType, types } from '../../vectors/type.ts';
+import { namedType, types } from '../../vectors/type.ts';
 import { type Data, type Value, recordValue } from '../../vectors/value.ts';
-import type { Vector } from '../../vectors/vector.ts';
+import { type Vector, slice } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
-import { rowEncoder, typeResolver, writeUvarint } from './encode.ts';
+import { encodeLz4 } from '../lz4.ts';
+import { taggedSize, writeUvarint } from './encode-leaves.ts';
+import { measure, tooManyCells } from './encode.ts';
+import { compressedBit, endOfSegment, formatLz4, frameKind, versionByte } from './frames.ts';
+import { WrittenTypes } from './type-context.ts';
 
-/** Bytes of values after which a frame ends. */
-const frameBytes = 1 << 19;
-const kinds = { types: 0, values: 1, control: 2 } as const;
+/** A frame ends when its values have this many bytes. */
+const frameBytesDefault = 512 << 10;
+/** Longest value: what readers of the reference take. */
+const valueBytesMax = 1 << 30;
+/** A segment with this many types ends at the next frame. */
+const segmentTypesMax = 20_000;
+const controlSup = 2;
 
-export const createBsupWriter = (_options: WriteOptions): Writer => {
-  const typedefs = new Typedefs(), values = new TextOut(1 << 17);
-  let started = false;
-  const flush = function* (): Generator<Uint8Array> {
-    if (typedefs.out.length > 0) yield frame(kinds.types, typedefs.out);
-    if (values.length > 0) yield frame(kinds.values, values);
-  };
-  return {
-    *write(batch: Vector) {
-      const typeOf = typeResolver(batch), encode = rowEncoder(batch, values);
-      for (let row = 0; row < batch.length; row++) {
-        started = true;
-        writeUvarint(values, typedefs.id(typeOf(row)));
-        encode(row);
-        if (values.length >= frameBytes) yield* flush();
+export const createBsupWriter = (options: WriteOptions): Writer => new BsupWriter(options);
+
+class BsupWriter implements Writer {
+  private readonly frameBytesMin: number;
+  private readonly compress: boolean;
+  private readonly types = new WrittenTypes();
+  private values = new Uint8Array(1 << 16);
+  private length = 0;
+  private scratch = new Uint8Array(0);
+  /** A frame was given out since the last end of segment. */
+  private open = false;
+
+  constructor(options: WriteOptions) {
+    this.frameBytesMin = options.bsupFrameBytes ?? frameBytesDefault;
+    this.compress = options.bsupCompress ?? true;
+  }
+
+  *write(batch: Vector): Generator<Uint8Array> {
+    if (batch.length === 0) return;
+    let column;
+    try {
+      column = measure(batch);
+    } catch (problem) {
+      if (problem !== tooManyCells) throw problem;
+      const half = batch.length >> 1;
+      yield* this.write(slice(batch, 0, half));
+      yield* this.write(slice(batch, half, batch.length));
+      return;
+    }
+    const { bodies } = column, { table, codes } = typesOf(batch);
+    const places = new Float64Array(batch.length), ids = new Float64Array(table.length).fill(-1);
+    for (let start = 0; start < batch.length;) {
+      let end = start, size = this.length;
+      for (; end < batch.length && size < this.frameBytesMin && this.types.count < segmentTypesMax; end++) {
+        const code = codes ? codes[end] : 0;
+        if (ids[code] < 0) ids[code] = this.types.idOf(table[code]);
+        places[end] = size;
+        size += uvarintSize(ids[code]) + taggedSize(bodies[end]);
+        if (bodies[end] > valueBytesMax) throw valueTooLarge(bodies[end]);
       }
-      yield* flush();
-    },
-    *end() {
-      if (started) yield Uint8Array.of(0xff);
-      started = false;
-    },
-    *control(message: ControlMessage) {
-      started = true;
-      values.byte(2);
-      values.raw(bytesOfText(`${supText(named(message.type, message.type === 'QueryStats' ? withProgress(message.value) : message.value))}\n`));
-      yield frame(kinds.control, values);
-    },
-  };
+      this.reserve(size);
+      for (let i = start; i < end; i++) places[i] = writeUvarint(this.values, places[i], ids[codes ? codes[i] : 0]);
+      column.write(start, end, places, this.values);
+      this.length = size;
+      start = end;
+      if (size >= this.frameBytesMin) yield* this.flush();
+      if (this.types.count >= segmentTypesMax) {
+        yield* this.end();
+        ids.fill(-1);
+      }
+    }
+  }
+
+  *end(): Generator<Uint8Array> {
+    yield* this.flush();
+    if (this.open) yield Uint8Array.of(endOfSegment);
+    this.open = false;
+    this.types.clear();
+  }
+
+  *control(message: ControlMessage): Generator<Uint8Array> {
+    yield* this.flush();
+    const value = message.type === 'QueryStats' ? withProgress(message.value) : message.value;
+    yield this.frame(frameKind.control, Buffer.concat([Uint8Array.of(controlSup), Buffer.from(`${supText(named(message.type, value))}\n`)]));
+  }
+
+  private *flush(): Generator<Uint8Array> {
+    const { pending } = this.types;
+    if (pending.length > 0) yield this.frame(frameKind.types, pending.bytes.subarray(0, pending.length));
+    pending.length = 0;
+    if (this.length > 0) yield this.frame(frameKind.values, this.values.subarray(0, this.length));
+    this.length = 0;
+  }
+
+  private frame(kind: number, payload: Uint8Array): Uint8Array {
+    this.open = true;
+    const { length } = payload, sizeBytes = uvarintSize(length);
+    if (this.compress) {
+      if (this.scratch.length < length) this.scratch = new Uint8Array(Math.max(length, 1 << 16));
+      const packed = encodeLz4(payload, 0, length, this.scratch, 0, length - 1 - sizeBytes);
+      if (packed >= 0) {
+        const { out, at } = header(kind | (compressedBit >> 4), packed + 1 + sizeBytes);
+        out[at] = formatLz4;
+        out.set(this.scratch.subarray(0, packed), writeUvarint(out, at + 1, length));
+        return out;
+      }
+    }
+    const { out, at } = header(kind, length);
+    out.set(payload, at);
+    return out;
+  }
+
+  private reserve(size: number): void {
+    if (size <= this.values.length) return;
+    const grown = new Uint8Array(Math.max(size, this.values.length * 2));
+    grown.set(this.values.subarray(0, this.length));
+    this.values = grown;
+  }
+}
+
+/** A frame of `length` payload bytes, its header written. */
+const header = (code: number, length: number): { readonly out: Uint8Array; readonly at: number } => {
+  const high = Math.floor(length / 16), at = 2 + uvarintSize(high), out = new Uint8Array(at + length);
+  out[0] = versionByte;
+  out[1] = (code << 4) | (length & 15);
+  writeUvarint(out, 2, high);
+  return { out, at };
 };
+const uvarintSize = (n: number): number => {
+  let size = 1;
+  for (let rest = n; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+  return size;
+};
+const valueTooLarge = (bytes: number): LakeError =>
+  new LakeError('format-too-large', { format: 'bsup', fault: `value of ${bytes} bytes (limit ${valueBytesMax})`, place: '' });
 
 const named = (name: string, value: Value): Value => ({ type: namedType(name, value.type), data: value.data });
 /** The counts of a statistics message are in a record of their own here. */
 const withProgress = (stats: Value): Value => {
   if (stats.type.kind !== 'record') return stats;
-  const fields = stats.type.fields.map((f, i) => ({ name: f.name, value: { type: f.type, data: (stats.data as readonly Data[])[i]! } }));
-  const times = fields.filter((f) => f.value.type === types.time), counts = fields.filter((f) => f.value.type !== types.time);
-  return recordValue([...times, { name: 'Progress', value: named('Progress', recordValue(counts)) }]);
+  const fields = stats.type.fields.map((f, i) => ({ name: f.name, value: { type: f.type, data: (stats.data as readonly Data[])[i] } }));
+  const isTime = (f: { readonly value: Value }): boolean => f.value.type === types.time;
+  return recordValue([...fields.filter(isTime), { name: 'Progress', value: named('Progress', recordValue(fields.filter((f) => !isTime(f)))) }]);
 };
-
-/** Takes what was printed as the payload of a frame. */
-const frame = (kind: number, payload: TextOut): Uint8Array => {
-  const { length } = payload;
-  const packed = length > 64 ? lz4Encode(payload.bytes, length) : undefined;
-  const out = new TextOut(length + 16);
-  out.byte(0x81);
-  if (packed && packed.length + 5 < length) {
-    const head = new TextOut(8);
-    head.byte(0);
-    writeUvarint(head, length);
-    const size = head.length + packed.length;
-    out.byte(0x40 | (kind << 4) | (size & 15));
-    writeUvarint(out, Math.floor(size / 16));
-    out.raw(head.bytes, 0, head.length);
-    out.raw(packed);
-  } else {
-    out.byte((kind << 4) | (length & 15));
-    writeUvarint(out, Math.floor(length / 16));
-    out.raw(payload.bytes, 0, length);
-  }
-  payload.cutTo(0);
-  return out.take();
-};
-
-/** Ids of types, given in the order of definition; definitions wait in `out` for the next types frame. */
-class Typedefs {
-  readonly out = new TextOut(256);
-  private readonly ids = new Map<Type, number>();
-
-  id(type: Type): number {
-    if (type.kind === 'primitive') return type.id;
-    const known = this.ids.get(type);
-    if (known !== undefined) return known;
-    this.define(type);
-    const id = 30 + this.ids.size;
-    this.ids.set(type, id);
-    return id;
-  }
-
-  private define(type: Exclude<Type, { readonly kind: 'primitive' }>): void {
-    const { out } = this;
-    switch (type.kind) {
-      case 'record': {
-        const ids = type.fields.map((f) => this.id(f.type));
-        this.head(0, type.fields.length);
-        type.fields.forEach((f, i) => {
-          this.text(f.name);
-          writeUvarint(out, ids[i]!);
-          out.byte(f.optional ? 1 : 0);
-        });
-        return;
-      }
-      case 'array': return this.head(1, this.id(type.element));
-      case 'set': return this.head(2, this.id(type.element));
-      case 'map': {
-        const key = this.id(type.key), value = this.id(type.value);
-        this.head(3, key);
-        return writeUvarint(out, value);
-      }
-      case 'union': {
-        const ids = type.members.map((m) => this.id(m));
-        this.head(4, ids.length);
-        for (const id of ids) writeUvarint(out, id);
-        return;
-      }
-      case 'enum':
-        this.head(5, type.symbols.length);
-        for (const symbol of type.symbols) this.text(symbol);
-        return;
-      case 'error': return this.head(6, this.id(type.inner));
-      case 'named': {
-        const inner = this.id(type.inner);
-        out.byte(7);
-        this.text(type.name);
-        return writeUvarint(out, inner);
-      }
-    }
-  }
-  private head(code: number, x: number): void {
-    this.out.byte(code);
-    writeUvarint(this.out, x);
-  }
-  private text(text: string): void {
-    const bytes = bytesOfText(text);
-    writeUvarint(this.out, bytes.length);
-    this.out.raw(bytes);
-  }
-}

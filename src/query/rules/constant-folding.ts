@@ -1,6 +1,6 @@
 /** Expressions of constants are worked out once. What reads the clock, binds names or looks them up stays. */
 import { types } from '../../vectors/type.ts';
-import { mapExprs, mapParts, partsOf } from '../plan-walk.ts';
+import { isWithin, mapExprs, mapParts, partsOf } from '../plan-walk.ts';
 import type { PlanExpr } from '../plan.ts';
 import type { Rule, RuleContext } from '../rules.ts';
 
@@ -13,9 +13,13 @@ export const constantFolding = {
 const fold = (e: PlanExpr, context: RuleContext): PlanExpr => {
   const mapped = mapParts(e, (part) => fold(part, context));
   if (mapped.kind === 'mapElements') return { ...mapped, body: fold(mapped.body, context) };
-  return isFoldable(mapped, context) && partsOf(mapped).every((part) => part.kind === 'literal')
-    ? { kind: 'literal', value: context.environment.evaluate(mapped, context.functions) } : mapped;
+  if (!isFoldable(mapped, context) || !partsOf(mapped).every((part) => part.kind === 'literal')) return mapped;
+  const value = context.environment.evaluate(mapped, context.functions);
+  return isWithin(value, bytesMax) ? { kind: 'literal', value } : mapped;
 };
+
+/** Constants beyond so many bytes are made when the query runs. */
+const bytesMax = 1 << 20;
 
 /** Functions that depend on more than their arguments: the clock, chance, the names bound so far. */
 const unfoldable: ReadonlySet<string> = new Set(['now', 'ksuid', 'typename', 'cast', 'upcast']);

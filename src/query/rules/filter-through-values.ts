@@ -1,5 +1,5 @@
 /** A filter over a record that was just made goes before the making, written over what the fields are made of: so a WHERE around a subquery gets to its scan. */
-import { fieldsRead, hasSubquery, someExpr, substituteRow } from '../plan-walk.ts';
+import { fieldsRead, hasSubquery, isSmall, someExpr, substituteRow } from '../plan-walk.ts';
 import type { PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
@@ -20,14 +20,18 @@ export const filterThroughValues = {
   },
 } as const satisfies Rule;
 
+/** A predicate that grew beyond this is better done where it was. */
+const partsMax = 200;
+
 /** The predicate over the rows that a lone record expression is made from; undefined if it reads more than plain fields of the record. */
 const overSource = (predicate: PlanExpr, before: PlanOp): PlanExpr | undefined => {
   const [record, more] = before.kind === 'values' ? before.exprs : [];
-  if (record?.kind !== 'record' || more || hasSubquery(predicate)) return undefined;
+  if (record?.kind !== 'record' || more || !isSmall(predicate, partsMax) || hasSubquery(predicate)) return undefined;
   const made = new Map(record.elements.map((x) => (x.kind === 'field' ? [x.name, x.value] as const : ['', undefined] as const)));
   if ([...made.values()].some((x) => x === undefined)) return undefined;
   const read = fieldsRead(predicate);
-  const cheap = (e: PlanExpr): boolean => !someExpr(e, (part) => part.kind === 'subquery' || part.kind === 'userCall' || part.kind === 'call' || part.kind === 'mapElements');
+  const cheap = (e: PlanExpr): boolean => isSmall(e, partsMax) && !someExpr(e, (part) => part.kind === 'subquery' || part.kind === 'userCall' || part.kind === 'call' || part.kind === 'mapElements');
   if (!read?.every((path) => made.has(path[0]!) && cheap(made.get(path[0]!)!))) return undefined;
-  return substituteRow(predicate, record);
+  const moved = substituteRow(predicate, record);
+  return moved && isSmall(moved, partsMax) ? moved : undefined;
 };

@@ -1,10 +1,11 @@
 /** The recorded samples: each reads as what its index says, in pieces of any size, and is written as recorded. */
 import { describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type FormatName, formatTable, isFormatName } from '../../../src/formats/formats.ts';
 import { convert } from '../../support/convert.ts';
 
-const folder = '/work/shared/reference/http/samples/';
+const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 interface Sample {
   readonly file: string | null; readonly format: string; readonly options?: string; readonly source?: string; readonly equals?: string; readonly sup?: string;
 }

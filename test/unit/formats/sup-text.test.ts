@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { SupError, parseSup, parseSupType, parseSupValues, supNestingMax } from '../../../src/vectors/sup-parse.ts';
 import { supText, supType } from '../../../src/vectors/sup-print.ts';
 import { supRowPrinter } from '../../../src/vectors/sup-rows.ts';
@@ -12,7 +13,7 @@ import { vectorOf } from '../../../src/vectors/builder.ts';
 import { hasNegativeZero } from '../../support/convert.ts';
 import { anyValue, someValues, typesOfDepth } from '../../support/values.ts';
 
-const sampleFolder = '/work/shared/reference/http/samples/';
+const sampleFolder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 const sample = (name: string): string => readFileSync(sampleFolder + name, 'utf8');
 const reprint = (text: string, indent = 0): string => parseSupValues(text).map((v) => `${supText(v, { indent })}\n`).join('');
 const fault = (text: string): string => {

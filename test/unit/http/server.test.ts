@@ -38,7 +38,7 @@ const endless = JSON.stringify({ query: 'from p | values {a} | cross join (from 
 describe('answers that stream', () => {
   test('a failure after the first row delivers what came before and ends without the last chunk', async () => {
     const body = '{query:"values {a:1},{b:2}"}';
-    const got = await raw(`POST /query HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: late\r\nAccept: text/csv\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const got = await raw(`POST /query HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Request-Id: late\r\nAccept: text/csv\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     expect(got).toContain('HTTP/1.1 200 OK');
     expect(got).toContain('a\n1\n');
     expect(got.endsWith('0\r\n\r\n')).toBe(false);

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { keysAt, metaRows, openTestLake, temporaryDirectory } from './support.ts';
 
+const faultWriter = fileURLToPath(new URL('./fault-writer.ts', import.meta.url));
 const writer = fileURLToPath(new URL('./crash-writer.ts', import.meta.url));
 
 /** Lets a process commit until it has acknowledged so many, then kills it. Answers with what it acknowledged: key, commit, object. */
@@ -46,5 +47,28 @@ describe('kill -9 under load (P1, P2, reference mistake 10)', () => {
     const files: string[] = [];
     for await (const id of store.list()) files.push(id);
     expect(files.sort()).toEqual(objects.filter((o) => !o.inline).map((o) => o.id).sort());
+  });
+});
+
+describe('a store that fails under a transaction', () => {
+  test('writes are refused with the reason, reads go on, what was acknowledged is there after the next start', { timeout: 60_000 }, async () => {
+    const directory = await temporaryDirectory();
+    const out = await new Promise<string>((resolve, reject) => {
+      // 512-byte blocks in sh: 4 MiB a file.
+      const child = spawn('/bin/sh', ['-c', `ulimit -f 8192; exec "${process.execPath}" --import tsx "${faultWriter}" "${directory}"`], { stdio: ['ignore', 'pipe', 'ignore'] });
+      let text = '';
+      child.stdout.on('data', (chunk: Buffer) => { text += chunk.toString('utf8'); });
+      child.on('error', reject);
+      child.on('close', () => resolve(text));
+    });
+    const told = JSON.parse(out) as { readonly acknowledged: number };
+    expect(told.acknowledged).toBeGreaterThan(10);
+    expect(told).toEqual({
+      code: 'lake-failed', acknowledged: told.acknowledged, after: ['lake-failed', 'lake-failed', 'lake-failed'], read: told.acknowledged,
+      status: { state: 'failed', reason: 'Input/output error' },
+    });
+    const lake = await openTestLake({ directory });
+    expect((await keysAt(lake, 'p', 'main')).length).toBe(told.acknowledged);
+    expect(lake.status()).toEqual({ state: 'ready' });
   });
 });

@@ -126,6 +126,20 @@ describe('loading and scanning', () => {
     expect(texts(await scan(cut.objects, 'asc'))).toEqual(texts(await scan(inMemory.objects, 'asc')));
   });
 
+  test('data in order is never spilled, and one run out of order is merged with what was written', async () => {
+    for (const order of ['asc', 'desc'] as const) {
+      const sorted = Array.from({ length: 10 }, (_, b) => Array.from({ length: 3000 }, (_, i) => row(intValue(order === 'asc' ? b * 3000 + i : -b * 3000 - i), (i * 2_654_435_761) % 4_294_967_291)));
+      const before = spills, direct = await load(sorted, { order, memoryBytesMax: 100_000 });
+      expect([spills, direct.records]).toEqual([before, 30_000]);
+      expect(texts(await scan(direct.objects, order))).toEqual(texts(sorted.flat()));
+      const files = (await storedIds()).length;
+      const late = await load([...sorted, [row(intValue(0), 7)]], { order, memoryBytesMax: 100_000 });
+      expect([spills, late.records, (await storedIds()).length - files]).toEqual([before + 1, 30_001, late.objects.filter((o) => !o.inline).length]);
+      expect(texts(await scan(late.objects, order)).length).toBe(30_001);
+      expect(late.objects.length).toBe(1);
+    }
+  });
+
   test('small objects are inline, large ones are files', async () => {
     const files = (): number => readdirSync(join(folder, 'objects'), { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).length;
     const before = files(), small = await load([[row(intValue(1), 1)]]);

@@ -1,0 +1,225 @@
+/** Columns without children as tagged bodies: numbers, runs of bytes, bools, nulls, types, enums. */
+import { types } from '../../vectors/type.ts';
+import { ByteWriter, float16Bits, writeTypeValue } from '../../vectors/value.ts';
+import type { BoolVector, BytesVector, EnumVector, NullVector, NumberVector, TypeVector } from '../../vectors/vector.ts';
+
+/** A column whose sizes are known. */
+export interface EncodedColumn {
+  /** Bytes of each row's body without its tag; `absentBody` for no body at all. */
+  readonly bodies: Float64Array;
+  /** Writes the tagged bodies of rows [start, end), row i at places[i], which is then behind it. */
+  readonly write: (start: number, end: number, places: Float64Array, out: Uint8Array) => void;
+}
+/** Null: tag 0. */
+export const absentBody = -1;
+
+/** Bytes of a body with its tag. */
+export const taggedSize = (body: number): number => (body < 127 ? body + (body < 0 ? 2 : 1) : body + tagSize(body));
+const tagSize = (body: number): number => {
+  let size = 1;
+  for (let rest = body + 1; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+  return size;
+};
+/** Writes the tag of a body; returns the place behind it. */
+export const writeTag = (out: Uint8Array, place: number, body: number): number => writeUvarint(out, place, body + 1);
+export const writeUvarint = (out: Uint8Array, place: number, n: number): number => {
+  let at = place, rest = n;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) out[at++] = (rest % 0x80) | 0x80;
+  out[at++] = rest;
+  return at;
+};
+
+type LeafVector = NumberVector | BytesVector | BoolVector | NullVector | TypeVector | EnumVector;
+
+/** Rows `index` of the vector, or its first `length`. `wrapped`: null has an empty body. */
+export const leafColumn = (v: LeafVector, index: Uint32Array | undefined, length: number, wrapped: boolean): EncodedColumn => {
+  switch (v.form) {
+    case 'number': return numberColumn(v, index, length);
+    case 'bytes': return runColumn(v.offsets, v.bytes, index, length);
+    case 'bool': return boolColumn(v, index, length);
+    case 'null': return nullColumn(length, wrapped);
+    case 'type': return typeColumn(v, index, length);
+    case 'enum': return unsignedColumn(v.codes, index, length);
+  }
+};
+
+const numberColumn = (v: NumberVector, index: Uint32Array | undefined, length: number): EncodedColumn => {
+  const { values } = v;
+  switch (v.type) {
+    case types.float64: return float64Column(values as Float64Array, index, length);
+    case types.float32: case types.float16: return smallFloatColumn(v, index, length);
+    case types.uint8: case types.uint16: case types.uint32: case types.uint64:
+      return values instanceof Float64Array ? unsignedColumn(values, index, length) : wideColumn(wordsOf(values), index, length, false);
+    default: return values instanceof Float64Array ? signedColumn(values, index, length) : wideColumn(wordsOf(values), index, length, true);
+  }
+};
+const wordsOf = (values: BigInt64Array | BigUint64Array): Int32Array => new Int32Array(values.buffer, values.byteOffset, values.length * 2);
+
+/** Bytes of an unsigned number below 2^54. */
+const bytesOf = (x: number): number =>
+  x < 0x100 ? (x === 0 ? 0 : 1) : x < 0x10000 ? 2 : x < 0x1000000 ? 3 : x < 0x1_0000_0000 ? 4 : x < 0x100_0000_0000 ? 5 : x < 0x1_0000_0000_0000 ? 6 : 7;
+
+const signedColumn = (values: Float64Array, index: Uint32Array | undefined, length: number): EncodedColumn => {
+  const bodies = new Float64Array(length);
+  // Twice the magnitude takes as many bytes with the sign bit as without, but for a lone sign, which no number has.
+  for (let i = 0; i < length; i++) bodies[i] = bytesOf(Math.abs(values[index ? index[i] : i]) * 2);
+  return {
+    bodies,
+    write(start, end, places, out) {
+      for (let i = start; i < end; i++) {
+        const x = values[index ? index[i] : i], magnitude = Math.abs(x), body = bodies[i];
+        let at = places[i];
+        out[at++] = body + 1;
+        let low = ((magnitude % 0x8000_0000) << 1) | (x < 0 ? 1 : 0);
+        const stop = at + body, lowStop = body > 4 ? at + 4 : stop;
+        for (; at < lowStop; low >>>= 8) out[at++] = low;
+        for (let high = Math.floor(magnitude / 0x8000_0000); at < stop; high >>>= 8) out[at++] = high;
+        places[i] = at;
+      }
+    },
+  };
+};
+
+const unsignedColumn = (values: Float64Array | Uint32Array, index: Uint32Array | undefined, length: number): EncodedColumn => {
+  const bodies = new Float64Array(length);
+  for (let i = 0; i < length; i++) bodies[i] = bytesOf(values[index ? index[i] : i]);
+  return {
+    bodies,
+    write(start, end, places, out) {
+      for (let i = start; i < end; i++) {
+        const x = values[index ? index[i] : i], body = bodies[i];
+        let at = places[i];
+        out[at++] = body + 1;
+        let low = x >>> 0;
+        const stop = at + body, lowStop = body > 4 ? at + 4 : stop;
+        for (; at < lowStop; low >>>= 8) out[at++] = low;
+        for (let high = Math.floor(x / 0x1_0000_0000); at < stop; high >>>= 8) out[at++] = high;
+        places[i] = at;
+      }
+    },
+  };
+};
+
+/** 64-bit integers as pairs of words, low first. */
+const wideColumn = (words: Int32Array, index: Uint32Array | undefined, length: number, signed: boolean): EncodedColumn => {
+  // What is written: magnitude and sign for signed ones, the number itself for others.
+  const coded = new Uint32Array(length * 2), bodies = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    const row = index ? index[i] : i;
+    let low = words[row * 2], high = words[row * 2 + 1];
+    if (signed) {
+      const sign = high < 0 ? 1 : 0;
+      if (sign === 1) {
+        high = low === 0 ? -high | 0 : ~high;
+        low = -low | 0;
+      }
+      high = (high << 1) | (low >>> 31);
+      low = (low << 1) | sign;
+    }
+    coded[i * 2] = low;
+    coded[i * 2 + 1] = high;
+    bodies[i] = coded[i * 2 + 1] === 0 ? bytesOf(coded[i * 2]) : 4 + bytesOf(coded[i * 2 + 1]);
+  }
+  return {
+    bodies,
+    write(start, end, places, out) {
+      for (let i = start; i < end; i++) {
+        const body = bodies[i];
+        let at = places[i];
+        out[at++] = body + 1;
+        const stop = at + body, lowStop = body > 4 ? at + 4 : stop;
+        for (let low = coded[i * 2]; at < lowStop; low >>>= 8) out[at++] = low;
+        for (let high = coded[i * 2 + 1]; at < stop; high >>>= 8) out[at++] = high;
+        places[i] = at;
+      }
+    },
+  };
+};
+
+const scratch = new DataView(new ArrayBuffer(8)), scratchBytes = new Uint8Array(scratch.buffer);
+
+const float64Column = (values: Float64Array, index: Uint32Array | undefined, length: number): EncodedColumn => ({
+  bodies: new Float64Array(length).fill(8),
+  write(start, end, places, out) {
+    const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
+    for (let i = start; i < end; i++) {
+      const at = places[i];
+      out[at] = 9;
+      view.setFloat64(at + 1, values[index ? index[i] : i], true);
+      places[i] = at + 9;
+    }
+  },
+});
+
+const smallFloatColumn = (v: NumberVector, index: Uint32Array | undefined, length: number): EncodedColumn => {
+  const body = v.type === types.float32 ? 4 : 2;
+  return {
+    bodies: new Float64Array(length).fill(body),
+    write(start, end, places, out) {
+      for (let i = start; i < end; i++) {
+        const x = v.values[index ? index[i] : i] as number;
+        let at = places[i];
+        out[at++] = body + 1;
+        if (body === 4) scratch.setFloat32(0, x, true);
+        else scratch.setUint16(0, float16Bits(x), true);
+        for (let k = 0; k < body; k++) out[at++] = scratchBytes[k];
+        places[i] = at;
+      }
+    },
+  };
+};
+
+const boolColumn = (v: BoolVector, index: Uint32Array | undefined, length: number): EncodedColumn => ({
+  bodies: new Float64Array(length).fill(1),
+  write(start, end, places, out) {
+    for (let i = start; i < end; i++) {
+      const at = places[i];
+      out[at] = 2;
+      out[at + 1] = v.values[index ? index[i] : i] === 0 ? 0 : 1;
+      places[i] = at + 2;
+    }
+  },
+});
+
+const nullColumn = (length: number, wrapped: boolean): EncodedColumn => ({
+  bodies: new Float64Array(length).fill(wrapped ? 0 : absentBody),
+  write(start, end, places, out) {
+    for (let i = start; i < end; i++) out[places[i]++] = wrapped ? 1 : 0;
+  },
+});
+
+const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array | undefined, length: number): EncodedColumn => {
+  const bodies = new Float64Array(length);
+  for (let i = 0; i < length; i++) {
+    const row = index ? index[i] : i;
+    bodies[i] = offsets[row + 1] - offsets[row];
+  }
+  return {
+    bodies,
+    write(start, end, places, out) {
+      for (let i = start; i < end; i++) {
+        const from = offsets[index ? index[i] : i], size = bodies[i];
+        let at = places[i];
+        if (size < 127) out[at++] = size + 1;
+        else at = writeTag(out, at, size);
+        if (size > 40) {
+          out.set(bytes.subarray(from, from + size), at);
+          at += size;
+        } else for (let k = from, stop = from + size; k < stop;) out[at++] = bytes[k++];
+        places[i] = at;
+      }
+    },
+  };
+};
+
+/** The types of the table are encoded once, rows copy them. */
+const typeColumn = (v: TypeVector, index: Uint32Array | undefined, length: number): EncodedColumn => {
+  const out = new ByteWriter(), offsets = new Uint32Array(v.table.length + 1);
+  v.table.forEach((type, i) => {
+    writeTypeValue(out, type, new Set());
+    offsets[i + 1] = out.length;
+  });
+  const codes = new Uint32Array(length);
+  for (let i = 0; i < length; i++) codes[i] = v.codes[index ? index[i] : i];
+  return runColumn(offsets, out.bytes.subarray(0, out.length), codes, length);
+};

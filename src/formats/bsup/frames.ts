@@ -1,0 +1,87 @@
+/**
+ * Frames of a BSUP stream (reference/formats/bsup.md section 2): header, length, payload, compressed or not.
+ *
+ * Invariants: a payload's length is compared with the limit before anything is read, an expanded size also with what the payload can expand to.
+ */
+import { LakeError } from '../../errors.ts';
+import { ByteSource } from '../byte-source.ts';
+import { lz4ExpansionMax, decodeLz4 } from '../lz4.ts';
+
+export const frameKind = { types: 0, values: 1, control: 2 } as const;
+export const versionByte = 0x81, endOfSegment = 0xff, compressedBit = 0x40, formatLz4 = 0;
+
+/** One frame; its bytes hold until the next is asked for. */
+export interface Frame { readonly kind: number; readonly bytes: Uint8Array; readonly start: number; readonly end: number }
+
+/** How a fault of these bytes becomes an error. */
+export type Fault = (fault: string, offset: number) => LakeError;
+
+export class FrameReader {
+  private readonly source: ByteSource;
+  private readonly frameBytesMax: number;
+  private readonly fault: Fault;
+  private expanded = new Uint8Array(0);
+  /** Where the frame of the last answer begins in the stream. */
+  offset = 0;
+
+  constructor(input: AsyncIterable<Uint8Array>, options: { readonly frameBytesMax: number; readonly fault: Fault }) {
+    this.source = new ByteSource(input);
+    this.frameBytesMax = options.frameBytesMax;
+    this.fault = options.fault;
+  }
+
+  close(): Promise<void> { return this.source.close(); }
+
+  /** The next frame; 'segment' where a segment ends, undefined at the end of the stream. @throws LakeError `format-broken`, `format-too-large` */
+  async next(): Promise<Frame | 'segment' | undefined> {
+    const { source } = this;
+    if (!(await source.need(1))) return undefined;
+    this.offset = source.offset;
+    const version = source.bytes[source.start++];
+    if (version === endOfSegment) return 'segment';
+    if (version !== versionByte) throw this.fault(`BSUP version mismatch: expected 1, found ${version < 0x80 ? 0 : version & 0x7f}`, this.offset);
+    const code = await this.byte(), kind = (code >> 4) & 3, length = (await this.uvarint()) * 16 + (code & 15);
+    if (kind === 3) throw this.fault('unknown BSUP message frame type: 3', this.offset);
+    if (length > this.frameBytesMax) throw this.tooLarge(length);
+    if (!(await source.need(length))) throw this.cut();
+    const start = source.start, end = start + length;
+    source.start = end;
+    return code & compressedBit ? this.expand(kind, source.bytes, start, end) : { kind, bytes: source.bytes, start, end };
+  }
+
+  private expand(kind: number, bytes: Uint8Array, start: number, end: number): Frame {
+    if (end - start < 2) throw this.fault(`bsupio: frame length (${end - start}) too small`, this.offset);
+    if (bytes[start] !== formatLz4) throw this.fault(`bsupio: unknown compression format 0x${bytes[start].toString(16)}`, this.offset);
+    let at = start + 1, size = 0, scale = 1;
+    for (let more = true; more; at++) {
+      if (at >= end || scale > 2 ** 42) throw this.fault(`bsupio: frame length (${end - start}) too small`, this.offset);
+      size += (bytes[at] & 0x7f) * scale;
+      scale *= 128;
+      more = bytes[at] >= 0x80;
+    }
+    if (size > this.frameBytesMax) throw this.tooLarge(size);
+    if (size > (end - at) * lz4ExpansionMax) throw this.fault('bsupio: broken LZ4 block', this.offset);
+    if (this.expanded.length < size) this.expanded = new Uint8Array(Math.max(size, 1 << 16));
+    if (!decodeLz4(bytes, at, end, this.expanded, size)) throw this.fault('bsupio: broken LZ4 block', this.offset);
+    return { kind, bytes: this.expanded, start: 0, end: size };
+  }
+
+  private async byte(): Promise<number> {
+    if (!(await this.source.need(1))) throw this.cut();
+    return this.source.bytes[this.source.start++];
+  }
+  private async uvarint(): Promise<number> {
+    let n = 0, scale = 1;
+    for (;;) {
+      const b = await this.byte();
+      n += (b & 0x7f) * scale;
+      if (b < 0x80) return n;
+      scale *= 128;
+      if (scale > 2 ** 42) throw this.fault('malformed BSUP frame length', this.offset);
+    }
+  }
+  private cut(): LakeError { return this.fault('truncated input', this.source.offset); }
+  private tooLarge(size: number): LakeError {
+    return new LakeError('format-too-large', { format: 'bsup', fault: `large value of ${size} bytes exceeds maximum read buffer`, place: ` (byte ${this.offset})` });
+  }
+}
