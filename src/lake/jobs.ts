@@ -5,12 +5,11 @@ import { LakeError } from '../errors.ts';
 import type { PoolJob, PoolJobKind } from '../../machines/pool.events.ts';
 import { base62, zeroId } from './ksuid.ts';
 import type { CommitNote, Id, ObjectFiles, ObjectMeta } from './lake.types.ts';
-import { prepareMerge } from './merge.ts';
+import { objectNames, prepareMerge } from './merge.ts';
 import { compactMessage, deleteMessage, loadMessage, mergeMessage, revertMessage, vectorsMessage } from './messages.ts';
 import type { ObjectEntry, ObjectList } from './object-list.ts';
 import type { NewCommit, PoolStore } from './pool-store.ts';
 import { prepareRevert } from './revert.ts';
-import { objectNames } from './merge.ts';
 import { removeObjects, vacuumable } from './vacuum.ts';
 
 /** What stays with the host while the job's plain data goes through the machine. */

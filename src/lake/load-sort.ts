@@ -76,6 +76,8 @@ class LoadSorter {
   private lastKey: Uint8Array | undefined;
   private spill: ObjectStore | undefined;
   private readonly spilled: ObjectMeta[] = [];
+  private totalBytes = 0;
+  private totalRows = 0;
   /** Objects written before the rows were found to be out of order. */
   private early: readonly ObjectMeta[] = [];
 
@@ -97,7 +99,7 @@ class LoadSorter {
     this.options.sorted?.();
     if (this.spill) {
       const runs = [...this.early, ...this.spilled];
-      this.cutter.expect(runs.reduce((n, o) => n + o.count, 0));
+      this.cutter.expect(this.totalRows, this.totalBytes / this.totalRows);
       for await (const piece of this.merged(runs, this.spill)) await this.cut(this.cutter, piece);
     }
     const done = await this.cutter.finish();
@@ -116,11 +118,13 @@ class LoadSorter {
   }
 
   private async endRun(): Promise<void> {
-    const run = sortedRun(this.held, this.heldRows, this.options);
+    const run = sortedRun(this.held, this.heldRows, this.options), bytesPerRow = this.heldBytes / this.heldRows;
+    this.totalBytes += this.heldBytes;
+    this.totalRows += this.heldRows;
     this.held = [];
     this.heldBytes = this.heldRows = 0;
     if (!this.spill && this.follows(run)) {
-      this.cutter.expect(run.rows);
+      this.cutter.expect(run.rows, bytesPerRow);
       for (const piece of run.pieces) await this.cut(this.cutter, piece);
       this.lastKey = run.last;
       return;
@@ -131,7 +135,7 @@ class LoadSorter {
     }
     this.spill ??= this.options.spill();
     const cutter = new ObjectCutter(this.options, this.spill, Infinity);
-    cutter.expect(run.rows);
+    cutter.expect(run.rows, bytesPerRow);
     for (const piece of run.pieces) await this.cut(cutter, piece);
     this.spilled.push(...(await cutter.finish()).objects);
   }
@@ -178,7 +182,7 @@ export class ObjectCutter {
   private rowsExpected = 0;
   private held: Vector[] = [];
   private heldRows = 0;
-  private heldBytes = 0;
+  private bytesPerRow = 100;
   private object: OpenObject | undefined;
   private readonly files: Id[] = [];
 
@@ -188,18 +192,20 @@ export class ObjectCutter {
     this.threshold = threshold;
   }
 
-  /** Rows that will come, about. */
-  expect(rows: number): void { this.rowsExpected = rows; }
+  /** Rows that will come, about, and what a row takes in memory (views cannot tell: they share what they were cut from). */
+  expect(rows: number, bytesPerRow: number): void {
+    this.rowsExpected = rows;
+    this.bytesPerRow = Math.max(1, bytesPerRow);
+  }
 
   /** Appends rows. */
   add(batch: Vector): void {
-    const rowsMax = this.blockRows(batch);
+    const rowsMax = this.blockRows();
     for (let start = 0; start < batch.length;) {
       const end = Math.min(batch.length, start + Math.max(1, rowsMax - this.heldRows)), piece = slice(batch, start, end);
       this.held.push(piece);
       this.heldRows += piece.length;
-      this.heldBytes += (sizeOf(batch) / batch.length) * piece.length;
-      if (this.heldRows >= rowsMax || this.heldBytes >= blockBytesMax) this.block();
+      if (this.heldRows >= rowsMax) this.block();
       start = end;
     }
   }
@@ -221,16 +227,15 @@ export class ObjectCutter {
   }
 
   /** Rows of a block so that neither block nor object gets too large. */
-  private blockRows(batch: Vector): number {
-    const bytesPerRow = Math.max(1, sizeOf(batch) / batch.length);
-    return Math.max(1, Math.min(blockRowsMax, Math.floor(Math.min(blockBytesMax, this.threshold) / bytesPerRow)));
+  private blockRows(): number {
+    return Math.max(1, Math.min(blockRowsMax, Math.floor(Math.min(blockBytesMax, this.threshold) / this.bytesPerRow)));
   }
 
   private block(): void {
     if (this.heldRows === 0) return;
     const batch = concat(this.held);
     this.held = [];
-    this.heldRows = this.heldBytes = 0;
+    this.heldRows = 0;
     this.object ??= new OpenObject(this.store, this.rowsExpected, this.options.order);
     const column = keyColumn(batch, this.options.keys[0] ?? []);
     this.object.block(batch, valueAt(column, 0), valueAt(column, batch.length - 1));

@@ -14,7 +14,7 @@ import { TypeChecker } from './types-check.ts';
 export interface Resolution { readonly sources?: readonly ResolvedSource[]; readonly error?: unknown }
 
 /** Equal for equal requests. */
-export const requestKey = (request: SourceRequest): string => JSON.stringify(request);
+const requestKey = (request: SourceRequest): string => JSON.stringify(request);
 
 /** A user function that is lowered already, for these functions passed to it. */
 interface Specialisation { readonly decl: object; readonly scope: Scope; readonly bindings: readonly (FunctionBinding | undefined)[]; readonly id: number }
@@ -65,8 +65,9 @@ export class Analysis {
   }
 
   /** Counts a part of the plan: macros, named queries and tables of WITH can multiply a short text beyond measure. */
-  grow(): void {
-    if (++this.#parts > partsMax) throw new CompileError([{ message: `query is too large: more than ${partsMax} parts after expansion`, start: -1, end: -1 }]);
+  grow(parts = 1): void {
+    this.#parts += parts;
+    if (this.#parts > partsMax) throw new CompileError([{ message: `query is too large: more than ${partsMax} parts after expansion`, start: -1, end: -1 }]);
   }
 
   /** Notes where an expression stands, and gives it back. */

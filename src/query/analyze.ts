@@ -7,7 +7,7 @@
  * - Errors come in the order of discovery. Errors of names and structure go first; types are checked only when there are none.
  */
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, ResolvedSource, SourceRequest } from './plan.ts';
-import { Analysis, type Resolution, requestKey } from './analyze-context.ts';
+import { Analysis, type Resolution } from './analyze-context.ts';
 import { lowerMain } from './analyze-main.ts';
 import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
 import { parse } from './parser.ts';
@@ -35,7 +35,7 @@ export const compile = async (sources: readonly QuerySource[] | string, environm
     const pipeline = lowerMain(analysis, query);
     defaultNeeded = analysis.defaultNeeded;
     if (analysis.pending.size === 0) return finish(analysis, pipeline, environment, options);
-    for (const request of analysis.pending.values()) resolutions.set(requestKey(request), await resolve(environment, request));
+    await Promise.all([...analysis.pending].map(async ([key, request]) => resolutions.set(key, await resolve(environment, request))));
   }
   throw new CompileError([{ message: `too many sources (more than ${roundsMax})`, start: -1, end: -1 }]);
 };

@@ -56,14 +56,25 @@ const rebuild = (e: PlanExpr, g: <T extends PlanExpr | undefined>(part: T) => T)
   }
 };
 
+const noParts: readonly PlanExpr[] = [];
 /** The direct parts that see the same `this`. */
 export const partsOf = (e: PlanExpr): readonly PlanExpr[] => {
-  const parts: PlanExpr[] = [];
-  rebuild(e, (part) => {
-    if (part) parts.push(part);
-    return part;
-  });
-  return parts;
+  switch (e.kind) {
+    case 'literal': case 'this': case 'subquery': return noParts;
+    case 'field': case 'mapElements': return [e.of];
+    case 'index': return [e.of, e.at];
+    case 'slice': return [e.of, ...(e.from ? [e.from] : noParts), ...(e.to ? [e.to] : noParts)];
+    case 'negate': case 'not': case 'isNull': case 'like': case 'match': case 'cast': case 'castNamed':
+    case 'searchText': case 'searchRegexp': case 'searchValue':
+      return [e.operand];
+    case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return [e.left, e.right];
+    case 'conditional': return [e.test, e.then, e.otherwise];
+    case 'case': return [...(e.operand ? [e.operand] : noParts), ...e.branches.flatMap((b) => [b.when, b.then]), ...(e.otherwise ? [e.otherwise] : noParts)];
+    case 'call': case 'userCall': return e.arguments;
+    case 'record': case 'array': case 'set': return e.elements.map((x) => x.value);
+    case 'map': return e.entries.flatMap((x) => [x.key, x.value]);
+    case 'fstring': return e.parts.filter((p) => typeof p !== 'string');
+  }
 };
 
 /** True if the test holds for the expression or any part of it that sees the same `this`. */
@@ -203,6 +214,17 @@ export const mapPipelines = (op: PlanOp, f: (pipeline: Pipeline) => Pipeline): P
     case 'fork': case 'combine': return { ...op, branches: op.branches.map(f) };
     case 'switch': return { ...op, cases: op.cases.map((c) => ({ ...c, branch: f(c.branch) })) };
     default: return op;
+  }
+};
+
+/** The pipelines inside an operator. */
+export const pipelinesOf = (op: PlanOp): readonly Pipeline[] => {
+  switch (op.kind) {
+    case 'unnest': return op.into ? [op.into] : [];
+    case 'join': return op.right ? [op.right] : [];
+    case 'fork': case 'combine': return op.branches;
+    case 'switch': return op.cases.map((c) => c.branch);
+    default: return [];
   }
 };
 

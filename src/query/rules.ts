@@ -6,7 +6,7 @@
  * - The order of the list is the order of work: folding first, filters down to the scans, then what depends on the filters' place, columns last.
  * - Every rule can be switched off by its name, and the answer stays the same: `test/random` and the case runner compare.
  */
-import { mapExprs, mapParts, mapPipelines } from './plan-walk.ts';
+import { exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf } from './plan-walk.ts';
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
 import { constantFolding } from './rules/constant-folding.ts';
 import { filterMerge } from './rules/filter-merge.ts';
@@ -25,6 +25,8 @@ import { unorderedScan } from './rules/unordered-scan.ts';
 export interface RuleContext {
   readonly environment: CompileEnvironment;
   readonly functions: readonly PlanFunction[];
+  /** False: there is no subquery to look for in expressions. */
+  readonly subqueries: boolean;
 }
 
 export interface Rule {
@@ -48,9 +50,10 @@ export type RuleName = (typeof rules)[number]['name'];
 export const applyRules = (plan: Plan, environment: CompileEnvironment, off: readonly RuleName[] | 'all' = []): Plan => {
   if (off === 'all') return plan;
   let { pipeline, functions } = plan;
+  const subqueries = functions.length > 0 || opsHaveSubquery(pipeline.ops);
   for (const rule of rules as readonly Rule[]) {
     if ((off as readonly string[]).includes(rule.name)) continue;
-    const context: RuleContext = { environment, functions };
+    const context: RuleContext = { environment, functions, subqueries };
     functions = functions.map((f) => {
       const body = applyToExpr(rule, f.body, context);
       return { ...f, body: rule.applyToFunction ? rule.applyToFunction(body, context) : body };
@@ -60,10 +63,16 @@ export const applyRules = (plan: Plan, environment: CompileEnvironment, off: rea
   return { pipeline, functions };
 };
 
+/** True if there is a subquery anywhere below these operators. */
+const opsHaveSubquery = (ops: readonly PlanOp[]): boolean => ops.some((op) => exprsOf(op).some(hasSubquery) || pipelinesOf(op).some((p) => opsHaveSubquery(p.ops)));
+
 const applyRule = (rule: Rule, pipeline: Pipeline, context: RuleContext, nested: boolean): Pipeline => {
   const inner = (p: Pipeline): Pipeline => (rule.whole ? inSubqueries(rule, p, context) : applyRule(rule, p, context, true));
-  const ops = pipeline.ops.map((op) => mapExprs(mapPipelines(op, inner), (e) => applyToExpr(rule, e, context)));
-  return { ops: rule.apply(ops, context, nested) };
+  const below = (op: PlanOp): PlanOp => {
+    const mapped = mapPipelines(op, inner);
+    return context.subqueries ? mapExprs(mapped, (e) => applyToExpr(rule, e, context)) : mapped;
+  };
+  return { ops: rule.apply(pipeline.ops.map(below), context, nested) };
 };
 
 /** Applies the rule to nothing but the subqueries below a pipeline. */

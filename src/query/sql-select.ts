@@ -12,6 +12,9 @@ import { type ClauseOptions, type ColumnUses, clauseNames } from './sql-names.ts
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, single } from './sql-tables.ts';
 import type { Type } from '../vectors/type.ts';
 
+/** What a SELECT counts for in the size of a query. */
+const selectParts = 20;
+
 /** A column of the output. */
 interface Column { readonly name: string; readonly alias?: string; readonly expr: PlanExpr }
 
@@ -32,6 +35,7 @@ class Select {
     this.#a = a;
     this.#select = select;
     this.#flow = flow;
+    a.grow(selectParts);
     this.#from = this.#lowerFrom();
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
   }

@@ -59,7 +59,8 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
     group.length += v.length;
     return { tag: group.tag, base };
   };
-  for (const v of vectors) {
+  for (const given of vectors) {
+    const v = given.form === 'dynamic' ? { ...given, ...compacted(given, given.parts) } : given;
     if (v.form === 'dynamic') {
       const parts = v.parts.map((p) => join(flatten(p)));
       for (let i = 0; i < v.length; i++, at++) {
@@ -76,6 +77,27 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
     }
   }
   return dynamic(tags, slots, [...groups.values()].map((g) => (g.vectors.length === 1 ? g.vectors[0]! : concatAlike(g.vectors))));
+};
+
+/** Slices share the parts of what they were cut from: rows that no tag refers to are left out, lest each slice brings the whole along. */
+const compacted = (
+  v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array }, parts: readonly Vector[],
+): { readonly slots: Uint32Array; readonly parts: readonly Vector[] } => {
+  if (parts.reduce((n, p) => n + p.length, 0) <= v.length) return { slots: v.slots, parts };
+  const counts = new Uint32Array(parts.length), firsts = new Uint32Array(parts.length), slots = new Uint32Array(v.length);
+  const inOrder = new Uint8Array(parts.length).fill(1);
+  for (let i = 0; i < v.length; i++) {
+    const tag = v.tags[i]!, slot = v.slots[i]!, count = counts[tag]!++;
+    if (count === 0) firsts[tag] = slot;
+    else if (slot !== firsts[tag]! + count) inOrder[tag] = 0;
+    slots[i] = count;
+  }
+  return { slots, parts: parts.map((p, tag) => (inOrder[tag] ? slice(p, firsts[tag]!, firsts[tag]! + counts[tag]!) : take(p, slotsOf(v, tag, counts[tag]!)))) };
+};
+const slotsOf = (v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array }, tag: number, count: number): Uint32Array => {
+  const out = new Uint32Array(count);
+  for (let i = 0, at = 0; i < v.length; i++) if (v.tags[i] === tag) out[at++] = v.slots[i]!;
+  return out;
 };
 
 /** Vectors of one class. */
@@ -181,7 +203,11 @@ const concatRecords = (first: RecordVector, vectors: readonly RecordVector[], le
     return { name: f.name, optional: true, values, present };
   }),
 });
-const concatUnions = (first: UnionVector, vectors: readonly UnionVector[], length: number): UnionVector => {
+const concatUnions = (first: UnionVector, given: readonly UnionVector[], length: number): UnionVector => {
+  const vectors = given.map((v): UnionVector => {
+    const { slots, parts } = compacted(v, v.members);
+    return { ...v, slots, members: parts };
+  });
   const tags = concatCodes(vectors.map((v) => v.tags.subarray(0, v.length)), length);
   const slots = new Uint32Array(length);
   const bases = new Uint32Array(first.members.length);

@@ -64,7 +64,7 @@ const filterOf = async (task: Task, where: string): Promise<AsyncEvaluator> => {
 const without = async (task: Task, meta: ObjectMeta, matches: AsyncEvaluator, request: DeleteTask, tools: WorkerTools): Promise<readonly ObjectMeta[] | undefined> => {
   const reader = await opened(meta, tools.objects);
   const cutter = new ObjectCutter(request.pool, tools.objects, request.pool.threshold);
-  cutter.expect(meta.count);
+  cutter.expect(meta.count, inMemory(meta));
   let found = false;
   try {
     for (let block = 0; block < reader.blocks.length; block++) {
@@ -87,6 +87,9 @@ const without = async (task: Task, meta: ObjectMeta, matches: AsyncEvaluator, re
 const opened = async (meta: ObjectMeta, objects: ObjectStore): Promise<ObjectReader> =>
   openObject(meta.inline ? sourceOfBytes(meta.id, meta.inline) : { id: meta.id, size: meta.size, read: (offset, length) => objects.readRange(meta.id, offset, length) });
 
+/** Bytes of a row in memory, about: encodings halve them. */
+const inMemory = (meta: ObjectMeta): number => (meta.size / meta.count) * 2;
+
 /** Rows for which the filter is not true. */
 const staying = async (rows: Vector, matches: AsyncEvaluator): Promise<Uint32Array> => {
   const result = flatten(await matches(rows)), out = new Uint32Array(rows.length);
@@ -104,7 +107,7 @@ const isTrue = (v: Vector, i: number): boolean => {
 export const runCompact = async (task: Task, request: CompactTask, tools: WorkerTools): Promise<RewriteOutcome> => {
   const { pool, objects } = request;
   const cutter = new ObjectCutter(pool, tools.objects, pool.threshold);
-  cutter.expect(objects.reduce((n, o) => n + o.count, 0));
+  cutter.expect(objects.reduce((n, o) => n + o.count, 0), objects.reduce((most, o) => Math.max(most, inMemory(o)), 0));
   try {
     const source = { ...pool, objects: tools.objects, page: () => ({ objects }) };
     for await (const batch of scanObjects(source, { ordered: true, batchRows: blockRowsMax, signal: task.signal })) {

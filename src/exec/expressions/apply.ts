@@ -9,7 +9,7 @@
  * - Otherwise rows are split into groups by the combination of their parts.
  */
 import { type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
-import { combine, markNames, namesOf } from './rows.ts';
+import { combine, markNames, namesOf, original } from './rows.ts';
 
 /** `args` have `length` rows each, and so has the result. */
 export type Kernel = (args: readonly Vector[], length: number) => Vector;
@@ -69,17 +69,18 @@ const renamed = (v: Vector, name: string): Vector => {
   }
 };
 
-const run = (parts: readonly Vector[], length: number, kernel: Kernel): Vector => {
-  const args = parts.map(bare);
+/** An argument that a kernel gives back (an error, mostly) has its names again. */
+const run = (parts: readonly Vector[], length: number, kernel: Kernel): Vector => original(runBare(parts.map(bare), length, kernel));
+const runBare = (args: readonly Vector[], length: number, kernel: Kernel): Vector => {
   const varying = args.filter((a) => a.form !== 'constant');
   if (varying.length === 0 && args.length > 0) {
-    const one = kernel(args.map((a) => (a.form === 'constant' ? a.inner : a)), 1);
+    const one = original(kernel(args.map((a) => (a.form === 'constant' ? a.inner : a)), 1));
     return constant(one.form === 'selected' || one.form === 'dictionary' ? flatten(one) : one, length);
   }
   const [dictionary] = varying;
   if (varying.length === 1 && dictionary!.form === 'dictionary' && dictionary!.values.length <= length) {
     const size = dictionary!.values.length;
-    const values = kernel(args.map((a) => (a === dictionary ? dictionary!.values : resized(a, size))), size);
+    const values = original(kernel(args.map((a) => (a === dictionary ? dictionary!.values : resized(a, size))), size));
     return values.form === 'constant' ? resized(values, length) : { form: 'dictionary', length, codes: dictionary!.codes, values };
   }
   return kernel(args.map(looked), length);
@@ -100,9 +101,9 @@ export const applyCarrying = (
   if (length === 0) return noRows;
   const splits = args.map(splitOf);
   const undone = (a: Vector): Vector => looked(bare(a));
-  if (splits.every((s) => !s.tags)) return kernel(splits.map((s) => undone(s.parts[0]!)), carried, length);
+  if (splits.every((s) => !s.tags)) return original(kernel(splits.map((s) => undone(s.parts[0]!)), carried, length));
   const { tags, slots, rows } = groupsOf(splits, length);
-  return combine(tags, slots, rows.map((r) => kernel(splits.map((s) => undone(rowsOf(s, r))), carried.map((c) => take(c, r)), r.length)));
+  return combine(tags, slots, rows.map((r) => original(kernel(splits.map((s) => undone(rowsOf(s, r))), carried.map((c) => take(c, r)), r.length))));
 };
 
 /** Rows by the combination of parts that they are in. */

@@ -122,10 +122,12 @@ export const markNames = <T extends object>(bare: T, names: readonly string[] | 
   return bare;
 };
 export const namesOf = (bare: object): readonly string[] | undefined => strippedNames.get(bare);
-/** A kernel's argument with the names that it had. */
+/** A kernel's argument with the names that it had; other vectors as they are. */
 export const original = (v: Vector): Vector => {
   if (v.form === 'constant') return namesOf(v.inner) ? constant(original(v.inner), v.length) : v;
-  return (namesOf(v) ?? []).reduceRight<Vector>((inner, name) => ({ form: 'named', name, length: v.length, inner }), v);
+  const names = namesOf(v);
+  // A copy: the mark must not leave the kernel.
+  return names ? names.reduceRight<Vector>((inner, name) => ({ form: 'named', name, length: v.length, inner }), { ...v }) : v;
 };
 
 /** `error({message,on})` on every row; what was named is named again. */

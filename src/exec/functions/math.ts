@@ -3,7 +3,7 @@ import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../..
 import { type Value, integer } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
 import { castVector } from '../expressions/cast.ts';
-import { original, overlay, rowsWith, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
+import { original, overlay, rowsWith, tidy, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 
 import { byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from './row.ts';
 
@@ -60,7 +60,7 @@ const log: Kernel = ([arg], length) => {
   const out = new Float64Array(length), bad = new Uint8Array(length), illegal = new Uint8Array(length);
   bad.fill(1);
   if (good.length > 0) {
-    const x = floats(take(cast, good), good.length);
+    const x = floats(tidy(take(cast, good)), good.length);
     good.forEach((row, k) => {
       bad[row] = 0;
       if (x[k]! > 0 || Number.isNaN(x[k])) out[row] = Math.log(x[k]!);

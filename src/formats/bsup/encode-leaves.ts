@@ -144,8 +144,14 @@ const float64Column = (values: Float64Array, index: Uint32Array | undefined, len
     const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
     for (let i = start; i < end; i++) {
       const at = places[i];
+      const x = values[index ? index[i] : i];
       out[at] = 9;
-      view.setFloat64(at + 1, values[index ? index[i] : i], true);
+      if (x === x) view.setFloat64(at + 1, x, true);
+      else {
+        // The reference's NaN; ours may have any payload.
+        view.setUint32(at + 1, 1, true);
+        view.setUint32(at + 5, 0x7ff8_0000, true);
+      }
       places[i] = at + 9;
     }
   },

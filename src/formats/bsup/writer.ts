@@ -58,7 +58,7 @@ class BsupWriter implements Writer {
     const places = new Float64Array(batch.length), ids = new Float64Array(table.length).fill(-1);
     for (let start = 0; start < batch.length;) {
       let end = start, size = this.length;
-      for (; end < batch.length && size < this.frameBytesMin && this.types.count < segmentTypesMax; end++) {
+      for (; end < batch.length && !this.isFull(size); end++) {
         const code = codes ? codes[end] : 0;
         if (ids[code] < 0) ids[code] = this.types.idOf(table[code]);
         places[end] = size;
@@ -70,7 +70,7 @@ class BsupWriter implements Writer {
       column.write(start, end, places, this.values);
       this.length = size;
       start = end;
-      if (size >= this.frameBytesMin) yield* this.flush();
+      if (this.isFull(size)) yield* this.flush();
       if (this.types.count >= segmentTypesMax) {
         yield* this.end();
         ids.fill(-1);
@@ -89,6 +89,11 @@ class BsupWriter implements Writer {
     yield* this.flush();
     const value = message.type === 'QueryStats' ? withProgress(message.value) : message.value;
     yield this.frame(frameKind.control, Buffer.concat([Uint8Array.of(controlSup), Buffer.from(`${supText(named(message.type, value))}\n`)]));
+  }
+
+  /** Values or definitions are enough for a frame, or the segment has enough types. */
+  private isFull(size: number): boolean {
+    return size >= this.frameBytesMin || this.types.pending.length >= this.frameBytesMin || this.types.count >= segmentTypesMax;
   }
 
   private *flush(): Generator<Uint8Array> {
