@@ -2,11 +2,14 @@
  * Bytes of a stream by count, for the binary formats: so many bytes in one piece, no more read from the stream than that takes.
  *
  * Invariants: `bytes[start, end)` is read and not used up; the buffer grows with what has come, never with what a length claims.
+ * What was read holds until more is asked for.
  */
 export class ByteSource {
   bytes: Uint8Array = new Uint8Array(0);
   start = 0;
   end = 0;
+  /** What is in several chunks is put together here; the next piece may be put over it. */
+  private room: Uint8Array = new Uint8Array(0);
   /** Bytes of the stream before `bytes[0]`. */
   private before = 0;
   private ended = false;
@@ -35,28 +38,25 @@ export class ByteSource {
   }
 
   private append(chunk: Uint8Array, wanted: number): void {
-    const kept = this.end - this.start;
+    const kept = this.end - this.start, size = kept + chunk.length;
     if (kept === 0) {
       this.before += this.end;
       this.bytes = chunk;
       this.start = 0;
       this.end = chunk.length;
-      this.owned = false;
       return;
     }
-    const size = kept + chunk.length;
-    if (!this.owned || this.end + chunk.length > this.bytes.length) {
-      const grown = new Uint8Array(Math.max(size, Math.min(wanted, size * 2)));
-      grown.set(this.bytes.subarray(this.start, this.end));
-      this.bytes = grown;
+    const ours = this.bytes === this.room;
+    if (!ours || this.end + chunk.length > this.room.length) {
+      const room = size <= this.room.length ? this.room : new Uint8Array(Math.max(size, Math.min(wanted, size * 2)));
+      if (ours && room === this.room) room.copyWithin(0, this.start, this.end);
+      else room.set(this.bytes.subarray(this.start, this.end));
+      this.room = this.bytes = room;
       this.before += this.start;
       this.start = 0;
       this.end = kept;
-      this.owned = true;
     }
-    this.bytes.set(chunk, this.end);
-    this.end += chunk.length;
+    this.room.set(chunk, this.end);
+    this.end = size;
   }
-  /** The buffer is ours to write to, no chunk of the caller's. */
-  private owned = false;
 }

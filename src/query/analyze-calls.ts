@@ -72,13 +72,13 @@ const callUser = (a: Analysis, f: UserBinding, e: CallExpr, c: ExprContext): Pla
 const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionBinding | undefined)[]): number => {
   const { name, params } = headOf(f.decl);
   const head = { name, parameters: params.filter((_, i) => !bindings[i]) };
-  return a.specialise(f.decl, f.scope, bindings, head, () => {
+  return a.specialise(f, bindings, head, () => {
     const scope = new Scope(f.scope);
     params.forEach((param, i) => {
       const binding = bindings[i];
       scope.symbols.set(param, binding ? { kind: 'function', binding, declared: false } : { kind: 'parameter' });
     });
-    return lowerExpr(a, f.decl.kind === 'fn-decl' ? f.decl.body : f.decl.body, { scope, input: unknownType });
+    return lowerExpr(a, f.decl.body, { scope, input: unknownType });
   });
 };
 
@@ -133,7 +133,9 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
 
 /** The aggregate that a call is: its name is an aggregate's, no declaration hides it, and no built-in function takes that many arguments. */
 export const aggregateCall = (a: Analysis, e: Expr, scope: Scope): AggregateCall | undefined => {
-  if (e.kind === 'agg') return { name: e.name.text.toLowerCase(), place: e, ...(e.arg ? { argument: e.arg } : {}), distinct: e.distinct, ...(e.filter ? { filter: e.filter } : {}) };
+  if (e.kind === 'agg') {
+    return { name: e.name.text.toLowerCase(), place: e, ...(e.arg ? { argument: e.arg } : {}), distinct: e.distinct, ...(e.filter ? { filter: e.filter } : {}) };
+  }
   if (e.kind !== 'call' || e.callee.kind !== 'name') return undefined;
   const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text);
   if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return undefined;
@@ -161,5 +163,6 @@ export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => l
 
 const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {
   if (c.sql?.aggregate) return c.sql.aggregate(call);
-  return a.wrong(c.sql ? `aggregate function "${call.name}" called in non-aggregate context` : 'call to aggregate function in non-aggregate context', call.place);
+  const message = c.sql ? `aggregate function "${call.name}" called in non-aggregate context` : 'call to aggregate function in non-aggregate context';
+  return a.wrong(message, call.place);
 };

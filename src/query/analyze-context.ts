@@ -17,7 +17,11 @@ export interface Resolution { readonly sources?: readonly ResolvedSource[]; read
 const requestKey = (request: SourceRequest): string => JSON.stringify(request);
 
 /** A user function that is lowered already, for these functions passed to it. */
-interface Specialisation { readonly decl: object; readonly scope: Scope; readonly bindings: readonly (FunctionBinding | undefined)[]; readonly id: number }
+interface Specialisation extends FunctionPlace { readonly bindings: Bindings; readonly id: number }
+/** A declaration (or lambda) and the scope that it was made in. */
+interface FunctionPlace { readonly decl: object; readonly scope: Scope }
+/** The functions that are passed, at their parameters' places. */
+type Bindings = readonly (FunctionBinding | undefined)[];
 
 /** Most user functions of a plan: functions that pass ever new lambdas to themselves would go on for ever. */
 const functionsMax = 1000;
@@ -67,7 +71,7 @@ export class Analysis {
   /** Counts a part of the plan: macros, named queries and tables of WITH can multiply a short text beyond measure. */
   grow(parts = 1): void {
     this.#parts += parts;
-    if (this.#parts > partsMax) throw new CompileError([{ message: `query is too large: more than ${partsMax} parts after expansion`, start: -1, end: -1 }]);
+    if (this.#parts > partsMax) throw failure(`query is too large: more than ${partsMax} parts after expansion`);
   }
 
   /** Notes where an expression stands, and gives it back. */
@@ -142,7 +146,7 @@ export class Analysis {
     if (e.kind === 'literal') return e;
     if (readsRow(e) || this.#waits(e, new Set())) return undefined;
     const value = this.environment.evaluate(e, this.functions);
-    if (!isWithin(value, constantBytesMax)) throw new CompileError([{ message: `constant is too large: more than ${constantBytesMax} bytes`, start: -1, end: -1 }]);
+    if (!isWithin(value, constantBytesMax)) throw failure(`constant is too large: more than ${constantBytesMax} bytes`);
     return { kind: 'literal', value };
   }
 
@@ -157,11 +161,11 @@ export class Analysis {
   }
 
   /** The id of a user function for these function arguments: `lower` is called when it is new, after its id is known. */
-  specialise(decl: object, scope: Scope, bindings: readonly (FunctionBinding | undefined)[], head: { readonly name: string; readonly parameters: readonly string[] }, lower: () => PlanExpr): number {
-    const found = this.#specialisations.find((s) => s.decl === decl && s.scope === scope && s.bindings.length === bindings.length && s.bindings.every((b, i) => sameBinding(b, bindings[i])));
+  specialise({ decl, scope }: FunctionPlace, bindings: Bindings, head: Omit<PlanFunction, 'body'>, lower: () => PlanExpr): number {
+    const found = this.#specialisations.find((s) => s.decl === decl && s.scope === scope && s.bindings.every((b, i) => sameBinding(b, bindings[i])));
     if (found) return found.id;
     const id = this.functions.length;
-    if (id >= functionsMax || this.#nesting >= functionNestingMax) throw new CompileError([{ message: `function "${head.name}" is passed to itself without end`, start: -1, end: -1 }]);
+    if (id >= functionsMax || this.#nesting >= functionNestingMax) throw failure(`function "${head.name}" is passed to itself without end`);
     this.#specialisations.push({ decl, scope, bindings, id });
     this.functions.push({ ...head, body: inWork });
     this.#nesting++;
@@ -184,7 +188,7 @@ export class Analysis {
 
   throwLateFaults(): void {
     const [first] = this.lateFaults;
-    if (first !== undefined) throw new CompileError([{ message: first, start: -1, end: -1 }]);
+    if (first !== undefined) throw failure(first);
   }
 
   /** The path of components, with their places noted for the checker. */
@@ -193,6 +197,8 @@ export class Analysis {
     return names;
   }
 }
+
+const failure = (message: string): CompileError => new CompileError([{ message, start: -1, end: -1 }]);
 
 const sameBinding = (a: FunctionBinding | undefined, b: FunctionBinding | undefined): boolean => {
   if (a === b) return true;

@@ -7,7 +7,7 @@ import type { Analysis } from './analyze-context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
 import { lowerSubquery } from './analyze-queries.ts';
 import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr } from './ast.ts';
-import { fieldOf, literal } from './plan-walk.ts';
+import { callOf, compareOf, fieldOf, literal } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
 import { constantOf } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
@@ -58,9 +58,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'binary': return lowerBinary(a, e, c);
     case 'between': {
       const value = sub(e.expr);
-      const within: PlanExpr = {
-        kind: 'and', left: { kind: 'compare', operator: '>=', left: value, right: sub(e.lower) }, right: { kind: 'compare', operator: '<=', left: value, right: sub(e.upper) },
-      };
+      const within: PlanExpr = { kind: 'and', left: compareOf(value, '>=', sub(e.lower)), right: compareOf(value, '<=', sub(e.upper)) };
       return e.negated ? { kind: 'not', operand: within } : within;
     }
     case 'is-null': {
@@ -208,7 +206,7 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
     case 'cast-name': return { kind: 'castNamed', operand, name: target.name };
     case 'cast-date': {
       const time: PlanExpr = { kind: 'cast', operand, type: types.time };
-      return { kind: 'conditional', test: { kind: 'call', name: 'is_error', arguments: [time] }, then: time, otherwise: { kind: 'call', name: 'bucket', arguments: [time, oneDay] } };
+      return { kind: 'conditional', test: callOf('is_error', time), then: time, otherwise: callOf('bucket', time, oneDay) };
     }
     case 'id': {
       const symbol = c.scope.lookup(target.name);
@@ -274,18 +272,13 @@ const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr
   const to: PlanExpr | undefined = length && { kind: 'arithmetic', operator: '+', left: from ?? literal(intValue(base)), right: length };
   const slice: PlanExpr = { kind: 'slice', of: operand, ...(from ? { from } : {}), ...(to ? { to: a.constant(to) ?? to } : {}), base };
   if (operand.kind === 'literal' && operand.value.type === types.string) return slice;
-  const isString: PlanExpr = {
-    kind: 'compare', operator: '==', left: { kind: 'call', name: 'typeof', arguments: [{ kind: 'call', name: 'under', arguments: [operand] }] }, right: literal(typeValue(types.string)),
-  };
-  const wrong: PlanExpr = {
-    kind: 'call', name: 'error', arguments: [{
-      kind: 'record', elements: [{ kind: 'field', name: 'message', value: literal(stringValue('SUBSTRING: string value required')) }, { kind: 'field', name: 'on', value: operand }],
-    }],
-  };
+  const isString = compareOf(callOf('typeof', callOf('under', operand)), '==', literal(typeValue(types.string)));
+  const message = literal(stringValue('SUBSTRING: string value required'));
+  const wrong = callOf('error', { kind: 'record', elements: [{ kind: 'field', name: 'message', value: message }, { kind: 'field', name: 'on', value: operand }] });
   // `under` would open errors too, so that they are told from strings first.
-  const onError: PlanExpr = { kind: 'conditional', test: { kind: 'call', name: 'is_error', arguments: [operand] }, then: literal(boolValue(false)), otherwise: isString };
+  const sliceable: PlanExpr = { kind: 'conditional', test: callOf('is_error', operand), then: literal(boolValue(false)), otherwise: isString };
   return {
-    kind: 'case', branches: [{ when: { kind: 'isNull', operand }, then: literal(nullValue) }, { when: onError, then: slice }], otherwise: wrong,
+    kind: 'case', branches: [{ when: { kind: 'isNull', operand }, then: literal(nullValue) }, { when: sliceable, then: slice }], otherwise: wrong,
   };
 };
 

@@ -44,7 +44,7 @@ export const splitCondition = (a: Analysis, condition: PlanExpr | undefined, lef
   return { equal, ...(residual ? { residual } : {}) };
 };
 
-const keyOf = (a: Analysis, x: PlanExpr, y: PlanExpr, leftName: string, rightName: string): { readonly left: PlanExpr; readonly right: PlanExpr } | undefined => {
+const keyOf = (a: Analysis, x: PlanExpr, y: PlanExpr, leftName: string, rightName: string): SplitCondition['equal'][number] | undefined => {
   const side = sideOf(x, leftName, rightName), other = sideOf(y, leftName, rightName);
   if (side === 'left' && other === 'right') return { left: withoutSide(a, x, leftName), right: withoutSide(a, y, rightName) };
   if (side === 'right' && other === 'left') return { left: withoutSide(a, y, leftName), right: withoutSide(a, x, rightName) };

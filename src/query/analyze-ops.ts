@@ -111,7 +111,8 @@ const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => 
   }
   const { decl } = symbol;
   if (op.args.length !== decl.params.length) {
-    a.fault(`${op.args.length} ${op.args.length === 1 ? 'arg' : 'args'} provided when operator expects ${decl.params.length} ${decl.params.length === 1 ? 'arg' : 'args'}`, op);
+    const count = (n: number): string => `${n} ${n === 1 ? 'arg' : 'args'}`;
+    a.fault(`${count(op.args.length)} provided when operator expects ${count(decl.params.length)}`, op);
     return [];
   }
   const open = a.operatorStack.findIndex((x) => x.decl === decl);

@@ -5,7 +5,7 @@ import type { Analysis } from './analyze-context.ts';
 import { lowerExpr } from './analyze-exprs.ts';
 import { type Flow, lowerBody } from './analyze-queries.ts';
 import type { SwitchOp } from './ast.ts';
-import { literal } from './plan-walk.ts';
+import { callOf, compareOf, literal } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 
 export const lowerSwitch = (a: Analysis, op: SwitchOp, flow: Flow): PlanOp => {
@@ -31,10 +31,8 @@ export const lowerSwitch = (a: Analysis, op: SwitchOp, flow: Flow): PlanOp => {
 const matches = (matched: PlanExpr, constant: Extract<PlanExpr, { readonly kind: 'literal' }>): PlanExpr => {
   const { type } = constant.value;
   if (type === types.null) return orFalse({ kind: 'isNull', operand: matched });
-  const equal: PlanExpr = { kind: 'compare', operator: '==', left: matched, right: constant };
+  const equal = compareOf(matched, '==', constant);
   return orFalse(isNumeric(type) ? { kind: 'and', left: equal, right: hasType(matched, type) } : equal);
 };
-const orFalse = (test: PlanExpr): PlanExpr => ({ kind: 'call', name: 'coalesce', arguments: [test, literal(boolValue(false))] });
-const hasType = (matched: PlanExpr, type: Type): PlanExpr => ({
-  kind: 'compare', operator: '==', left: { kind: 'call', name: 'typeof', arguments: [{ kind: 'call', name: 'under', arguments: [matched] }] }, right: literal(typeValue(type)),
-});
+const orFalse = (test: PlanExpr): PlanExpr => callOf('coalesce', test, literal(boolValue(false)));
+const hasType = (matched: PlanExpr, type: Type): PlanExpr => compareOf(callOf('typeof', callOf('under', matched)), '==', literal(typeValue(type)));

@@ -1,11 +1,13 @@
 /** Walks over expressions and operators of a plan: children, rewriting, structural keys, and which fields of the row an expression reads. */
-import type { FieldPath, Pipeline, PlanExpr, PlanOp, SortKey } from './plan.ts';
+import type { CompareOperator, FieldPath, Pipeline, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import type { Data, Value } from '../vectors/value.ts';
 import type { Type } from '../vectors/type.ts';
 
 export const thisExpr: PlanExpr = { kind: 'this' };
 export const literal = (value: Value): PlanExpr => ({ kind: 'literal', value });
 export const fieldOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name });
+export const callOf = (name: string, ...args: readonly PlanExpr[]): PlanExpr => ({ kind: 'call', name, arguments: args });
+export const compareOf = (left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right });
 export const pathExpr = (path: FieldPath): PlanExpr => path.reduce<PlanExpr>(fieldOf, thisExpr);
 
 /** The path of nested fields over `this` that the expression is, or undefined for anything else; `this` itself is the empty path. */
@@ -159,7 +161,10 @@ export const exprKey = (e: PlanExpr): string => {
     case 'fstring': return `f(${e.parts.map((p) => (typeof p === 'string' ? JSON.stringify(p) : exprKey(p))).join()})`;
     case 'record': return `{${e.elements.map((x) => `${x.kind === 'field' ? JSON.stringify(x.name) : '...'}:${exprKey(x.value)}`).join()}}`;
     case 'array': case 'set': return `${e.kind}(${e.elements.map((x) => `${x.spread ? '...' : ''}${exprKey(x.value)}`).join()})`;
-    case 'case': return `case(${e.operand ? exprKey(e.operand) : ''};${e.branches.map((b) => `${exprKey(b.when)}:${exprKey(b.then)}`).join()};${e.otherwise ? exprKey(e.otherwise) : ''})`;
+    case 'case': {
+      const branches = e.branches.map((b) => `${exprKey(b.when)}:${exprKey(b.then)}`).join();
+      return `case(${e.operand ? exprKey(e.operand) : ''};${branches};${e.otherwise ? exprKey(e.otherwise) : ''})`;
+    }
     case 'slice': return `slice(${exprKey(e.of)},${e.from ? exprKey(e.from) : ''},${e.to ? exprKey(e.to) : ''},${e.base})`;
     default: return `${e.kind}${detailOf(e)}(${partsOf(e).map(exprKey).join()})`;
   }
@@ -182,7 +187,8 @@ const detailOf = (e: PlanExpr): string => {
 const valueKey = (v: Value): string => `${v.type.id}:${dataKey(v.data)}`;
 const dataKey = (d: Data | undefined): string => {
   if (d === undefined) return '_';
-  if (d === null || typeof d !== 'object') return `${typeof d}${Object.is(d, -0) ? '-0' : JSON.stringify(typeof d === 'bigint' ? String(d) : d) ?? String(d)}${typeof d === 'number' ? String(d) : ''}`;
+  if (typeof d === 'string') return JSON.stringify(d);
+  if (d === null || typeof d !== 'object') return Object.is(d, -0) ? '-0' : `${typeof d} ${String(d)}`;
   if (d instanceof Uint8Array) return `x${Buffer.from(d).toString('hex')}`;
   if (Array.isArray(d)) return `[${d.map((x: Data | undefined) => dataKey(x)).join()}]`;
   if ('data' in d) return valueKey(d as Value);
@@ -242,8 +248,8 @@ export const mapExprs = (op: PlanOp, f: (e: PlanExpr) => PlanExpr): PlanOp => {
     case 'count': return op.expr ? { ...op, expr: f(op.expr) } : op;
     case 'aggregate': return {
       ...op, keys: op.keys.map((k) => ({ ...k, expr: f(k.expr) })),
-      aggregates: op.aggregates.map((a) => ({
-        ...a, aggregate: { ...a.aggregate, ...(a.aggregate.argument ? { argument: f(a.aggregate.argument) } : {}), ...(a.aggregate.where ? { where: f(a.aggregate.where) } : {}) },
+      aggregates: op.aggregates.map(({ target, aggregate }) => ({
+        target, aggregate: { ...aggregate, ...(aggregate.argument ? { argument: f(aggregate.argument) } : {}), ...(aggregate.where ? { where: f(aggregate.where) } : {}) },
       })),
     };
     case 'join': return { ...op, equal: op.equal.map((k) => ({ left: f(k.left), right: f(k.right) })), ...(op.residual ? { residual: f(op.residual) } : {}) };

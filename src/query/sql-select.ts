@@ -59,8 +59,10 @@ class Select {
     const sort = this.#sortKeys(orderBy, columns).map((k) => ({ ...k, expr: settle(k.expr) }));
     const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(output)] };
     const ends = limits(this.#a, this.#flow, tail);
-    if (distinct) ops.push(project, { kind: 'distinct', expr: { kind: 'this' } }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends);
-    else ops.push(...sorting(sort), ...ends, project);
+    if (distinct) {
+      const sortOutput = sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }));
+      ops.push(project, { kind: 'distinct', expr: { kind: 'this' } }, ...sorting(sortOutput), ...ends);
+    } else ops.push(...sorting(sort), ...ends, project);
     return { ops, columns: columns.map((c) => c.name) };
   }
 
@@ -87,7 +89,8 @@ class Select {
     const { outer, scope } = this.#flow;
     const sql = clauseNames(this.#a, this.#from.tables, this.#uses, outer ? { outer } : {});
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
-    const key = `${aggregate.name} ${aggregate.distinct} ${aggregate.argument ? exprKey(aggregate.argument) : ''} ${aggregate.where ? exprKey(aggregate.where) : ''}`;
+    const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
+    const key = `${aggregate.name} ${aggregate.distinct} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#aggregates.findIndex((x) => x.key === key);
     if (index < 0) index = this.#aggregates.push({ key, name: call.name, aggregate }) - 1;
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);

@@ -1,4 +1,4 @@
-/** min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an error. */
+/** min and max: of numbers, durations and times (one class, widened), or of strings by bytes; both in one group is an error. A NaN stays. */
 import { types } from '../../vectors/type.ts';
 import { compareBytes } from '../../vectors/value.ts';
 import { compareNumbers } from '../../vectors/compare.ts';
@@ -45,7 +45,7 @@ export class ExtremeState implements AggregateState {
   }
   private addOne(g: number, x: number | bigint): void {
     const known = this.bigs.get(g) ?? this.best[g]!;
-    if (compareNumbers(known, x) * this.sign < 0 && known === known) return;
+    if (known !== known || (x === x && compareNumbers(known, x) * this.sign <= 0)) return;
     if (typeof x === 'bigint' && (x > 9007199254740991n || x < -9007199254740991n)) this.bigs.set(g, x);
     else {
       this.best[g] = Number(x);
@@ -74,14 +74,16 @@ export class ExtremeState implements AggregateState {
     }
   }
   result(groups: number): Vector {
-    if (this.texts.size > 0) return this.mixedResult(groups);
+    return this.texts.size > 0 ? this.mixedResult(groups) : this.numbers(groups);
+  }
+  private numbers(groups: number): Vector {
     const { classOfGroup } = this;
     const values = this.best.slice(0, groups);
     for (const [g, x] of this.bigs) if (g < groups && classOfGroup[g] === classes.float) values[g] = Number(x);
     return numbersOfGroups(groups, classOfGroup, values, (g) => (classOfGroup[g] === classes.float ? undefined : this.bigs.get(g)), () => false);
   }
   private mixedResult(groups: number): Vector {
-    const numbers = numbersOfGroups(groups, this.classOfGroup, this.best, (g) => this.bigs.get(g), () => false);
+    const numbers = this.numbers(groups);
     const texts = new Builder(), tags = new Uint32Array(groups), slots = new Uint32Array(groups);
     for (let g = 0; g < groups; g++) {
       const text = this.texts.get(g);
@@ -99,13 +101,13 @@ export class ExtremeState implements AggregateState {
 const addLeast = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
   for (let i = 0; i < length; i++) {
     const g = ids[i]!, x = values[i]!;
-    if (!(best[g]! < x)) best[g] = x;
+    if (x < best[g]! || x !== x) best[g] = x;
   }
 };
 const addGreatest = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
   for (let i = 0; i < length; i++) {
     const g = ids[i]!, x = values[i]!;
-    if (!(best[g]! > x)) best[g] = x;
+    if (x > best[g]! || x !== x) best[g] = x;
   }
 };
 /** Compares `a` with bytes[start, end). */

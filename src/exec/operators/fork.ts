@@ -65,7 +65,10 @@ export const fork = (input: Stream, count: number): readonly Stream[] =>
 
 export interface SwitchCase { readonly test: AsyncEvaluator | undefined }
 
-/** Each row goes to the first case that is true, or whose test is an error (the error goes, in place of the row). A missing test is not true. */
+/**
+ * Each row goes to the first case that is true. Where a test on the way there is an error, the error goes to that case (a missing one does not: it is just
+ * not true) and the row goes on.
+ */
 export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMissing: AsyncEvaluator | undefined): readonly Stream[] =>
   shared(input, cases.length, function* route(whole) {
     let batch = whole;
@@ -83,11 +86,7 @@ export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMiss
       const value = yield* evaluate(test, batch), codes = truthOf(value), special = kindsOf(value);
       const own = rowsWith(codes, batch.length, truth.true), errors = rowsWith(codes, batch.length, truth.error).filter((i) => special?.[i] !== kinds.missing);
       out.push(errors.length === 0 ? take(batch, own) : mixed(batch, own, value, errors));
-      if (own.length + errors.length === 0) continue;
-      const gone = new Uint8Array(batch.length);
-      for (const i of own) gone[i] = 1;
-      for (const i of errors) gone[i] = 1;
-      batch = take(batch, upTo(batch.length).filter((i) => gone[i] === 0));
+      if (own.length > 0) batch = take(batch, upTo(batch.length).filter((i) => codes[i] !== truth.true));
     }
     return out;
   });

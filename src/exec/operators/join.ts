@@ -12,7 +12,7 @@ import { sortByGroup } from '../aggregates/lists.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
-import { combine, isTrue } from '../expressions/rows.ts';
+import { combine, isTrue, withoutUnions } from '../expressions/rows.ts';
 import { type Item, type Side, type Stream, batches, evaluate, isBatch, pause } from '../operator.ts';
 import type { Build } from './build.ts';
 import { kinds, kindsOf } from './kinds.ts';
@@ -51,7 +51,7 @@ function* run(left: Stream, right: Stream, parts: Parts): Generator<Item> {
     const rows: Vector[] = [];
     for (const item of right) {
       if (isBatch(item)) {
-        rows.push(item);
+        rows.push(withoutUnions(item));
         hold(item);
       } else if (item !== pause) yield item;
       else {
@@ -103,7 +103,8 @@ function* indexOf(rows: Vector, { rightKeys, op, build }: Parts): Generator<Side
 }
 
 /** Results for a batch of left rows. */
-function* probe(left: Vector, index: Index, parts: Parts): Generator<Item> {
+function* probe(batch: Vector, index: Index, parts: Parts): Generator<Item> {
+  const left = withoutUnions(batch);
   const { op, build } = parts, rowsMax = build.context.batchRows;
   const { keys, out } = yield* keysOf(left, parts.leftKeys, op.nullsMatch);
   const ids = index.rows.length > 0 ? index.table.ids(keys, left.length, false) : new Uint32Array(left.length).fill(none);

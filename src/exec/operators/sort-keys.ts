@@ -22,12 +22,11 @@ export const orderBy = (columns: readonly Vector[], keys: readonly Direction[], 
   return sortedOrder(words, length);
 };
 
-/** The keys of a sort: those of the query, or the one guessed from the first value. */
-export const keysFor = (
-  named: readonly SortKey[], reverse: boolean, first: Vector, expression: (e: PlanExpr) => AsyncEvaluator,
-): readonly EvaluatedKey[] => {
-  const keys: readonly SortKey[] = named.length > 0 ? named : [{ expr: guess(typeAt(first, 0)), order: reverse ? 'desc' : 'asc', nulls: 'last' }];
-  return keys.map((k) => ({ order: k.order, nulls: k.nulls, evaluate: expression(k.expr) }));
+/** The keys of a sort: those of the query, or one guessed from the first value, once for all runs of the operator. */
+export const guessing = (named: readonly SortKey[], reverse: boolean, expression: (e: PlanExpr) => AsyncEvaluator): ((batch: Vector) => readonly EvaluatedKey[]) => {
+  const made = (keys: readonly SortKey[]): readonly EvaluatedKey[] => keys.map((k) => ({ order: k.order, nulls: k.nulls, evaluate: expression(k.expr) }));
+  let keys = named.length > 0 ? made(named) : undefined;
+  return (batch) => (keys ??= made([{ expr: guess(typeAt(batch, 0)), order: reverse ? 'desc' : 'asc', nulls: 'last' }]));
 };
 
 /** The first integer field, else the first float, else the first that is no time, else `ts`; the value itself if it is no record. */

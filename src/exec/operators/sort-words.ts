@@ -7,6 +7,7 @@
 import { types } from '../../vectors/type.ts';
 import { compareValues } from '../../vectors/compare.ts';
 import { type Vector, type NumberArray, type NumberVector, type BytesVector, valueAt } from '../../vectors/vector.ts';
+import { concat } from '../../vectors/concat.ts';
 import { eachPart } from '../aggregates/parts.ts';
 import { wordsOf } from '../aggregates/tables.ts';
 import { kinds, kindsOf } from './kinds.ts';
@@ -37,9 +38,11 @@ const lookUp = (table: Uint32Array, index: Uint32Array, length: number): Uint32A
 /** Rows of one class of a key column. `rows` absent: all. */
 interface ClassRows { readonly class: number; readonly rows: Uint32Array | undefined; readonly words: Words }
 
+interface RunRows { readonly part: BytesVector; readonly rows: Uint32Array | undefined }
+
 const wordsOfRows = (key: Vector, direction: Direction): Words => {
   const length = key.length, numberParts: { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[] = [], groups: ClassRows[] = [];
-  const odd: number[] = [];
+  const odd: number[] = [], runs = new Map<number, RunRows[]>();
   let nullRows = false;
   const special = kindsOf(key);
   eachPart(key, (part, rows) => {
@@ -47,7 +50,7 @@ const wordsOfRows = (key: Vector, direction: Direction): Words => {
       case 'null': nullRows = true; return;
       case 'number': numberParts.push({ part, rows }); return;
       case 'bool': groups.push({ class: classes.bool, rows, words: [Uint32Array.from(part.values.subarray(0, part.length))] }); return;
-      case 'bytes': groups.push({ class: classOfBytes(part), rows, words: [rankRuns(part.bytes, part.offsets, part.length, part.type === types.ip || part.type === types.net)] }); return;
+      case 'bytes': runs.set(classOfBytes(part), [...(runs.get(classOfBytes(part)) ?? []), { part, rows }]); return;
       default:
         for (let i = 0; i < part.length; i++) {
           const row = rows ? rows[i]! : i;
@@ -56,6 +59,7 @@ const wordsOfRows = (key: Vector, direction: Direction): Words => {
         }
     }
   });
+  for (const [c, parts] of runs) groups.push(runWords(c, parts));
   if (odd.length > 0) groups.push(rankOdd(key, odd, direction));
   if (numberParts.length > 0) groups.push(numberWords(numberParts));
   if (groups.length === 0) return [];
@@ -64,6 +68,14 @@ const wordsOfRows = (key: Vector, direction: Direction): Words => {
 };
 const classOfBytes = (v: BytesVector): number =>
   (v.type === types.string ? classes.string : v.type === types.bytes ? classes.bytes : v.type === types.ip ? classes.ip : classes.net);
+
+/** Runs of bytes of one class are ranked together, also those that came apart by a name around them. */
+const runWords = (c: number, parts: readonly RunRows[]): ClassRows => {
+  const rows = parts.length === 1 ? parts[0]!.rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
+  const all = concat(parts.map((p) => p.part));
+  if (all.form !== 'bytes') throw new Error('runs of one class are one vector');
+  return { class: c, rows, words: [rankRuns(all.bytes, all.offsets, all.length, c === classes.ip)] };
+};
 
 const withClasses = (groups: readonly ClassRows[], length: number, { order, nulls }: Direction): Words => {
   const width = Math.max(...groups.map((g) => g.words.length)), desc = order === 'desc';

@@ -1,19 +1,23 @@
 /** sort: all rows by key columns, stably; what does not fit into memory is spilled as sorted runs and merged. */
-import type { PlanExpr, SortKey } from '../../query/plan.ts';
-import { type Vector, sizeOf, slice, take } from '../../vectors/vector.ts';
+import type { SortKey } from '../../query/plan.ts';
+import { type Vector, sizeOf, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
-import { type Item, type Step, batches, stage, wait } from '../operator.ts';
+import { type Item, type Stage, type Step, batches, stage, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';
 import { mergeSorted } from './merge.ts';
-import { type EvaluatedKey, keysFor, keysOf, orderBy } from './sort-keys.ts';
+import { type EvaluatedKey, guessing, keysOf, orderBy } from './sort-keys.ts';
 import { pulled } from './scan.ts';
 
-export const sort = (named: readonly SortKey[], reverse: boolean, build: Build): Step => stage(() => {
-  const { context, memory } = build, spill = context.host.spill;
+export const sort = (named: readonly SortKey[], reverse: boolean, build: Build): Step => {
+  const guess = guessing(named, reverse, build.expression);
+  return stage(() => sorter(guess, build));
+};
+
+const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { context, memory }: Build): Stage => {
+  const spill = context.host.spill;
   const runs: SpillRun[] = [];
   let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0;
-  const expression = (e: PlanExpr): ReturnType<Build['expression']> => build.expression(e);
 
   /** The rows at hand in order; memory is free for the next ones. */
   const sorted = (): { readonly all: Vector; readonly order: Uint32Array } => {
@@ -32,7 +36,7 @@ export const sort = (named: readonly SortKey[], reverse: boolean, build: Build):
 
   return {
     *push(batch) {
-      keys ??= keysFor(named, reverse, slice(batch, 0, 1), expression);
+      keys ??= keysFor(batch);
       const own = yield* keysOf(batch, keys);
       rows.push(batch);
       own.forEach((v, k) => (columns[k] ??= []).push(v));
@@ -58,4 +62,4 @@ export const sort = (named: readonly SortKey[], reverse: boolean, build: Build):
       }
     },
   };
-});
+};

@@ -1,12 +1,17 @@
 /** top: the first rows of the sort order. Rows that cannot be among them are left out a batch at a time; what is kept is sorted and cut now and then. */
 import type { SortKey } from '../../query/plan.ts';
-import { type Vector, flatten, sizeOf, slice, take } from '../../vectors/vector.ts';
+import { type Vector, flatten, sizeOf, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
-import { type Step, batches, stage } from '../operator.ts';
+import { type Stage, type Step, batches, stage } from '../operator.ts';
 import type { Build } from './build.ts';
-import { type EvaluatedKey, keysFor, keysOf, orderBy } from './sort-keys.ts';
+import { type EvaluatedKey, guessing, keysOf, orderBy } from './sort-keys.ts';
 
-export const top = (count: number, named: readonly SortKey[], reverse: boolean, build: Build): Step => stage(() => {
+export const top = (count: number, named: readonly SortKey[], reverse: boolean, build: Build): Step => {
+  const guess = guessing(named, reverse, build.expression);
+  return stage(() => cutter(count, guess, build));
+};
+
+const cutter = (count: number, keysFor: (first: Vector) => readonly EvaluatedKey[], build: Build): Stage => {
   const cutAt = count * 2 + 4 * build.context.batchRows;
   let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], kept = 0, held = 0;
   /** The last of the first `count` rows: later rows that are no less cannot come in. */
@@ -32,7 +37,7 @@ export const top = (count: number, named: readonly SortKey[], reverse: boolean, 
   return {
     done: count === 0,
     *push(batch) {
-      keys ??= keysFor(named, reverse, slice(batch, 0, 1), build.expression);
+      keys ??= keysFor(batch);
       const own = yield* keysOf(batch, keys);
       const rest = bound === undefined ? undefined : candidates(own[0]!, keys[0]!.order, bound);
       if (!rest) add(batch, own);
@@ -45,7 +50,7 @@ export const top = (count: number, named: readonly SortKey[], reverse: boolean, 
       yield* batches(rows[0]!, build.context.batchRows);
     },
   };
-});
+};
 
 /** The last number of a column of plain numbers. */
 const boundOf = (column: Vector | undefined): number | undefined => {

@@ -54,7 +54,7 @@ const groupOf = (whole: Vector, pair: readonly Vector[] | undefined, names: read
   const special = kindsOf(whole), list = listOf(whole);
   if (list) return { rows, values: itemsOf(list), counts: countsOf(list) };
   if (special && (special[0] === kinds.null || special.includes(kinds.missing))) return nulls(whole, special, rows);
-  return ones(wrapErrors('unnest: encountered non-array value', whole), rows);
+  return ones(wrapErrors('unnest: encountered non-array value', withoutUnions(whole)), rows);
 };
 const ones = (values: Vector, rows: Uint32Array | undefined): Group => ({ rows, values, counts: new Uint32Array(values.length).fill(1) });
 /** Nulls and missing rows give nothing, other errors among them are wrapped. */

@@ -13,16 +13,19 @@ import { type Part, op } from './part.ts';
 
 const malformed = (): BytesFault => new BytesFault('malformed BSUP value');
 
-const scratch = new Uint8Array(8), scratchView = new DataView(scratch.buffer);
-
 export class BodyReader {
   /** Cells made so far: a row can make more of them than it has bytes (absent fields), and they are what a batch costs. */
   cells = 0;
   private readonly nestingMax: number;
+  /** The bytes that are read now. */
+  private view: DataView = new DataView(new ArrayBuffer(0));
   /** Behind the last tag that `longTag` read. */
   private tagEnd = 0;
 
   constructor(nestingMax: number) { this.nestingMax = nestingMax; }
+
+  /** Bodies are in these bytes from now on. */
+  begin(bytes: Uint8Array): void { this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength); }
 
   /** Appends the value with body bytes[start, end) to the decoder's column; tag 0 is no body at all. @throws BytesFault */
   append(d: Decoder, tag: number, bytes: Uint8Array, start: number, end: number): void {
@@ -32,8 +35,10 @@ export class BodyReader {
     switch (d.op) {
       case op.signed: return appendSigned(part, bytes, start, end);
       case op.unsigned: return appendUnsigned(part, bytes, start, end);
-      case op.float64: return appendFloat64(part, bytes, start, end);
-      case op.run: return part.pushRun(bytes, start, end);
+      case op.float64:
+        if (end - start !== 8) throw malformed();
+        return part.pushNumber(this.view.getFloat64(start, true));
+      case op.run: return part.pushRun(this.view, start, end);
       case op.bool:
         if (end - start !== 1 || bytes[start] > 1) throw malformed();
         return part.pushFlag(bytes[start]);
@@ -51,13 +56,18 @@ export class BodyReader {
   private appendRare(d: Decoder, tag: number, bytes: Uint8Array, start: number, end: number): void {
     const { part } = d;
     switch (d.op) {
-      case op.float32: case op.float16: return appendSmallFloat(part, bytes, start, end);
+      case op.float32:
+        if (end - start !== 4) throw malformed();
+        return part.pushNumber(this.view.getFloat32(start, true));
+      case op.float16:
+        if (end - start !== 2) throw malformed();
+        return part.pushNumber(float16Number(this.view.getUint16(start, true)));
       case op.ip:
         if (end - start !== 4 && end - start !== 16) throw malformed();
-        return part.pushRun(bytes, start, end);
+        return part.pushRun(this.view, start, end);
       case op.net:
         if (!isNet(bytes, start, end)) throw malformed();
-        return part.pushRun(bytes, start, end);
+        return part.pushRun(this.view, start, end);
       case op.type: return part.pushType(readTypeValue(new Cursor(bytes, start, end, 'malformed BSUP value'), this.nestingMax));
       case op.enum: {
         const code = smallUnsigned(bytes, start, end);
@@ -229,7 +239,7 @@ const appendAbsent = (d: Decoder): void => {
   if (d.op > op.null) return d.column.markAbsent(d.tag);
   if (d.column.indexed) d.column.mark(d.tag);
   switch (d.op) {
-    case op.run: return part.pushRun(part.bytes, 0, 0);
+    case op.run: return part.pushRun(part.view, 0, 0);
     case op.bool: return part.pushFlag(0);
     case op.null: part.length++; return;
     default: part.pushNumber(0);
@@ -279,17 +289,6 @@ const appendUnsigned = (part: Part, bytes: Uint8Array, start: number, end: numbe
     return part.pushNumber(x);
   }
   part.pushWords(low | 0, high | 0);
-};
-
-const appendFloat64 = (part: Part, bytes: Uint8Array, start: number, end: number): void => {
-  if (end - start !== 8) throw malformed();
-  for (let i = 0; i < 8; i++) scratch[i] = bytes[start + i];
-  part.pushNumber(scratchView.getFloat64(0, true));
-};
-const appendSmallFloat = (part: Part, bytes: Uint8Array, start: number, end: number): void => {
-  if (end - start !== (part.op === op.float32 ? 4 : 2)) throw malformed();
-  for (let i = start; i < end; i++) scratch[i - start] = bytes[i];
-  part.pushNumber(part.op === op.float32 ? scratchView.getFloat32(0, true) : float16Number(scratchView.getUint16(0, true)));
 };
 
 /** Address then mask: the mask is ones and then zeros, the address has no bits outside of it. */

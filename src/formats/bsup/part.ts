@@ -35,7 +35,11 @@ const primitiveOps = {
 } as const satisfies Record<PrimitiveType['name'], number>;
 
 const noFloats = new Float64Array(0), noWords = new Int32Array(0), noBytes = new Uint8Array(0), noCodes = new Uint32Array(0);
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const noView = viewOf(noBytes);
 const leastRows = 16, leastBytes = 64;
+/** Runs longer than this go through the engine's copy, which has a price per call. */
+const longRun = 160;
 
 export class Part {
   readonly op: number;
@@ -52,6 +56,7 @@ export class Part {
   slots = noCodes;
   /** Bytes of runs, bools. */
   bytes = noBytes;
+  view = noView;
   size = 0;
   readonly table = new Map<Type, number>();
   /** Columns of the fields, members, elements, keys and values, or of what is inside an error or a name. */
@@ -93,14 +98,19 @@ export class Part {
     this.wide = true;
   }
 
-  pushRun(source: Uint8Array, start: number, end: number): void {
+  /** Appends source[start, end), by words: up to three bytes more are read and written, which the next run overwrites. */
+  pushRun(source: DataView, start: number, end: number): void {
     const size = end - start, after = this.size + size;
-    if (after > this.bytes.length) this.bytes = longer(this.bytes, new Uint8Array(Math.max(this.size * 2, after, this.bytesBefore)));
-    const { bytes } = this;
-    if (size > 40) bytes.set(source.subarray(start, end), this.size);
-    else for (let from = start, to = this.size; from < end;) bytes[to++] = source[from++];
+    if (after + 4 > this.view.byteLength) this.growBytes(after + 4);
+    const { view } = this;
+    if (size > longRun || end + 4 > source.byteLength) this.bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, size), this.size);
+    else for (let from = start, to = this.size; from < end; from += 4, to += 4) view.setInt32(to, source.getInt32(from, true), true);
     this.size = after;
     this.pushCode(after);
+  }
+  private growBytes(least: number): void {
+    this.bytes = longer(this.bytes, new Uint8Array(Math.max(this.size * 2, least, this.bytesBefore)));
+    this.view = viewOf(this.bytes);
   }
   pushFlag(x: number): void {
     if (this.length === this.bytes.length) this.bytes = longer(this.bytes, new Uint8Array(this.roomFor(this.length)));
@@ -139,7 +149,7 @@ export class Part {
   take(): FlatVector {
     const vector = this.vector();
     this.rowsBefore = Math.max(leastRows, this.length);
-    this.bytesBefore = Math.max(leastBytes, this.size);
+    this.bytesBefore = Math.max(leastBytes, this.size + 4);
     this.length = 0;
     this.size = 0;
     this.floats = noFloats;
@@ -148,6 +158,7 @@ export class Part {
     this.codes = noCodes;
     this.slots = noCodes;
     this.bytes = noBytes;
+    this.view = noView;
     this.table.clear();
     this.present = [];
     return vector;

@@ -86,6 +86,7 @@ class Rows {
   private values(bytes: Uint8Array, start: number, end: number): number {
     const { bodies, batchRows, census } = this, bytesStop = start + batchBytesMax - this.bytes;
     let at = start, rows = this.length;
+    bodies.begin(bytes);
     while (at < end && rows < batchRows && at < bytesStop && bodies.cells < batchCellsMax && census.columns <= columnsMax) {
       let id = bytes[at++];
       if (id >= 0x80) ({ value: id, at } = longVarint(bytes, at - 1, end));

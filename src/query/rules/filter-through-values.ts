@@ -1,4 +1,4 @@
-/** A filter over a record that was just made goes before the making, written over what the fields are made of: so a WHERE around a subquery gets to its scan. */
+/** A filter over a record that was just made goes before the making, written over what the fields are made of: so WHERE around a subquery gets to its scan. */
 import { fieldsRead, hasSubquery, isSmall, someExpr, substituteRow } from '../plan-walk.ts';
 import type { PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
@@ -20,6 +20,9 @@ export const filterThroughValues = {
   },
 } as const satisfies Rule;
 
+/** Not to be worked out twice. */
+const costly: ReadonlySet<PlanExpr['kind']> = new Set(['subquery', 'userCall', 'call', 'mapElements']);
+
 /** A predicate that grew beyond this is better done where it was. */
 const partsMax = 200;
 
@@ -30,7 +33,7 @@ const overSource = (predicate: PlanExpr, before: PlanOp): PlanExpr | undefined =
   const made = new Map(record.elements.map((x) => (x.kind === 'field' ? [x.name, x.value] as const : ['', undefined] as const)));
   if ([...made.values()].some((x) => x === undefined)) return undefined;
   const read = fieldsRead(predicate);
-  const cheap = (e: PlanExpr): boolean => isSmall(e, partsMax) && !someExpr(e, (part) => part.kind === 'subquery' || part.kind === 'userCall' || part.kind === 'call' || part.kind === 'mapElements');
+  const cheap = (e: PlanExpr): boolean => isSmall(e, partsMax) && !someExpr(e, (part) => costly.has(part.kind));
   if (!read?.every((path) => made.has(path[0]!) && cheap(made.get(path[0]!)!))) return undefined;
   const moved = substituteRow(predicate, record);
   return moved && isSmall(moved, partsMax) ? moved : undefined;

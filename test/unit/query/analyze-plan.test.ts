@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { compile, compileFilter, notOneFilter } from '../../../src/query/analyze.ts';
 import { CompileError } from '../../../src/query/parse-error.ts';
-import { describePlan, exprText, planText } from '../../../src/query/plan-text.ts';
 import type { CompileEnvironment } from '../../../src/query/plan.ts';
+import { exprText, planText } from '../../support/plan-text.ts';
 import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
 
 const planned = async (query: string, environment: CompileEnvironment = lakeEnvironment()): Promise<readonly string[]> =>
@@ -112,16 +112,4 @@ describe('delete-where', () => {
       expect((error as CompileError).errors).toEqual([{ message: notOneFilter, start: -1, end: -1 }]);
     });
   }
-});
-
-describe('description', () => {
-  test('keys and order of an aggregation by the primary key', async () => {
-    const { sources, channels } = describePlan(await compile('from q | count() by id', lakeEnvironment()));
-    expect(sources.map((s) => s.name)).toEqual(['q']);
-    expect(channels).toEqual([{ name: 'main', aggregationKeys: [['id']], sort: [{ order: 'asc', key: ['id'] }] }]);
-  });
-  test('every channel is named', async () => {
-    const { channels } = describePlan(await compile('from p | fork (sort a | output x) (pass)', lakeEnvironment()));
-    expect(channels).toEqual([{ name: 'x', sort: [{ order: 'asc', key: ['a'] }] }, { name: 'main' }]);
-  });
 });

@@ -77,7 +77,7 @@ const inFields = (v: Vector, change: (x: Vector) => Vector): Vector => {
 };
 
 describe('random expressions', () => {
-  test('a batch gives what its rows give one by one', () => {
+  test('a batch gives what its rows give one by one', { timeout: 900_000 }, () => {
     fc.assert(fc.property(expressions, rows, (expr, values) => {
       const batch = vectorOf(values.map(([a, b]) => recordValue([{ name: 'a', value: a }, { name: 'b', value: b }])));
       const whole = evaluate(expr, batch);

@@ -1,11 +1,8 @@
-/**
- * A plan as text, one operator a line, what is inside it indented: for the rules' cases and for people. And what a plan reads and gives, for
- * `/query/describe`.
- */
-import { quoteName, quoteText, typeText } from '../vectors/type.ts';
-import { supText } from '../vectors/sup-print.ts';
-import { pathOf } from './plan-walk.ts';
-import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, ResolvedSource, SortKey } from './plan.ts';
+/** A plan as text, one operator a line, what is inside it indented: what the rules' cases compare. */
+import { quoteName, quoteText, typeText } from '../../src/vectors/type.ts';
+import { supText } from '../../src/vectors/sup-print.ts';
+import { pathOf } from '../../src/query/plan-walk.ts';
+import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey } from '../../src/query/plan.ts';
 
 /** The text of a plan, a newline behind each line. */
 export const planText = (plan: Plan): string => {
@@ -21,7 +18,7 @@ const opLines = (op: PlanOp, indent: string): string[] => {
   const bodies = (label: string, list: readonly Pipeline[]): string[] => list.flatMap((p) => [`${inner}${label}`, ...pipelineLines(p, `${inner}  `)]);
   switch (op.kind) {
     case 'fork': case 'combine': return [head, ...bodies('branch', op.branches)];
-    case 'switch': return [head, ...op.cases.flatMap((c) => [`${inner}${c.test ? `case ${exprText(c.test)}` : 'default'}`, ...pipelineLines(c.branch, `${inner}  `)])];
+    case 'switch': return [head, ...op.cases.flatMap((c) => bodies(c.test ? `case ${exprText(c.test)}` : 'default', [c.branch]))];
     case 'join': return [head, ...(op.right ? bodies('right', [op.right]) : [])];
     case 'unnest': return [head, ...(op.into ? bodies('into', [op.into]) : [])];
     default: return [head];
@@ -69,7 +66,8 @@ const aggregateText = (a: Aggregate): string =>
   `${a.name}(${a.distinct ? 'distinct ' : ''}${a.argument ? exprText(a.argument) : ''})${a.where ? ` filter (${exprText(a.where)})` : ''}`;
 
 const pathText = (path: FieldPath): string => (path.length === 0 ? 'this' : path.map(quoteName).join('.'));
-const keysText = (keys: readonly SortKey[]): string => keys.map((k) => words(exprText(k.expr), k.order === 'desc' ? 'desc' : '', k.nulls === 'first' ? 'nulls first' : '')).join(', ');
+const keysText = (keys: readonly SortKey[]): string => keys.map(keyText).join(', ');
+const keyText = (k: SortKey): string => words(exprText(k.expr), k.order === 'desc' ? 'desc' : '', k.nulls === 'first' ? 'nulls first' : '');
 
 /** The text of an expression: parentheses around every operator inside another. */
 export const exprText = (e: PlanExpr): string => {
@@ -112,65 +110,7 @@ export const exprText = (e: PlanExpr): string => {
     case 'subquery': return `${e.form}${e.correlated ? ' of row' : ''}(${pipelineLines(e.body, '').map((line) => line.trim()).join(' | ')})`;
   }
 };
-const elementsText = (list: readonly { readonly spread: boolean; readonly value: PlanExpr }[]): string => list.map((x) => `${x.spread ? '...' : ''}${exprText(x.value)}`).join(',');
+const elementsText = (list: readonly { readonly spread: boolean; readonly value: PlanExpr }[]): string =>
+  list.map((x) => `${x.spread ? '...' : ''}${exprText(x.value)}`).join(',');
 const isOperator = (e: PlanExpr): boolean =>
   ['negate', 'not', 'and', 'or', 'arithmetic', 'compare', 'concat', 'in', 'like', 'match', 'isNull', 'conditional', 'cast', 'castNamed'].includes(e.kind);
-
-/** One channel of a plan's output. */
-export interface ChannelDescription {
-  readonly name: string;
-  /** Keys of the aggregation that the values come from. */
-  readonly aggregationKeys?: readonly FieldPath[];
-  /** The order of the values, if it is known. */
-  readonly sort?: readonly { readonly order: 'asc' | 'desc'; readonly key: FieldPath }[];
-}
-export interface PlanDescription { readonly sources: readonly ResolvedSource[]; readonly channels: readonly ChannelDescription[] }
-
-/** What a plan reads and which channels it gives. */
-export const describePlan = (plan: Plan): PlanDescription => {
-  const sources: ResolvedSource[] = [], channels: ChannelDescription[] = [];
-  visit(plan.pipeline.ops, sources, channels);
-  return { sources, channels };
-};
-
-const visit = (ops: readonly PlanOp[], sources: ResolvedSource[], channels: ChannelDescription[]): void => {
-  collect(ops, sources);
-  const last = ops.at(-1);
-  if (last?.kind === 'output') channels.push({ name: last.channel, ...shapeOf(ops.slice(0, -1)) });
-  else if (last?.kind === 'fork') for (const b of last.branches) visit(b.ops, [], channels);
-  else if (last?.kind === 'switch') for (const c of last.cases) visit(c.branch.ops, [], channels);
-  else if (!channels.some((c) => c.name === 'main')) channels.push({ name: 'main', ...shapeOf(ops) });
-};
-
-const collect = (ops: readonly PlanOp[], sources: ResolvedSource[]): void => {
-  for (const op of ops) {
-    if (op.kind === 'scan') for (const s of op.sources) if (!sources.includes(s)) sources.push(s);
-    if (op.kind === 'join' && op.right) collect(op.right.ops, sources);
-    if (op.kind === 'fork' || op.kind === 'combine') for (const b of op.branches) collect(b.ops, sources);
-    if (op.kind === 'switch') for (const c of op.cases) collect(c.branch.ops, sources);
-  }
-};
-
-const shapeOf = (ops: readonly PlanOp[]): Omit<ChannelDescription, 'name'> => {
-  let aggregationKeys: readonly FieldPath[] | undefined;
-  let sort: ChannelDescription['sort'];
-  for (const op of ops) {
-    switch (op.kind) {
-      case 'scan':
-        sort = op.sources.length === 1 && op.ordered ? op.sources[0]!.sortKeys?.map((key) => ({ order: op.sources[0]!.order ?? 'asc', key })) : undefined;
-        break;
-      case 'aggregate':
-        aggregationKeys = op.keys.map((k) => k.target);
-        sort = op.sortedBy && op.keys[0] ? [{ order: op.sortedBy, key: op.keys[0].target }] : undefined;
-        break;
-      case 'sort': case 'top': sort = sortOf(op.keys); break;
-      case 'filter': case 'head': case 'tail': case 'skip': case 'put': case 'drop': case 'pass': case 'uniq': break;
-      default: sort = undefined;
-    }
-  }
-  return { ...(aggregationKeys && aggregationKeys.length > 0 ? { aggregationKeys } : {}), ...(sort && sort.length > 0 ? { sort } : {}) };
-};
-const sortOf = (keys: readonly SortKey[]): ChannelDescription['sort'] => {
-  const found = keys.map((k) => ({ order: k.order, key: pathOf(k.expr) }));
-  return found.every((k): k is { readonly order: 'asc' | 'desc'; readonly key: FieldPath } => k.key !== undefined && k.key.length > 0) ? found : undefined;
-};
