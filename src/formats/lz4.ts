@@ -9,8 +9,15 @@ export const lz4ExpansionMax = 255;
 /** Runs longer than this go through the engine's copy, which has a price per call. */
 const shortRun = 48;
 
-/** Decodes source[start, end) into target[0, size). False if the block is broken or does not have exactly `size` bytes in it. */
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/**
+ * Decodes source[start, end) into target[0, size). False if the block is broken or does not have exactly `size` bytes in it.
+ * What lies behind `size` in the target may be overwritten; three bytes there make it faster.
+ */
 export const decodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, size: number): boolean => {
+  // Runs are copied by words where up to three bytes too many do no harm: they are overwritten by what comes next.
+  const from = viewOf(source), into = viewOf(target), fromStop = source.length - 3, intoStop = target.length - 3;
   let at = start, to = 0;
   while (at < end) {
     const token = source[at++];
@@ -24,11 +31,10 @@ export const decodeLz4 = (source: Uint8Array, start: number, end: number, target
       }
     }
     if (run > end - at || run > size - to) return false;
-    if (run > shortRun) {
-      target.set(source.subarray(at, at + run), to);
-      at += run;
-      to += run;
-    } else for (const stop = at + run; at < stop;) target[to++] = source[at++];
+    if (run > shortRun || at + run > fromStop || to + run > intoStop) target.set(source.subarray(at, at + run), to);
+    else for (let i = 0; i < run; i += 4) into.setInt32(to + i, from.getInt32(at + i, true), true);
+    at += run;
+    to += run;
     if (at === end) return to === size;
     if (end - at < 2) return false;
     const distance = source[at] | (source[at + 1] << 8);
@@ -44,14 +50,16 @@ export const decodeLz4 = (source: Uint8Array, start: number, end: number, target
     }
     run += 4;
     if (distance === 0 || distance > to || run > size - to) return false;
-    if (run > shortRun) to = repeat(target, to, distance, run);
-    else for (let from = to - distance, stop = to + run; to < stop;) target[to++] = target[from++];
+    if (run > shortRun) repeat(target, to, distance, run);
+    else if (distance < 4 || to + run > intoStop) for (let i = to, stop = to + run; i < stop; i++) target[i] = target[i - distance];
+    else for (let i = 0; i < run; i += 4) into.setInt32(to + i, into.getInt32(to - distance + i, true), true);
+    to += run;
   }
   return to === size;
 };
 
 /** Copies `run` bytes from `distance` before `to`; a run longer than the distance repeats itself. */
-const repeat = (target: Uint8Array, to: number, distance: number, run: number): number => {
+const repeat = (target: Uint8Array, to: number, distance: number, run: number): void => {
   const from = to - distance, stop = to + run;
   let at = to;
   while (at < stop) {
@@ -60,7 +68,6 @@ const repeat = (target: Uint8Array, to: number, distance: number, run: number): 
     target.copyWithin(at, from, from + length);
     at += length;
   }
-  return stop;
 };
 
 const hashBits = 14;
@@ -79,7 +86,7 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
     places.fill(0);
     placeBase = 1;
   }
-  const view = new DataView(source.buffer, source.byteOffset, source.byteLength);
+  const view = viewOf(source), sides = { source, view, target, out: viewOf(target) };
   // A place is kept as its distance from here.
   const origin = start - placeBase, base = placeBase, matchStop = end - literalMargin;
   placeBase += end - start + 1;
@@ -99,11 +106,15 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
       from--;
     }
     let stop = at + 4, other = from + 4;
+    while (stop + 4 <= matchStop && view.getInt32(stop, true) === view.getInt32(other, true)) {
+      stop += 4;
+      other += 4;
+    }
     while (stop < matchStop && source[stop] === source[other]) {
       stop++;
       other++;
     }
-    to = writeSequence(source, anchor, at, target, to, targetEnd, stop - at - 4);
+    to = writeSequence(sides, anchor, at, to, targetEnd, stop - at - 4);
     if (to < 0) return -1;
     target[to++] = (at - from) & 0xff;
     target[to++] = (at - from) >> 8;
@@ -111,19 +122,21 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
     anchor = at = stop;
     if (at <= end - matchMargin) places[Math.imul(view.getInt32(at - 2, true), -1640531535) >>> (32 - hashBits)] = at - 2 - origin;
   }
-  return writeSequence(source, anchor, end, target, to, targetEnd, 0);
+  return writeSequence(sides, anchor, end, to, targetEnd, 0);
 };
 
-/** Token and literals; -1 if they and what a match needs behind them do not fit. `match` is its length less four. */
-const writeSequence = (source: Uint8Array, start: number, end: number, target: Uint8Array, at: number, targetEnd: number, match: number): number => {
+interface Sides { readonly source: Uint8Array; readonly view: DataView; readonly target: Uint8Array; readonly out: DataView }
+
+/** Token and literals source[start, end); -1 if they and what a match needs behind them do not fit. `match` is its length less four. */
+const writeSequence = ({ source, view, target, out }: Sides, start: number, end: number, at: number, targetEnd: number, match: number): number => {
   const run = end - start;
   if (at + 1 + run + Math.ceil(run / 255) + 2 + Math.ceil(match / 255) + 1 > targetEnd) return -1;
   target[at] = (Math.min(run, 15) << 4) | Math.min(match, 15);
-  let to = writeLength(target, at + 1, run);
-  if (run > shortRun) target.set(source.subarray(start, end), to);
-  else for (let i = start, place = to; i < end; i++) target[place++] = source[i];
-  to += run;
-  return to;
+  const to = writeLength(target, at + 1, run);
+  // By words: the room that a match needs takes the bytes that are too many.
+  if (run > shortRun || end + 3 > source.length) target.set(source.subarray(start, end), to);
+  else for (let i = 0; i < run; i += 4) out.setInt32(to + i, view.getInt32(start + i, true), true);
+  return to + run;
 };
 
 /** What of a length does not fit in the token. */

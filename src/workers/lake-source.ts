@@ -51,7 +51,7 @@ export const poolSource = (task: Task, handle: string, layout: Pick<PoolLayout, 
   ({ ...layout, objects, readers, page: (page) => task.call({ kind: 'page', handle, page }) });
 
 /** The engine's surroundings for one query. */
-export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, readOnly: boolean): ExecutionHost => ({
+export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, readOnly: boolean, debug: (batch: Vector) => void): ExecutionHost => ({
   scan: (source, request) => scan(task, tools, progress, source, request),
   open: (name) => { throw new LakeError('query-invalid', { text: `${name}: cannot open in a database environment` }); },
   load: async (target, batches, note) => {
@@ -69,8 +69,7 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
       tools.budget.end();
     }
   },
-  // The service has no place for them; the values pass on.
-  debug: () => undefined,
+  debug,
   progress,
   spill,
 });

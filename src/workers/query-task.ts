@@ -15,6 +15,7 @@ import { compile } from '../query/analyze.ts';
 import { parse } from '../query/parser.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import { types } from '../vectors/type.ts';
+import type { Vector } from '../vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue } from '../vectors/value.ts';
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
@@ -58,12 +59,18 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   try {
     const plan = await compile(request.text, lakeEnvironment(task, request.head));
     task.step('compiled');
-    const host = executionHost(task, tools, spill, progress, request.readOnly);
+    const debugged: Vector[] = [];
+    const tellDebugged = async (): Promise<void> => {
+      for (const batch of debugged.splice(0)) await output.batch('debug', batch);
+    };
+    const host = executionHost(task, tools, spill, progress, request.readOnly, (batch) => { debugged.push(batch); });
     const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map() };
     for await (const { channel, batch } of execute(plan, context)) {
       await output.batch(channel, batch);
+      await tellDebugged();
       await task.breathe();
     }
+    await tellDebugged();
     return await output.end();
   } catch (error) {
     if (!await output.fail(error)) throw error;

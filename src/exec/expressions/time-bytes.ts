@@ -1,6 +1,7 @@
 /** Times kept as nanoseconds in 64 bits, worked on without a bigint per row: through the two 32-bit halves of each value. */
 import { types } from '../../vectors/type.ts';
 import { daysOfDate, daysOfMonth } from '../../vectors/literal.ts';
+import { narrowed } from './arithmetic.ts';
 import { type BytesVector, type NumberArray, type NumberVector, type Vector, numbers } from '../../vectors/vector.ts';
 
 const digit = 48;
@@ -55,9 +56,10 @@ const fractionOf = (bytes: Uint8Array, start: number, end: number): number => {
 /** Nanoseconds from seconds (below 2^34) and nanoseconds within the second. */
 export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberArray => {
   const length = seconds.length;
-  let safe = true;
-  for (let i = 0; i < length && safe; i++) safe = seconds[i]! < 9007199 && seconds[i]! > -9007199;
-  if (safe) {
+  let most = 0;
+  for (let i = 0; i < length; i++) most = Math.max(most, Math.abs(seconds[i]!));
+  // 2^53 nanoseconds are 9,007,199.25 seconds.
+  if (most < 9007199) {
     const out = new Float64Array(length);
     for (let i = 0; i < length; i++) out[i] = seconds[i]! * 1e9 + nanos[i]!;
     return out;
@@ -72,7 +74,7 @@ export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberAr
     halves[i * 2] = bottom - carry * 4294967296;
     halves[i * 2 + 1] = highUpper + carry;
   }
-  return out;
+  return most < 9007201 ? narrowed(out) : out;
 };
 
 /** Whole seconds (rounded down) and the nanoseconds within the second, of a time or duration vector. */

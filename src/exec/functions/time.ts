@@ -46,8 +46,7 @@ const bucketQuickly = (v: NumberVector, size: number): NumberArray | undefined =
       nanos[i] = 0;
     } else nanos[i] = nanos[i]! - (nanos[i]! % size);
   }
-  const out = joinSeconds(seconds, nanos);
-  return out instanceof BigInt64Array ? narrowed(out) : out;
+  return joinSeconds(seconds, nanos);
 };
 
 const dateParts: Readonly<Record<string, (m: Moment) => number>> = {

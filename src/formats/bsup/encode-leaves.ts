@@ -136,6 +136,7 @@ const wideColumn = (words: Int32Array, index: Uint32Array | undefined, length: n
   };
 };
 
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const scratch = new DataView(new ArrayBuffer(8)), scratchBytes = new Uint8Array(scratch.buffer);
 
 const float64Column = (values: Float64Array, index: Uint32Array | undefined, length: number): EncodedColumn => ({
@@ -203,16 +204,20 @@ const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array |
   return {
     bodies,
     write(start, end, places, out) {
+      const view = viewOf(bytes), into = viewOf(out), viewStop = bytes.length - 3, intoStop = out.length - 3;
       for (let i = start; i < end; i++) {
         const from = offsets[index ? index[i] : i], size = bodies[i];
         let at = places[i];
         if (size < 127) out[at++] = size + 1;
         else at = writeTag(out, at, size);
-        if (size > 40) {
-          out.set(bytes.subarray(from, from + size), at);
-          at += size;
-        } else for (let k = from, stop = from + size; k < stop;) out[at++] = bytes[k++];
-        places[i] = at;
+        // By words, but for the last bytes: what lies behind may be written already.
+        if (size > 160 || from + size > viewStop || at + size > intoStop) out.set(bytes.subarray(from, from + size), at);
+        else {
+          const words = size & ~3;
+          for (let k = 0; k < words; k += 4) into.setInt32(at + k, view.getInt32(from + k, true), true);
+          for (let k = words; k < size; k++) out[at + k] = bytes[from + k];
+        }
+        places[i] = at + size;
       }
     },
   };

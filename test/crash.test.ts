@@ -1,0 +1,78 @@
+/** The service is killed with SIGKILL while clients commit and delete, twenty times, on one lake (promises P1 and P2, mistake 10 of the reference). */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Service, startBuiltService } from './support/built-service.ts';
+import { type Client, clientOf, logOf } from './support/client.ts';
+import { CrashBook, type Row, crashLoad } from './support/crash-load.ts';
+import { median, ms, printFigures } from './support/figures.ts';
+import { checkLake } from './support/lake-command.ts';
+import { randomOf, seedOf } from './support/random.ts';
+
+const kills = 20;
+
+test('20 SIGKILLs under load lose nothing acknowledged and leave nothing torn', { timeout: 300_000 }, async () => {
+  const seed = seedOf(3), random = randomOf(seed), book = new CrashBook(random);
+  const folder = mkdtempSync(join(tmpdir(), 'lake-crash-')), lake = join(folder, 'lake');
+  let service: Service | undefined;
+  onTestFinished(async () => {
+    await service?.end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const starts: number[] = [];
+  const start = async (): Promise<Client> => {
+    const began = performance.now();
+    service = await startBuiltService({ lake });
+    starts.push(performance.now() - began);
+    return clientOf(service.address);
+  };
+  for (let kill = 0; kill < kills; kill++) {
+    const client = await start();
+    if (kill === 0) await client.createPool('p');
+    book.settle(await rowsByCommit(client));
+    await loadUntilKilled(service!, client, book, { answers: 3 + random.below(60), bodies: 1 + random.below(3), byBody: random.below(4) === 0 });
+    client.close();
+  }
+  // As the last kill left it: files that no table names may lie there, nothing else.
+  expect(soundness(await checkLake(lake))).toEqual({ status: 0, verdict: 'sound' });
+
+  const client = await start();
+  book.settle(await rowsByCommit(client));
+  const wanted = [...book.entries.values()].filter((entry) => entry.state === 'there').flatMap((entry) => book.rows(entry));
+  expect(await client.query<Row>('from p | sort n, i')).toEqual(wanted);
+  // One commit each, in one line down to the first.
+  const log = (await logOf(client, 'p')).filter((commit) => commit.id !== undefined), ids = new Set(log.map((commit) => commit.id));
+  expect(ids.size).toBe(log.length);
+  for (const { n, commit } of book.entries.values()) if (commit !== undefined && !ids.has(commit)) throw new Error(`commit ${commit} (${n}) is not in the log`);
+  expect(log.slice(0, -1).map((commit) => commit.parent)).toEqual(log.slice(1).map((commit) => commit.id));
+  // And it goes on.
+  await client.load('p', [{ k: 1, n: -1, i: 0, text: '' }]);
+  expect((await rowsByCommit(client)).get(-1)).toBe(1);
+  client.close();
+  expect(await service!.end()).toBe(0);
+  const end = await checkLake(lake);
+  expect(soundness(end)).toEqual({ status: 0, verdict: 'sound' });
+  expect(end.output.split('\n')[0]).toContain(', 0 files that no table names');
+  printFigures('crash', {
+    seed, kills, acknowledged: book.acknowledged, unanswered: book.unanswered, 'rows at the end': wanted.length,
+    'start median': ms(median(starts)), 'start longest': ms(Math.max(...starts)),
+  });
+});
+
+const soundness = ({ status, output, complaint }: Awaited<ReturnType<typeof checkLake>>) =>
+  ({ status, verdict: status === 0 ? output.trimEnd().split('\n').at(-1) : output + complaint });
+
+const rowsByCommit = async (client: Client): Promise<ReadonlyMap<number, number>> =>
+  new Map((await client.query<{ n: number; count: number }>('from p | count() by n')).map(({ n, count }) => [n, count]));
+
+/** Ends the service right at an acknowledgement, or right when a large body was sent. */
+const loadUntilKilled = async (service: Service, client: Client, book: CrashBook, when: { readonly answers: number; readonly bodies: number; readonly byBody: boolean }): Promise<void> => {
+  let answers = 0, bodies = 0, dead: Promise<number | string> | undefined;
+  const kill = (): void => { dead ??= service.end('SIGKILL'); };
+  await crashLoad(client, book, { small: 6, large: 2 }, {
+    answered: () => { if (++answers >= when.answers) kill(); },
+    sent: () => { if (when.byBody && ++bodies >= when.bodies + 2) kill(); },
+  });
+  expect(await dead).toBe('SIGKILL');
+};
