@@ -2,6 +2,12 @@
 export type SubscriberEvent =
   /** The lake changed: one more event for this subscriber. */
   | { readonly type: 'event came'; readonly id: number }
+  /** There are older events that it has not got: the host reads them from the log, and the ones that come meanwhile too. */
+  | { readonly type: 'fell behind' }
+  /** It got all that there is. */
+  | { readonly type: 'caught up' }
+  /** What it has not got is no longer in the log. */
+  | { readonly type: 'log ended' }
   /** The connection takes no more for now. */
   | { readonly type: 'connection full' }
   /** The connection took `taken` of the waiting events; `full`: and takes no more. */

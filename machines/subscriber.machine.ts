@@ -1,5 +1,5 @@
 /**
- * One subscriber of the events feed: open -> lagging -> closed. While the connection takes what is written the subscriber is open; when it is full,
+ * One subscriber of the events feed: (catching up ->) open -> lagging -> closed. One that comes back is first read what it missed, at its own pace, from the log. While the connection takes what is written the subscriber is open; when it is full,
  * events wait, `waitingMax` at most: one more and the subscriber is closed, so that a reader that stalls holds up nobody and never loses an event unseen.
  */
 import { assign, emit, setup } from 'xstate';
@@ -37,6 +37,16 @@ export const subscriberMachine = setup({
       on: {
         'event came': { actions: ['note the event', 'write it'] },
         'connection full': 'lagging',
+        'connection drained': {},
+        'fell behind': 'catching up',
+      },
+    },
+    'catching up': {
+      on: {
+        'event came': { actions: 'note the event' },
+        'caught up': 'open',
+        'log ended': { target: 'closed', actions: { type: 'note why it ends', params: { reason: 'too slow' } } },
+        'connection full': {},
         'connection drained': {},
       },
     },

@@ -70,7 +70,7 @@ const repeat = (target: Uint8Array, to: number, distance: number, run: number): 
   }
 };
 
-const hashBits = 14;
+const hashBits = 13;
 /** Places by hash, plus `placeBase`: what lies below the base is of an earlier call, so the table needs no clearing. */
 const places = new Int32Array(1 << hashBits);
 let placeBase = 1;
@@ -90,17 +90,17 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
   // A place is kept as its distance from here.
   const origin = start - placeBase, base = placeBase, matchStop = end - literalMargin;
   placeBase += end - start + 1;
-  let at = start, anchor = start, to = targetStart, tries = 1 << 6;
+  let at = start, anchor = start, to = targetStart, tries = 1 << 5;
   while (at <= end - matchMargin) {
     const word = view.getInt32(at, true), hash = Math.imul(word, -1640531535) >>> (32 - hashBits);
     const place = places[hash];
     places[hash] = at - origin;
     let from = place + origin;
     if (place < base || at - from > distanceMax || view.getInt32(from, true) !== word) {
-      at += tries++ >> 6;
+      at += tries++ >> 4;
       continue;
     }
-    tries = 1 << 6;
+    tries = 1 << 5;
     while (at > anchor && from > start && source[at - 1] === source[from - 1]) {
       at--;
       from--;

@@ -39,6 +39,8 @@ interface Subscriber {
   readonly request: SubscribeRequest;
   /** Bytes of the events that the machine counts as waiting, oldest first. */
   readonly waiting: Uint8Array[];
+  /** Id of the last event that was read from the log for it. */
+  read: number;
 }
 
 /** Sends the lake's events to everybody who subscribed. */
@@ -64,19 +66,21 @@ export class EventFeed {
   /** Answers with a stream that ends with its client, its slowness or the service. @throws subscribers-full, events-gone, event-id-invalid */
   subscribe(request: SubscribeRequest): void {
     if (this.#subscribers.size >= this.#options.subscribersMax) throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
-    const missed = this.#missed(request.lastEventId);
+    const last = this.#lastSeen(request.lastEventId);
     const { response } = request;
     const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() } });
-    const subscriber: Subscriber = { actor, request, waiting: [] };
+    const subscriber: Subscriber = { actor, request, waiting: [], read: last };
     actor.on('end', () => this.#end(subscriber));
-    response.on('drain', () => drain(subscriber));
+    response.on('drain', () => (actor.getSnapshot().value === 'catching up' ? this.#catchUp(subscriber) : drain(subscriber)));
     response.on('close', () => actor.send({ type: 'client left' }));
     response.on('error', () => actor.send({ type: 'client left' }));
     actor.start();
     this.#subscribers.add(subscriber);
     response.writeHead(200, { ...request.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } as Record<string, string>);
     response.flushHeaders();
-    for (const event of missed) offer(subscriber, event, eventBytes(event, request));
+    if (last === this.#lake.lastEventId()) return;
+    actor.send({ type: 'fell behind' });
+    this.#catchUp(subscriber);
   }
 
   /** Ends all streams and listens no more. */
@@ -86,12 +90,26 @@ export class EventFeed {
     for (const { actor } of [...this.#subscribers]) actor.send({ type: 'service closing' });
   }
 
-  #missed(lastEventId: string | undefined): readonly LakeEvent[] {
-    if (lastEventId === undefined || lastEventId === '') return [];
+  #lastSeen(lastEventId: string | undefined): number {
+    if (lastEventId === undefined || lastEventId === '') return this.#lake.lastEventId();
     if (!/^\d{1,15}$/.test(lastEventId)) throw new LakeError('event-id-invalid', { id: lastEventId });
-    const events = this.#lake.eventsSince(Number(lastEventId));
-    if (!events) throw new LakeError('events-gone', { id: lastEventId });
-    return events;
+    const id = Number(lastEventId);
+    if (!this.#lake.eventsSince(id, 1)) throw new LakeError('events-gone', { id: lastEventId });
+    return id;
+  }
+
+  /** Writes what the subscriber missed as far as its connection takes it, a page of the log at a time. */
+  #catchUp(subscriber: Subscriber): void {
+    const { actor, request } = subscriber;
+    for (;;) {
+      const page = this.#lake.eventsSince(subscriber.read, pageEvents);
+      if (!page || page.length === 0) {
+        actor.send({ type: page ? 'caught up' : 'log ended' });
+        return;
+      }
+      subscriber.read = page.at(-1)!.id;
+      if (!request.response.write(Buffer.concat(page.map((event) => eventBytes(event, request))))) return;
+    }
   }
 
   #publish(event: LakeEvent): void {
@@ -122,14 +140,17 @@ export class EventFeed {
 }
 
 const heartbeat = ': heartbeat\n\n';
+/** Events that are read from the log at once. */
+const pageEvents = 64;
 
 /** Writes the event if the connection takes it, else lets it wait as the machine says. */
 const offer = (subscriber: Subscriber, event: LakeEvent, bytes: Uint8Array): void => {
   const { actor, request, waiting } = subscriber;
-  const open = actor.getSnapshot().value === 'open';
+  const state = actor.getSnapshot().value;
   actor.send({ type: 'event came', id: event.id });
-  if (actor.getSnapshot().status !== 'active') return;
-  if (!open) waiting.push(bytes);
+  // One that catches up reads it from the log.
+  if (state === 'catching up' || actor.getSnapshot().status !== 'active') return;
+  if (state !== 'open') waiting.push(bytes);
   else if (!request.response.write(bytes)) actor.send({ type: 'connection full' });
 };
 

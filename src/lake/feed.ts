@@ -61,13 +61,13 @@ export class Feed {
     return () => { this.listeners.delete(listener); };
   }
 
-  /** Events after that number which listeners have heard of; undefined if some of them are no longer kept, or the number was never given. */
-  since(id: number): readonly LakeEvent[] | undefined {
+  /** Events after that number which listeners have heard of, the first `limit` of them; undefined if some of them are no longer kept, or the number was never given. */
+  since(id: number, limit?: number): readonly LakeEvent[] | undefined {
     if (!Number.isSafeInteger(id) || id < 0 || id > this.published) return undefined;
     if (id === this.published) return [];
     const oldest = this.tables.keys('events', { limit: 1 })[0];
     if (!oldest || idOfEventKey(oldest) > id + 1) return undefined;
-    return this.tables.rows('events', { start: eventKey(id + 1) }).map((row) => decodeEvent(row.payload)).filter((event) => event.id <= this.published);
+    return this.tables.rows('events', { start: eventKey(id + 1), ...(limit !== undefined && { limit }) }).map((row) => decodeEvent(row.payload)).filter((event) => event.id <= this.published);
   }
   last(): number { return this.published; }
 }

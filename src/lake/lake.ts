@@ -192,7 +192,7 @@ class OpenLake implements Lake {
   metaPage(source: MetaSource, next?: string): Promise<MetaPage> { return metaPage(this, source, next); }
 
   onEvent(listener: (event: LakeEvent) => void): () => void { return this.stores.feed.listen(listener); }
-  eventsSince(id: number): readonly LakeEvent[] | undefined { return this.stores.feed.since(id); }
+  eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined { return this.stores.feed.since(id, limit); }
   lastEventId(): number { return this.stores.feed.last(); }
 
   async close(): Promise<void> {

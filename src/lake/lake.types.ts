@@ -167,8 +167,8 @@ export interface Lake {
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
   /** Called in commit order, after the change is durable. Returns the call that ends it. A listener must not throw. */
   onEvent(listener: (event: LakeEvent) => void): () => void;
-  /** Events after that id, oldest first; undefined if the first of them is no longer kept (or the id was never given). */
-  eventsSince(id: number): readonly LakeEvent[] | undefined;
+  /** Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id was never given). */
+  eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined;
   lastEventId(): number;
   /** Refuses new work, lets running jobs settle, marks the clean stop. */
   close(): Promise<void>;

@@ -101,7 +101,7 @@ export class SupParser {
   /** Whether anything but white space and comments is left, and no decorator that would belong to the last value. */
   otherFollows(): boolean {
     this.space();
-    return this.at < this.text.length && this.code() !== 0x3a;
+    return this.at < this.text.length && (this.code() !== 0x3a || this.addressAhead());
   }
 
   /** @throws SupError */
@@ -182,7 +182,7 @@ export class SupParser {
       const start = this.at;
       this.space();
       // Behind a key, `:::` is the separator and an address.
-      if (!this.has('::') || (isKey && this.has(':::'))) {
+      if (!this.has('::') || (isKey && this.has(':::')) || (this.at > start && this.addressAhead())) {
         // A single colon separates map entries; white space behind a value belongs to nobody.
         if (this.at >= this.text.length || this.code() !== 0x3a) this.at = start;
         return value;
@@ -191,6 +191,15 @@ export class SupParser {
       value = this.decorate(value, decorated);
       decorated = true;
     }
+  }
+
+  /** Whether `::1` or its like stands here: behind white space it is the next value, not a decorator, unless a type has that name. */
+  private addressAhead(): boolean {
+    const { text } = this;
+    let end = this.at + 2;
+    while (end < text.length && isTokenCode(text.charCodeAt(end))) end++;
+    const token = text.slice(this.at, end);
+    return /^::[0-9a-f]/i.test(token) && !this.names.has(token.slice(2)) && primitive(token)?.type === types.ip;
   }
 
   private decorate(value: Value, decorated: boolean): Value {
@@ -581,7 +590,8 @@ export class SupParser {
   }
   private define(name: string, inner: Type): Type {
     if (primitiveNamed(name)) throw new SupError(`bad type name "${name}": primitive type name`);
-    const type = namedType(name, inner);
+    // A name of digits alone is only short for the type (sup.md section 3).
+    const type = /^\d+$/.test(name) ? inner : namedType(name, inner);
     this.names.set(name, type);
     return type;
   }

@@ -1,7 +1,7 @@
 /**
  * Load on a service that will be killed, and what must be there afterwards. The book of what was acknowledged is kept here, in the process that survives.
  *
- * - A commit's rows follow from its number alone. Commits are small (one object in the tables) or large (an object file, several MB of body).
+ * - A commit's rows follow from its number alone. Commits are small (one object in the tables) or large (an object file).
  * - A commit or delete whose answer never came may be there, whole, or not; once it was seen after a start it is settled: it must stay as it was seen.
  */
 import { type Client, jsonType } from './client.ts';
@@ -12,7 +12,7 @@ type State = 'there' | 'perhaps' | 'gone' | 'perhaps gone';
 interface Entry { readonly n: number; readonly rows: number; state: State; commit?: string }
 
 /** Rows of a commit that become an object file: some 100 KB that do not compress. */
-const largeRows = 600;
+const largeRows = 450;
 
 export class CrashBook {
   readonly entries = new Map<number, Entry>();

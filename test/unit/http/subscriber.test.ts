@@ -38,3 +38,10 @@ test('a client that leaves and a service that closes end it in every state', () 
   expect(play(1, [{ type: 'client left' }]).emitted).toEqual([{ type: 'end', reason: 'client left' }]);
   expect(play(1, [{ type: 'connection full' }, { type: 'service closing' }]).emitted).toEqual([{ type: 'end', reason: 'service closing' }]);
 });
+test('one that fell behind leaves new events to the log until it has caught up', () => {
+  expect(play(1, [
+    { type: 'fell behind' }, { type: 'event came', id: 1 }, { type: 'event came', id: 2 }, { type: 'connection full' }, { type: 'connection drained', taken: 0, full: false },
+    { type: 'caught up' }, { type: 'event came', id: 3 },
+  ])).toEqual({ states: ['catching up', 'catching up', 'catching up', 'catching up', 'catching up', 'open', 'open'], emitted: [{ type: 'write', id: 3 }], waiting: 0 });
+  expect(play(1, [{ type: 'fell behind' }, { type: 'log ended' }]).emitted).toEqual([{ type: 'end', reason: 'too slow' }]);
+});

@@ -1,0 +1,56 @@
+/**
+ * The cases of test/cases/operators and test/cases/aggregates through compiler and engine: as they are, in batches of one and two rows, with vectors forced
+ * into other forms, and with so little memory that everything that can spill does. The examples of the aggregate table are cases too.
+ */
+import { describe, expect, test } from 'vitest';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { aggregateTable } from '../../../../src/exec/aggregates/aggregates.ts';
+import { runQuery } from '../../../support/query-case.ts';
+import type { RunPlanOptions } from '../../../support/run-plan.ts';
+
+interface Case { readonly title: string; readonly query: string; readonly input: string; readonly output: string; readonly unordered?: boolean }
+interface CaseFile { readonly subject: string; readonly cases: readonly Case[] }
+
+const folder = fileURLToPath(new URL('../../../cases/', import.meta.url));
+const filesOf = (name: string): CaseFile[] =>
+  readdirSync(join(folder, name)).sort().map((file) => parse(readFileSync(join(folder, name, file), 'utf8')) as CaseFile);
+
+const variants: Readonly<Record<string, RunPlanOptions>> = {
+  'as it is': {}, 'batches of one': { batchRows: 1 }, 'batches of two': { batchRows: 2 },
+  'constant vectors': { forceForm: 'constant' }, 'dictionaries': { forceForm: 'dictionary' }, 'selections': { forceForm: 'selected' },
+};
+const ordered = (c: Case, text: string): string => (c.unordered ? text.split('\n').sort().join('\n') : text);
+
+for (const name of ['operators', 'aggregates']) {
+  describe(name, () => {
+    for (const { subject, cases } of filesOf(name)) {
+      describe(subject, () => {
+        for (const c of cases) {
+          test.each(Object.keys(variants))(`${c.title} (%s)`, async (variant) => {
+            expect(ordered(c, await runQuery(c.query, c.input, variants[variant]))).toBe(ordered(c, c.output));
+          });
+        }
+      });
+    }
+  });
+}
+test.each(filesOf('operators').filter((f) => ['sort', 'fuse', 'aggregate'].includes(f.subject)).flatMap((f) => f.cases))('spilled: $query', async (c) => {
+  const lines = (text: string): string => text.split('\n').sort().join('\n');
+  const got = await runQuery(c.query, c.input, { spill: true, memoryBytesMax: 1, batchRows: 2 });
+  expect(c.query.includes('count') || c.query.startsWith('by') ? lines(got) : got).toBe(c.query.includes('count') || c.query.startsWith('by') ? lines(c.output) : c.output);
+});
+
+test('every aggregate has cases', () => {
+  const files = filesOf('aggregates').map((f) => f.subject);
+  expect(aggregateTable.map((a) => a.signature.name).filter((name) => !files.includes(name))).toEqual([]);
+});
+describe('examples of the aggregate table', () => {
+  for (const row of aggregateTable) {
+    test.each(row.examples)(`${row.signature.name}: $query`, async ({ query, input, output }) => {
+      expect(await runQuery(query, input)).toBe(`${output}\n`);
+    });
+  }
+});
