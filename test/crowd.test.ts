@@ -85,6 +85,7 @@ describe('while queries stream', () => {
     const held = await client.json<{ object_ids: string[] }>('POST', '/pool/stream/revision/main/vacuum?dryrun=T');
     expect(await client.json('POST', '/pool/stream/revision/main/vacuum')).toEqual(held);
 
+    expect((await client.ask('GET', '/metrics')).body).toMatch(/^lake_queries_running 4$/m);
     const all = Array.from({ length: rows }, (_, k) => k);
     expect(whole.received() + past.received() + kid.received() + longer.received()).toBe(0);
     for (const [query, keys] of [[whole, all], [past, all], [kid, all], [longer, [...all, rows]]] as const) {
@@ -112,7 +113,7 @@ test('appends, deletes by filter, compaction, vacuum, branches and merges at onc
   const seed = seedOf(11), random = randomOf(seed);
   await client.createPool('mixed');
   await client.load('mixed', [{ k: -1, batch: 'first' }]);
-  const group = 5, batches = 24, writers = 8;
+  const group = 5, batches = 60, writers = 8;
   const deleted = new Set<string>(), loaded = new Set<string>(['first']);
   let writing = writers, queries = 0, compactions = 0, merges = 0, vacuumed = 0;
   const objects = (): Promise<readonly { id: string }[]> => client.query<{ id: string }>('from mixed:objects');

@@ -10,6 +10,7 @@
 import type { ServerResponse } from 'node:http';
 import { createActor, type Actor } from 'xstate';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
+import { zeroId } from '../lake/ksuid.ts';
 import type { EventKind, Lake, LakeEvent } from '../lake/lake.types.ts';
 import { LakeError } from '../errors.ts';
 import type { FormatName } from '../formats/formats.ts';
@@ -139,7 +140,7 @@ export class EventFeed {
   }
 }
 
-const heartbeat = ': heartbeat\n\n';
+const heartbeat = ': heartbeat\n';
 /** Events that are read from the log at once. */
 const pageEvents = 64;
 

@@ -165,11 +165,11 @@ const addRoutes = (app: FastifyInstance, service: Service): void => {
 const answer = async (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
   const { config } = service;
   const rules: OriginRules = { origins: config.corsOrigins, listen: config.listen };
+  if (!row.open) reply.header('x-request-id', request.id);
   if (row.preflight && request.method === 'OPTIONS' && request.headers['access-control-request-method']) {
     return reply.code(204).headers(preflightHeaders(rules, request.headers)).send();
   }
   reply.headers({ vary: 'Origin', ...corsHeaders(rules, request.headers.origin) });
-  if (!row.open) reply.header('x-request-id', request.id);
   const call: Omit<Call, 'response'> = {
     service, request, reply, params: request.params, query: request.query,
     id: Buffer.from(request.id, 'latin1').toString('utf8'),

@@ -117,8 +117,8 @@ export class Analysis {
     return this.pending.size === 0 && !this.#sourceFailed;
   }
 
-  /** The sources of a request; none while they are not resolved, or when they have a fault. */
-  resolve(request: SourceRequest, place: Span | undefined): readonly ResolvedSource[] {
+  /** The sources of a request; none while they are not resolved, or when they have a fault. `placeOf` knows a better place for some faults. */
+  resolve(request: SourceRequest, place: Span | undefined, placeOf?: (fault: string) => Span | undefined): readonly ResolvedSource[] {
     const key = requestKey(request), answer = this.#resolutions.get(key);
     if (!answer) {
       this.pending.set(key, request);
@@ -127,7 +127,7 @@ export class Analysis {
     if (answer.sources) return answer.sources;
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
-    this.fault(error.message, place);
+    this.fault(error.message, placeOf?.(error.message) ?? place);
     this.#sourceFailed = true;
     return [];
   }

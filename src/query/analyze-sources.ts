@@ -43,7 +43,7 @@ export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow): LoweredS
       const kind = origin.kind === 'source-glob' ? 'glob' : 'regexp';
       return scanOf(a, { kind, pattern: origin.pattern, ...textsOf(args, ['format']) }, origin);
     }
-    case 'source-meta': return scanOf(a, { kind: 'lakeMeta', meta: origin.name.text }, origin.name);
+    case 'source-meta': return scanOf(a, { kind: 'lakeMeta', meta: origin.name.text }, origin);
   }
 };
 
@@ -142,7 +142,14 @@ const readText = (a: Analysis, text: string, source: SourceNode): LoweredSource 
     kind: 'name', name: text, ...textsOf(args, ['format', 'commit', 'meta']),
     ...(source.commit ? { commit: source.commit.text } : {}), ...(source.meta ? { meta: source.meta.text } : {}),
   };
-  return scanOf(a, request, origin, a.environment.mode === 'lake' ? text : baseName(text));
+  return scanOf(a, request, origin, a.environment.mode === 'lake' ? text : baseName(text), (fault) => partAtFault(source, fault));
+};
+
+/** The part of `pool@commit:meta` that a fault is about; a meta source without a commit includes its colon. */
+const partAtFault = ({ commit, meta }: SourceNode, fault: string): Span | undefined => {
+  if (commit && fault === `"${commit.text}": branch not found`) return commit;
+  if (meta && fault.startsWith('unknown metadata type')) return commit ? meta : { start: meta.start - 1, end: meta.end };
+  return undefined;
 };
 
 /** The file's name without folders and ending. */
@@ -165,9 +172,9 @@ const textsIn = (v: Value): readonly string[] => {
   return (data as readonly Value['data'][]).flatMap((d) => textsIn({ type: type.element, data: d }));
 };
 
-const scanOf = (a: Analysis, request: SourceRequest, place: Span, name?: string): LoweredSource => {
+const scanOf = (a: Analysis, request: SourceRequest, place: Span, name?: string, placeOf?: (fault: string) => Span | undefined): LoweredSource => {
   if (a.inConstant > 0) return readInConstant(a, place);
-  const sources = a.resolve(request, place);
+  const sources = a.resolve(request, place, placeOf);
   const ops: readonly PlanOp[] = sources.length > 0 ? [{ kind: 'scan', sources, ordered: true }] : [unresolved];
   return { ops, ...(name !== undefined ? { name } : {}) };
 };

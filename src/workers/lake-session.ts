@@ -15,6 +15,8 @@ import type { LakeServices } from './pool.types.ts';
 interface Opened { readonly snapshot: Snapshot; readonly branch: string; readonly poolId: string }
 
 /** Errors of names: compile errors at the name's place in the text. */
+/** Either spelling of an id. */
+const idShape = /^(?:0x[0-9a-f]{40}|[0-9A-Za-z]{27})$/i;
 const nameFaults: ReadonlySet<string> = new Set(['pool-not-found', 'branch-not-found', 'meta-unknown', 'meta-unknown-lake']);
 
 export class LakeSession {
@@ -70,6 +72,7 @@ export class LakeSession {
   }
 
   private async named({ name, commit, meta }: Extract<SourceRequest, { kind: 'name' }>): Promise<ResolvedSource> {
+    if (name === '') throw new Error('no pool name given');
     if (/^https?:\/\//i.test(name)) return { kind: 'url', name, handle: JSON.stringify({ url: name }) };
     const pool = this.lake.pool(name);
     if (meta !== undefined) {
@@ -86,7 +89,7 @@ export class LakeSession {
       const { commit } = pool.branch(commitish);
       return /^0*$/.test(commit) ? commitish : commit;
     } catch (error) {
-      if (error instanceof LakeError && error.code === 'branch-not-found') return commitish;
+      if (error instanceof LakeError && error.code === 'branch-not-found' && idShape.test(commitish)) return commitish;
       throw error;
     }
   }

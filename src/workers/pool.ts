@@ -114,6 +114,8 @@ class Workers implements WorkerPool {
       },
       failed: (error, told) => {
         this.running.queries--;
+        // A text that does not compile was never a query that ran: it has no status.
+        if (actor.getSnapshot().matches({ working: 'compiling' }) && this.queries.get(id) === actor) this.queries.delete(id);
         actor.send(error.code === 'query-cancelled' ? { type: 'cancel' } : { type: 'failed', text: error.message });
         stream.close(told ? {} : { error });
       },

@@ -120,9 +120,14 @@ class Output {
     return this.stats();
   }
 
-  /** Puts the error into the bytes if the client reads messages and has bytes already; answers whether it did. */
+  /**
+   * Puts the error into the bytes if the client reads messages and has bytes already; answers whether it did. What the writer gave before it failed is
+   * sent in any case: rows before a failure do not depend on where batches end.
+   */
   async fail(error: unknown): Promise<boolean> {
-    if (!this.control || !this.started || this.task.signal.aborted) return false;
+    if (this.task.signal.aborted) return false;
+    if (!this.control) await this.flush();
+    if (!this.control || !this.started) return false;
     await this.tell('QueryError', recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]));
     await this.hold(this.writer.end());
     await this.flush();

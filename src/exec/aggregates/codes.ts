@@ -5,7 +5,7 @@
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes of their fields; only lists,
  * maps and type values are encoded one by one.
  */
-import { type EnumType, type PrimitiveType, type Type, primitiveIds, types } from '../../vectors/type.ts';
+import { type EnumType, type PrimitiveType, type Type, isFloat, primitiveIds, types } from '../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../vectors/value.ts';
 import {
   type Vector, type FlatVector, type DictionaryVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
@@ -24,9 +24,12 @@ interface Part {
 }
 
 class NumberPart implements Part {
-  private readonly table = new NumberTable();
+  private readonly table: NumberTable;
   private readonly type: PrimitiveType;
-  constructor(type: PrimitiveType) { this.type = type; }
+  constructor(type: PrimitiveType) {
+    this.type = type;
+    this.table = new NumberTable(!isFloat(type));
+  }
   get size(): number { return this.table.size; }
   get bytes(): number { return this.table.bytes; }
   codes(v: FlatVector, insert: boolean): Uint32Array {

@@ -65,17 +65,41 @@ export class PairTable {
   }
 }
 
+/** Whole numbers below this have a place of their own in a table of 1 MiB, made for batches that are not tiny. */
+const directMax = 1 << 18, directRowsMin = 256;
+
 /** Codes of numbers of one type, by their bits: NaN is one number, -0. and 0. are two. */
 export class NumberTable {
   private readonly words = new PairTable();
   /** Integers that are not safe, by code. */
   private readonly bigs = new Map<bigint, number>();
   private readonly bigOf = new Map<number, bigint>();
+  /** Codes of small whole numbers, found without hashing. */
+  private direct = new Uint32Array(0);
+  private readonly whole: boolean;
+  /** `whole`: the numbers are integers, so that there is one zero only. */
+  constructor(whole: boolean) { this.whole = whole; }
   get size(): number { return this.words.size; }
-  get bytes(): number { return this.words.bytes + this.bigs.size * 100; }
+  get bytes(): number { return this.words.bytes + this.bigs.size * 100 + this.direct.byteLength; }
 
   codes(values: NumberArray, length: number, insert: boolean): Uint32Array {
-    return values instanceof Float64Array ? this.floatCodes(values, length, insert) : this.bigCodes(values, length, insert);
+    if (!(values instanceof Float64Array)) return this.bigCodes(values, length, insert);
+    return this.whole && length >= directRowsMin ? this.wholeCodes(values, length, insert) : this.floatCodes(values, length, insert);
+  }
+  private wholeCodes(values: Float64Array, length: number, insert: boolean): Uint32Array {
+    if (this.direct.length === 0) this.direct = new Uint32Array(directMax).fill(none);
+    const words = wordsOf(values), out = new Uint32Array(length), table = this.words, { direct } = this;
+    for (let i = 0; i < length; i++) {
+      const x = values[i]!, k = x >>> 0;
+      if (k !== x || k >= directMax) {
+        out[i] = table.code(words[2 * i]!, words[2 * i + 1]!, insert);
+        continue;
+      }
+      let code = direct[k]!;
+      if (code === none) direct[k] = code = table.code(words[2 * i]!, words[2 * i + 1]!, insert);
+      out[i] = code;
+    }
+    return out;
   }
   private floatCodes(values: Float64Array, length: number, insert: boolean): Uint32Array {
     const words = wordsOf(values), out = new Uint32Array(length), table = this.words;

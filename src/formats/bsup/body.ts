@@ -194,9 +194,12 @@ export class BodyReader {
     this.cells += elements.length * 2;
     part.pushCode(key.column.length);
   }
-  private appendTagged(d: Decoder, bytes: Uint8Array, start: number, end: number): void {
-    const tag = this.tag(bytes, start, end);
-    this.append(d, tag, bytes, this.tagEnd, end);
+  /** Appends the tagged value at `start`; returns the place behind it. @throws BytesFault */
+  appendTagged(d: Decoder, bytes: Uint8Array, start: number, end: number): number {
+    const tag = this.tag(bytes, start, end), from = this.tagEnd, stop = tag === 0 ? from : from + tag - 1;
+    if (stop > end) throw malformed();
+    this.append(d, tag, bytes, from, stop);
+    return stop;
   }
 
   /** Where the tagged value at `at` ends. */

@@ -9,8 +9,8 @@
 import { Uint32List, shapeOf } from '../../vectors/builder.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import { type Vector, noRows } from '../../vectors/vector.ts';
+import { emptyOf, zeroOf } from '../placeholders.ts';
 import { Part, op } from './part.ts';
-import { emptyOf, zeroOf } from './placeholders.ts';
 
 /** Stands for an absent value until the column is taken. */
 const absentSlot = 0xffff_ffff;

@@ -5,9 +5,9 @@
  * - All parts are of one class, whatever they hold, so that the decoder's loops stay monomorphic; a part uses the arrays that its kind needs.
  * - Arrays are given away by `take` and made anew at the first value after it, as long as the last ones were used.
  */
-import { isAscii, isUtf8 } from 'node:buffer';
 import { type PrimitiveType, type Type, bitsOf, isSigned, isUnsigned, types } from '../../vectors/type.ts';
 import type { FlatVector, NumberArray, Vector } from '../../vectors/vector.ts';
+import { validText } from '../valid-text.ts';
 import type { Column } from './column.ts';
 
 /** What the decoder does with a body. */
@@ -208,24 +208,4 @@ export class Part {
 const longer = <A extends { set(from: A): void }>(array: A, grown: A): A => {
   grown.set(array);
   return grown;
-};
-
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true }), encoder = new TextEncoder();
-
-/** Strings are valid UTF-8: what is not gets replacement characters, as in text formats. */
-const validText = (offsets: Uint32Array, bytes: Uint8Array): Vector & FlatVector => {
-  const length = offsets.length - 1, made = { form: 'bytes', type: types.string, length, offsets, bytes } as const;
-  if (isAscii(bytes) || isWhole(offsets, bytes)) return made;
-  const rows: Uint8Array[] = [], ends = new Uint32Array(length + 1);
-  for (let i = 0; i < length; i++) {
-    rows.push(encoder.encode(decoder.decode(bytes.subarray(offsets[i], offsets[i + 1]))));
-    ends[i + 1] = ends[i] + rows[i].length;
-  }
-  return { ...made, offsets: ends, bytes: Buffer.concat(rows) };
-};
-/** Valid all in all, and no string begins within a character. */
-const isWhole = (offsets: Uint32Array, bytes: Uint8Array): boolean => {
-  if (!isUtf8(bytes)) return false;
-  for (let i = 0; i < offsets.length - 1; i++) if (offsets[i] < bytes.length && (bytes[offsets[i]] & 0xc0) === 0x80) return false;
-  return true;
 };

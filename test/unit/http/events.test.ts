@@ -9,24 +9,27 @@ let service: TestService;
 beforeAll(async () => { service = await startService(['-events.queue.max', '3', '-events.heartbeat', '50ms']); });
 afterAll(() => service?.close());
 
-const parse = (text: string): Event => {
-  const lines = text.split('\n');
+const parse = (lines: readonly string[]): Event => {
   const value = (name: string): string => lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join('\n');
   return { event: value('event'), data: value('data'), id: Number(value('id')) };
 };
 
 const subscribe = (path = '/events', headers: Readonly<Record<string, string>> = {}, paused = false): Promise<Stream & { readonly comments: () => number }> => new Promise((resolve, reject) => {
   const client = httpRequest(service.url + path, { headers, agent: false }, (response) => {
-    const events: Event[] = [];
+    const events: Event[] = [], block: string[] = [];
     let rest = '', ended = false, comments = 0;
     response.setEncoding('utf8');
     response.on('close', () => { ended = true; });
     response.on('error', () => { ended = true; });
     if (!paused) {
       response.on('data', (chunk: string) => {
-        const blocks = (rest + chunk).split('\n\n');
-        rest = blocks.pop()!;
-        for (const block of blocks) if (block.startsWith(':')) comments++; else events.push(parse(block));
+        const lines = (rest + chunk).split('\n');
+        rest = lines.pop()!;
+        for (const line of lines) {
+          if (line.startsWith(':')) comments++;
+          else if (line !== '') block.push(line);
+          else events.push(parse(block.splice(0)));
+        }
       });
     }
     resolve({
@@ -88,6 +91,18 @@ describe('the events feed', () => {
     const stream = await subscribe('/events', { accept: 'text/csv' });
     const id = await create('e4');
     expect((await stream.until(1))[0]!.data).toBe(`pool_id\n${id}`);
+    stream.close();
+  });
+  test('a format that cannot hold an event is refused at once', async () => {
+    const { status, body } = await service.ask('GET', '/events', { headers: { accept: 'application/x-zeek' } });
+    expect(status).toBe(400);
+    expect(body).toContain('type cannot be represented in zeek format');
+  });
+  test('binary formats are base64', async () => {
+    const stream = await subscribe('/events', { accept: 'application/x-bsup' });
+    await create('e6');
+    const bytes = Buffer.from((await stream.until(1))[0]!.data, 'base64');
+    expect(bytes.at(-1)).toBe(0xff);
     stream.close();
   });
   test('who comes back gets what it missed; ids that are no longer kept are gone', async () => {

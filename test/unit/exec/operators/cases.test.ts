@@ -37,10 +37,10 @@ for (const name of ['operators', 'aggregates']) {
     }
   });
 }
-test.each(filesOf('operators').filter((f) => ['sort', 'fuse', 'aggregate'].includes(f.subject)).flatMap((f) => f.cases))('spilled: $query', async (c) => {
-  const lines = (text: string): string => text.split('\n').sort().join('\n');
-  const got = await runQuery(c.query, c.input, { spill: true, memoryBytesMax: 1, batchRows: 2 });
-  expect(c.query.includes('count') || c.query.startsWith('by') ? lines(got) : got).toBe(c.query.includes('count') || c.query.startsWith('by') ? lines(c.output) : c.output);
+const spilling = filesOf('operators').filter((f) => ['sort', 'fuse', 'aggregate'].includes(f.subject))
+  .flatMap((f) => f.cases.filter((c) => f.subject !== 'aggregate' || c.query.includes('by ')).map((c) => ({ ...c, unordered: f.subject === 'aggregate' })));
+test.each(spilling)('spilled: $query', async (c) => {
+  expect(ordered(c, await runQuery(c.query, c.input, { spill: true, memoryBytesMax: 1, batchRows: 2 }))).toBe(ordered(c, c.output));
 });
 
 test('every aggregate has cases', () => {

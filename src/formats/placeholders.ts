@@ -2,8 +2,8 @@
  * Vectors of no rows and of one row that nobody reads, by type. A type's parts are shared by all that refer to them, and so are these vectors: what a
  * hostile type costs is what its definition costs, not what it is written out in full.
  */
-import type { Type } from '../../vectors/type.ts';
-import { type FlatVector, emptyVector } from '../../vectors/vector.ts';
+import type { Type } from '../vectors/type.ts';
+import { type FlatVector, emptyVector } from '../vectors/vector.ts';
 
 const empties = new WeakMap<Type, FlatVector>();
 const zeros = new WeakMap<Type, FlatVector>();

@@ -1,0 +1,26 @@
+/** A lake with a history of one-record commits, made without a server: the objects are the real ones, only the way through HTTP is left out. */
+import { openLake } from '../../src/lake/lake.ts';
+import { sortIntoObjects } from '../../src/lake/load-sort.ts';
+import { openObjects } from '../../src/lake/objects.ts';
+import { vectorOf } from '../../src/vectors/builder.ts';
+import { intValue, recordValue, stringValue } from '../../src/vectors/value.ts';
+
+/** Makes a lake with a pool `p`, ordered by `k`, that has so many commits of one record each: keys count up from 0. */
+export const makeSmallCommits = async (directory: string, commits: number): Promise<void> => {
+  const objects = openObjects(directory), lake = await openLake({ directory, objects });
+  await lake.createPool({ name: 'p', keys: [['k']] });
+  const pool = lake.pool('p'), waiting: Promise<unknown>[] = [];
+  for (let k = 0; k < commits; k++) {
+    const batch = vectorOf([recordValue([{ name: 'k', value: intValue(k) }, { name: 'text', value: stringValue(`row ${k}`) }])]);
+    const { objects: made } = await sortIntoObjects(once(batch), {
+      keys: [['k']], order: 'asc', threshold: 1 << 20, memoryBytesMax: 1 << 20, objects, spill: () => { throw new Error('one row needs no runs'); },
+    });
+    waiting.push(pool.load('main', made));
+    // As many as 64 clients have under way.
+    if (waiting.length === 64) await Promise.all(waiting.splice(0));
+  }
+  await Promise.all(waiting);
+  await lake.close();
+};
+
+async function* once<T>(value: T): AsyncGenerator<T> { yield value; }
