@@ -57,9 +57,10 @@ export const serveOptions = [
   { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'jobs that wait in one pool\'s queue; more are refused with 503', ...shared },
   { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...shared },
   { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...shared },
+  { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...shared },
   { name: 'events.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'subscribers of /events', ...shared },
   { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...shared },
-  { name: 'events.heartbeat', type: 'duration', fallback: '15s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...shared },
+  { name: 'events.heartbeat', type: 'duration', fallback: '45s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...shared },
   { name: 'shutdown.grace', type: 'duration', fallback: '5s', value: 'TIME', text: 'how long requests may go on after the signal to end', ...shared },
 ] as const satisfies readonly OptionRow[];
 
@@ -99,22 +100,18 @@ export const queryOptions = [
   { name: 'noheader', type: 'switch', fallback: 'false', text: 'no header line in CSV and TSV' },
   { name: 'dynamic', type: 'switch', fallback: 'false', text: 'do not sample the input\'s types before compiling' },
   { name: 'samplesize', type: 'integer', fallback: '1000', value: 'COUNT', text: 'values sampled per input before compiling; -1: all, 0: none' },
-  { name: 'persist', type: 'text', fallback: '', value: 'REGEXP', text: 'named types that stay defined over the whole output' },
-  { name: 'color', type: 'switch', fallback: 'true', text: 'colours on a terminal' },
+  { name: 'persist', type: 'text', fallback: '', value: 'REGEXP', text: 'names of types that stay defined over the whole SUP output' },
   { name: 'B', type: 'switch', fallback: 'false', text: 'binary output to a terminal is allowed' },
-  { name: 'unbuffered', type: 'switch', fallback: 'false', text: 'write each batch at once' },
+  { name: 'unbuffered', type: 'switch', fallback: 'false', text: 'write each batch at once, which is always so' },
   { name: 'stats', type: 'switch', fallback: 'false', text: 'statistics on standard error' },
   { name: 'split', type: 'text', fallback: '', value: 'DIR', text: 'one output file for each type, in this folder' },
   { name: 'splitsize', type: 'bytes', fallback: '0', value: 'BYTES', text: 'with -split: files of at least this size instead' },
-  { name: 'aggmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory for aggregates' },
-  { name: 'sortmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory for sort' },
-  { name: 'fusemem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory for fuse' },
+  { name: 'aggmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory of aggregates before they spill; of -aggmem, -sortmem and -fusemem the largest given counts for all' },
+  { name: 'sortmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory of a sort or join before it spills' },
+  { name: 'fusemem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory of fuse before it spills' },
   { name: 'bsup.compress', type: 'switch', fallback: 'true', text: 'compress BSUP frames' },
   { name: 'bsup.framethresh', type: 'integer', fallback: '524288', value: 'BYTES', text: 'least size of a BSUP frame' },
   { name: 'bsup.readmax', type: 'bytes', fallback: '1GiB', value: 'BYTES', text: 'longest BSUP frame that is read' },
-  { name: 'bsup.readsize', type: 'bytes', fallback: '512KiB', value: 'BYTES', text: 'BSUP read size' },
-  { name: 'bsup.threads', type: 'integer', fallback: '0', value: 'COUNT', text: 'BSUP read threads' },
-  { name: 'bsup.validate', type: 'switch', fallback: 'true', text: 'check BSUP values' },
   ...inputOptions,
 ] as const satisfies readonly OptionRow[];
 
@@ -277,6 +274,7 @@ export interface ServeConfig {
   readonly queueJobsMax: number;
   readonly headerBytesMax: number;
   readonly bodyBytesMax: number;
+  readonly expandedBytesMax: number;
   readonly subscribersMax: number;
   readonly subscriberEventsMax: number;
   readonly heartbeatMs: number;
@@ -305,6 +303,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     queueJobsMax: number('queue.max'),
     headerBytesMax: number('header.max'),
     bodyBytesMax: number('body.max'),
+    expandedBytesMax: number('expanded.max'),
     subscribersMax: number('events.max'),
     subscriberEventsMax: number('events.queue.max'),
     heartbeatMs: number('events.heartbeat'),

@@ -113,7 +113,7 @@ test('appends, deletes by filter, compaction, vacuum, branches and merges at onc
   const seed = seedOf(11), random = randomOf(seed);
   await client.createPool('mixed');
   await client.load('mixed', [{ k: -1, batch: 'first' }]);
-  const group = 5, batches = 60, writers = 8;
+  const group = 5, batches = 40, writers = 8;
   const deleted = new Set<string>(), loaded = new Set<string>(['first']);
   let writing = writers, queries = 0, compactions = 0, merges = 0, vacuumed = 0;
   const objects = (): Promise<readonly { id: string }[]> => client.query<{ id: string }>('from mixed:objects');

@@ -22,6 +22,7 @@ export interface FileOptions {
   /** Format of command-line inputs; `auto` goes by the ending, then by the bytes. */
   readonly format: FormatName | 'auto';
   readonly csvDelimiter: string;
+  readonly bsupFrameBytesMax: number;
   /** Values read of each input to know its type before compiling; 0: none. */
   readonly sampleRows: number;
   readonly batchRows: number;
@@ -105,7 +106,7 @@ export class FileSources {
   }
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
-    return openReader(input.format, input.bytes(), { name: input.name, csvDelimiter: this.options.csvDelimiter, batchRows: this.options.batchRows });
+    return openReader(input.format, input.bytes(), { name: input.name, csvDelimiter: this.options.csvDelimiter, bsupFrameBytesMax: this.options.bsupFrameBytesMax, batchRows: this.options.batchRows });
   }
 
   /** The fused type of the first values of all inputs. What was read of standard input is kept for the scan. */

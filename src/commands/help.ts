@@ -16,6 +16,6 @@ export const functionsText = (): string => [...section('Functions', functionRows
 const section = (title: string, rows: readonly HelpRow[]): readonly string[] => [
   `${title}:`, '',
   ...[...rows].sort((a, b) => (a.name < b.name ? -1 : 1)).flatMap((row) => [
-    row.syntax, `    ${row.text}`, ...row.examples.map((e) => `    ${e.query}${e.input === undefined ? '' : ` <<< ${e.input}`} => ${e.output.trimEnd().replaceAll('\n', ' ')}`), '',
+    row.syntax, `    ${row.text}`, ...row.examples.map((e) => `    ${e.query}${e.input === undefined ? '' : ` <<< ${e.input.replaceAll('\n', ' ')}`} => ${e.output.trimEnd().replaceAll('\n', ' ')}`), '',
   ]),
 ];

@@ -3,6 +3,7 @@
  * `super` command; the engine is the service's own.
  */
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
 import { ConfigError, type ParsedOptions, optionsText, parseOptions, queryOptions } from '../config.ts';
 import { LakeError } from '../errors.ts';
@@ -11,13 +12,14 @@ import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import type { ExecutionContext } from '../exec/source.ts';
-import { type FormatName, type Writer, createWriter, isFormatName } from '../formats/formats.ts';
+import { type FormatName, createWriter, isFormatName } from '../formats/formats.ts';
 import { compile } from '../query/analyze.ts';
 import { CompileError, type QuerySource, formatCompileErrors } from '../query/parse-error.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
-import type { Vector } from '../vectors/vector.ts';
+import { TaskSpill } from '../workers/spill.ts';
 import { FileMissing, FileSources, commandLineSource } from './files.ts';
 import type { CommandIo } from './io.ts';
+import { outputOf } from './output.ts';
 
 const batchRows = 4096;
 
@@ -43,11 +45,11 @@ const run = async (options: ParsedOptions, io: CommandIo): Promise<void> => {
   const texts = textsOf(options, io.cwd);
   if (texts.length === 0 && options.rest.length === 0) throw new ConfigError('lake query: no query and no input (see lake query -h)');
   const sources = new FileSources({
-    cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: io.complain,
-    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string,
+    cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
+    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, bsupFrameBytesMax: options.values['bsup.readmax'] as number,
     sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number), stopOnError: options.values['e'] as boolean,
   });
-  const debug = createWriter('sup', { pretty: 0 });
+  const debug = createWriter('sup', { pretty: 0 }), spill = new TaskSpill(tmpdir());
   const context: ExecutionContext = {
     host: {
       scan: (source) => sources.scan(source),
@@ -55,12 +57,24 @@ const run = async (options: ParsedOptions, io: CommandIo): Promise<void> => {
       load: () => Promise.reject(new LakeError('load-without-lake')),
       debug: (batch) => io.complain(textOf(debug.write(batch))),
       progress: { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 },
+      spill,
     },
-    signal: new AbortController().signal, batchRows, memoryBytesMax: options.values['sortmem'] as number, names: new Map(),
+    signal: new AbortController().signal, batchRows, memoryBytesMax: memoryOf(options), names: new Map(),
   };
-  const plan = await compiled(texts, sources, options.rest.length > 0);
-  await write(output, io, execute(plan, context));
+  try {
+    const plan = await compiled(texts, sources, options.rest.length > 0);
+    for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
+    await output.end();
+  } finally {
+    spill.dispose();
+  }
   if (options.values['stats']) io.complain(`${JSON.stringify(context.host.progress)}\n`);
+};
+
+/** One budget for all operators: the largest of those given, else the default. */
+const memoryOf = ({ values, given }: ParsedOptions): number => {
+  const named = ['sortmem', 'aggmem', 'fusemem'].filter((name) => given.has(name)).map((name) => values[name] as number);
+  return named.length > 0 ? Math.max(...named) : values['sortmem'] as number;
 };
 
 const compiled = async (texts: readonly QuerySource[], sources: FileSources, hasInput: boolean): ReturnType<typeof compile> => {
@@ -89,33 +103,10 @@ const textsOf = (options: ParsedOptions, cwd: string): readonly QuerySource[] =>
     }
   });
 
-interface Output { readonly format: FormatName; readonly pretty: number; readonly noHeader: boolean; readonly csvDelimiter: string; readonly persist: string }
-
-const outputOf = (options: ParsedOptions, io: CommandIo): Output => {
-  const has = (name: string): boolean => options.values[name] === true;
-  const json = has('j') || has('J');
-  if (json && (options.given.has('f') || has('s') || has('S'))) throw new Error('cannot use -j or -J with -f, -s, or -S');
-  if ((has('s') || has('S')) && options.given.has('f')) throw new Error('cannot use -s or -S with -f');
-  const named = options.values['f'] as string;
-  const format = json ? 'json' : has('s') || has('S') ? 'sup' : named !== '' ? named : io.stdoutIsTerminal ? 'sup' : 'bsup';
-  if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
-  const pretty = has('j') || has('s') ? 0 : has('J') || has('S') ? 2 : (options.values['pretty'] as number);
-  return { format, pretty, noHeader: has('noheader'), csvDelimiter: ',', persist: options.values['persist'] as string };
-};
-
 const inputFormat = (options: ParsedOptions): FormatName | 'auto' => {
   const format = options.values['i'] as string;
   if (format === 'auto' || isFormatName(format)) return format;
   throw new LakeError('format-unknown', { format });
 };
 
-const write = async (output: Output, io: CommandIo, results: AsyncIterable<{ readonly channel: string; readonly batch: Vector }>): Promise<void> => {
-  const { format, ...layout } = output;
-  const writer: Writer = createWriter(format, { ...layout, optFlags: true });
-  for await (const { channel, batch } of results) {
-    if (channel !== 'main') continue;
-    for (const chunk of writer.write(batch)) await io.write(chunk);
-  }
-  for (const chunk of writer.end()) await io.write(chunk);
-};
 const textOf = (chunks: Iterable<Uint8Array>): string => Buffer.concat([...chunks]).toString();

@@ -23,7 +23,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const owner = `${config.listen.host}:${config.listen.port}`;
   const lake = await openLake({ directory, objects: openObjects(directory), queueJobsMax: config.queueJobsMax, owner });
   const workers = startWorkerPool({
-    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax,
+    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax,
     loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2),
   }, lake);
   const server = await startServer({ config, version, lake, workers, log }).catch(async (problem: unknown) => {

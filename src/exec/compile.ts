@@ -28,7 +28,7 @@ import { skip } from './operators/skip.ts';
 import { sort } from './operators/sort.ts';
 import { subqueries } from './operators/subquery.ts';
 import { tail } from './operators/tail.ts';
-import { top } from './operators/top.ts';
+import { type TopOptions, top } from './operators/top.ts';
 import { uniq } from './operators/uniq.ts';
 import { unnest } from './operators/unnest.ts';
 import { values } from './operators/values.ts';
@@ -60,8 +60,25 @@ const newBuild = (functions: readonly PlanFunction[], context: ExecutionContext,
 const one = (streams: readonly Stream[]): Stream => (streams.length === 1 ? streams[0]! : together(streams));
 
 const runOf = (p: Pipeline, build: Build): PipelineRun => {
-  const runs = p.ops.map((op) => makers[op.kind](op as never, build));
+  const runs = chained(p.ops).map((op) => makers[op.kind](op as never, build));
   return (inputs) => runs.reduce<readonly Stream[]>((streams, run) => run(streams), inputs);
+};
+
+/** A sort of which the last rows alone are wanted, beyond so many rows it is as good. */
+const lastMax = 100_000;
+/** Ops that are done together: `top` for sort and tail, a scan that knows of the top behind it. */
+type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions }) | (TopOptions & { readonly kind: 'last' });
+const chained = (ops: readonly PlanOp[]): readonly ChainedOp[] => {
+  const out: ChainedOp[] = [];
+  for (let i = 0; i < ops.length; i++) {
+    const op = ops[i]!, next = ops[i + 1];
+    const last = op.kind === 'sort' && next?.kind === 'tail' && next.count <= lastMax ? { keys: op.keys, reverse: op.reverse, count: next.count, end: 'last' as const } : undefined;
+    const best = last ?? (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined), before = out.at(-1);
+    if (best && before?.kind === 'scan') out[out.length - 1] = { ...before, best };
+    if (last) i++;
+    out.push(last ? { kind: 'last', ...last } : op);
+  }
+  return out;
 };
 
 /** The op of a kind, those that share their form too. */
@@ -108,8 +125,9 @@ const makeJoin = (op: Extract<PlanOp, { kind: 'join' }>, build: Build): Pipeline
   return (inputs) => [run(one(inputs), right(nothing()))];
 };
 
-const makers: { readonly [K in PlanOpKind]: Maker<K> } = {
+const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: TopOptions, build: Build) => PipelineRun } = {
   scan: (op, build) => source(scan(op, build)),
+  last: (op, build) => step(top(op, build)),
   null: () => source(oneNull),
   empty: () => source(nothing),
   rows: (op, build) => source(rows(op.rows, build)),
@@ -124,7 +142,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } = {
   tail: (op, build) => step(tail(op.count, build.memory)),
   skip: (op) => step(skip(op.count)),
   sort: (op, build) => step(sort(op.keys, op.reverse, build)),
-  top: (op, build) => step(top(op.count, op.keys, op.reverse, build)),
+  top: (op, build) => step(top({ ...op, end: 'first' }, build)),
   uniq: (op) => step(uniq(op.withCount)),
   distinct: (op, build) => step(distinct(build.expression(op.expr), build.memory)),
   fuse: (_op, build) => step(fuse(build)),

@@ -6,9 +6,19 @@ import type { FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
 export interface ScanRequest {
   readonly columns?: readonly FieldPath[];
   readonly pruner?: Pruner;
+  /** Only for hosts that filter (`ExecutionHost.filters`). */
+  readonly filter?: ScanFilter;
   readonly ordered: boolean;
   readonly limit?: number;
   readonly signal: AbortSignal;
+}
+
+/** Which rows a scan is to give. */
+export interface ScanFilter {
+  /** What it looks at; absent: all of the row. */
+  readonly columns?: readonly FieldPath[];
+  /** The rows to keep; undefined: all of them. */
+  readonly keep: (rows: Vector) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
 }
 
 /** Counts that a query's statistics report; the scan adds to them. */
@@ -28,6 +38,8 @@ export interface SpillStore { readonly open: () => SpillRun }
 export interface ExecutionHost {
   /** Batches of a resolved source. */
   readonly scan: (source: ResolvedSource, request: ScanRequest) => AsyncIterable<Vector>;
+  /** True for sources whose scan does the work of `ScanRequest.filter` itself; absent: none does. */
+  readonly filters?: (source: ResolvedSource) => boolean;
   /** Opens what a row-dependent `from` names. */
   readonly open: (name: string, format: string | undefined, signal: AbortSignal) => AsyncIterable<Vector>;
   /** Commits the batches to a pool branch; resolves to the 20 bytes of the commit's id. */

@@ -57,6 +57,6 @@ export class ByteSource {
       this.end = kept;
     }
     this.room.set(chunk, this.end);
-    this.end = size;
+    this.end += chunk.length;
   }
 }

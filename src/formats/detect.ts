@@ -12,7 +12,7 @@ interface Trial {
   readonly delimiter?: string;
 }
 const trials: readonly Trial[] = [
-  { name: 'arrows', values: 1 }, { name: 'zeek', values: 1 }, { name: 'jsup', values: 1 }, { name: 'json', values: 10 }, { name: 'sup', values: 1 },
+  { name: 'parquet', values: 0 }, { name: 'csup', values: 0 }, { name: 'arrows', values: 0 }, { name: 'zeek', values: 1 }, { name: 'jsup', values: 1 }, { name: 'json', values: 10 }, { name: 'sup', values: 1 },
   { name: 'bsup', values: 1 }, { name: 'csv', values: 1, delimiter: ',' }, { name: 'tsv', values: 1, delimiter: '\t' },
 ];
 
@@ -30,9 +30,10 @@ export const detectFormat = async (ahead: LookAhead, table: Readonly<Record<Form
 
 /** Undefined if the trial succeeds; empty if there is no reader. */
 const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Record<FormatName, Format>>, options: ReadOptions): Promise<string | undefined> => {
-  const reader = table[trial.name].reader;
+  const { reader, probe } = table[trial.name];
   if (!reader) return '';
   try {
+    if (probe) return await probe(ahead.peek());
     if (trial.delimiter !== undefined) {
       const fault = await delimiterFault(trial.delimiter, ahead);
       if (fault !== undefined) return fault;
@@ -44,7 +45,7 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
     }
     return undefined;
   } catch (problem) {
-    if (!(problem instanceof LakeError) || problem.code === 'format-look-ahead') throw problem;
+    if (!(problem instanceof LakeError) || problem.code === 'format-look-ahead' || problem === ahead.fault) throw problem;
     // What the end of the input cuts short is no evidence against SUP; the reader will say where it was cut.
     if (problem.parameters['cut'] === 'sup') return undefined;
     return problem.code === 'format-broken' || problem.code === 'format-too-large' ? String(problem.parameters['fault']) : problem.message;

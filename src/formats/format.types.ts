@@ -1,6 +1,7 @@
 /** What readers and writers of all formats have in common. */
 import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
+import type { ContentCoding } from './encoding.ts';
 
 export interface ReadOptions {
   /** What the input is called in error texts of the caller; readers do not put it into theirs. */
@@ -13,12 +14,18 @@ export interface ReadOptions {
   readonly nestingMax?: number;
   /** Longest single value (or line) in bytes. Default 50 MB. */
   readonly valueBytesMax?: number;
+  /** Content codings that the input has, in the order in which they were applied. Default: none. */
+  readonly contentCodings?: readonly ContentCoding[];
   /** Most bytes that a compressed input may expand to. Default: no limit. */
   readonly expandedBytesMax?: number;
   /** Longest BSUP frame, before and after expansion. Default 128 MiB. */
   readonly bsupFrameBytesMax?: number;
   /** Longest CSUP object (header, descriptors and data of up to 120,000 values). Default 256 MiB. */
   readonly csupObjectBytesMax?: number;
+  /** Longest body of an Arrow message, and what its compressed buffers may expand to. Default 512 MiB. */
+  readonly arrowBodyBytesMax?: number;
+  /** Longest Parquet file: it is kept whole, since its table of contents comes last. Default 1 GiB. */
+  readonly parquetFileBytesMax?: number;
   /** Most bytes that detection looks at. Default 10 MB. */
   readonly lookAheadBytesMax?: number;
 }
@@ -45,6 +52,8 @@ export interface WriteOptions {
   readonly httpArray?: boolean;
   /** JSUP: say `"opt":false` of fields that are not optional and `"fields":null` of `{}`, as the reference's program does; the interface does not. */
   readonly optFlags?: boolean;
+  /** JSUP: number the channels (`channel_id`) in their messages, as zed-js wants them. */
+  readonly channelIds?: boolean;
   /** SUP: names that match this pattern keep their definitions from value to value. */
   readonly persist?: string;
   /** BSUP: compress frames that get smaller by it. Default true. */

@@ -6,10 +6,15 @@ import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { type ReadOptions, type Reader, type WriteOptions, type Writer } from './format.types.ts';
 import { detectFormat } from './detect.ts';
-import { gunzipped } from './gunzip.ts';
+import { decoded, gunzipped } from './encoding.ts';
 import { LookAhead } from './look-ahead.ts';
+import { BodyCursor, bodiesOf } from './bsup/bodies.ts';
+import { probeArrows, readArrows } from './arrows/reader.ts';
+import { createArrowsWriter } from './arrows/writer.ts';
 import { readBsup } from './bsup/reader.ts';
 import { createBsupWriter } from './bsup/writer.ts';
+import { csupReader, probeCsup } from './csup/reader.ts';
+import { csupWriter } from './csup/writer.ts';
 import { readCsv } from './csv/reader.ts';
 import { readTsv } from './csv/tsv.ts';
 import { createCsvWriter } from './csv/writer.ts';
@@ -19,6 +24,7 @@ import { readJsup } from './jsup/reader.ts';
 import { createJsupWriter } from './jsup/writer.ts';
 import { readLines } from './line/reader.ts';
 import { createLineWriter } from './line/writer.ts';
+import { probeParquet, readParquet } from './parquet/reader.ts';
 import { readSup } from './sup/reader.ts';
 import { createSupWriter } from './sup/writer.ts';
 import { createTableWriter } from './table/writer.ts';
@@ -42,14 +48,24 @@ export interface Format {
   readonly responseOnly?: boolean;
   /** Has control messages between its values. */
   readonly control?: boolean;
+  /** Tells from the beginning of an input what speaks against the format, where that is better than reading values; undefined: nothing does. */
+  readonly probe?: (input: AsyncIterable<Uint8Array>) => Promise<string | undefined>;
   readonly reader?: Reader;
   readonly writer?: (options: WriteOptions) => Writer;
 }
 
+/** CSUP has BSUP inside. */
+const bsupParts = {
+  read: readBsup, createWriter: createBsupWriter, bodiesOf, bodies: (...of: ConstructorParameters<typeof BodyCursor>) => new BodyCursor(...of),
+};
+
 const formats = {
-  arrows: { name: 'arrows', title: 'Arrow IPC Stream', mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [] },
+  arrows: {
+    name: 'arrows', title: 'Arrow IPC Stream', mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [],
+    probe: probeArrows, reader: readArrows, writer: createArrowsWriter,
+  },
   bsup: { name: 'bsup', title: 'BSUP', mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true, reader: readBsup, writer: createBsupWriter },
-  csup: { name: 'csup', title: 'CSUP', mediaTypes: ['application/x-csup'], endings: ['.csup'] },
+  csup: { name: 'csup', title: 'CSUP', mediaTypes: ['application/x-csup'], endings: ['.csup'], reader: csupReader(bsupParts), probe: probeCsup, writer: csupWriter(bsupParts) },
   csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
   db: { name: 'db', title: 'db', mediaTypes: [], endings: [] },
   json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, writer: createJsonWriter },
@@ -62,7 +78,10 @@ const formats = {
     name: 'ndjson', title: 'NDJSON', mediaTypes: ['application/x-ndjson'], endings: [], responseOnly: true,
     writer: () => createJsonWriter({ pretty: 0, httpArray: false }),
   },
-  parquet: { name: 'parquet', title: 'Parquet', mediaTypes: ['application/x-parquet'], endings: ['.parquet'] },
+  parquet: {
+    name: 'parquet', title: 'Parquet', mediaTypes: ['application/x-parquet'], endings: ['.parquet'],
+    probe: probeParquet, reader: readParquet,
+  },
   sup: { name: 'sup', title: 'SUP', mediaTypes: ['application/x-sup'], endings: ['.sup'], reader: readSup, writer: createSupWriter },
   table: { name: 'table', title: 'table', mediaTypes: [], endings: [], writer: createTableWriter },
   tsv: {
@@ -92,11 +111,12 @@ export const formatOfFile = (path: string): FormatName | undefined =>
   Object.values(formatTable).find((f) => f.endings.some((ending) => path.toLowerCase().endsWith(ending)))?.name;
 
 /**
- * Batches of an input in the given format, or in the one that its first bytes show. Gzip is undone first, whatever the format.
- * @throws LakeError `format-detection`, `format-not-read`; while reading `format-broken`, `format-limit`
+ * Batches of an input in the given format, or in the one that its first bytes show. Content codings are undone first, and gzip wherever it is found.
+ * @throws LakeError `format-detection`, `format-not-read`; while reading `format-broken`, `format-limit`, `body-expanded`
  */
 export const openReader = async (format: FormatName | 'auto', input: AsyncIterable<Uint8Array>, options: ReadOptions = {}): Promise<AsyncIterable<Vector>> => {
-  const bytes = gunzipped(input, options);
+  const bytesMax = options.expandedBytesMax ?? Infinity;
+  const bytes = gunzipped(decoded(input, { codings: options.contentCodings ?? [], bytesMax }), bytesMax);
   if (format !== 'auto') return readerOf(format)(bytes, options);
   const ahead = new LookAhead(bytes, options.lookAheadBytesMax ?? 10_000_000);
   try {

@@ -7,6 +7,8 @@ export class LookAhead {
   private readonly chunks: Uint8Array[] = [];
   private size = 0;
   private ended = false;
+  /** Why the stream ended too early. It is no evidence against any format, and what came before is not the whole input. */
+  fault: unknown;
 
   constructor(input: AsyncIterable<Uint8Array>, bytesMax: number) {
     this.source = input[Symbol.asyncIterator]();
@@ -41,9 +43,13 @@ export class LookAhead {
   }
 
   private async pull(): Promise<boolean> {
+    if (this.fault !== undefined) throw this.fault;
     if (this.ended) return false;
     if (this.size > this.bytesMax) throw new LakeError('format-look-ahead', { limit: this.bytesMax });
-    const { done, value } = await this.source.next();
+    const { done, value } = await this.source.next().catch((problem: unknown) => {
+      this.fault = problem;
+      throw problem;
+    });
     if (done) {
       this.ended = true;
       return false;

@@ -15,47 +15,54 @@ const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes
  * Decodes source[start, end) into target[0, size). False if the block is broken or does not have exactly `size` bytes in it.
  * What lies behind `size` in the target may be overwritten; three bytes there make it faster.
  */
-export const decodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, size: number): boolean => {
+export const decodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, size: number): boolean =>
+  decodeLz4At(source, start, end, target, 0, size) === size;
+
+/**
+ * Decodes source[start, end) to target[targetStart, size) at most; matches may reach back to target[0]. The end of what came, or -1 if the block is broken.
+ * As with `decodeLz4`, what lies behind may be overwritten.
+ */
+export const decodeLz4At = (source: Uint8Array, start: number, end: number, target: Uint8Array, targetStart: number, size: number): number => {
   // Runs are copied by words where up to three bytes too many do no harm: they are overwritten by what comes next.
   const from = viewOf(source), into = viewOf(target), fromStop = source.length - 3, intoStop = target.length - 3;
-  let at = start, to = 0;
+  let at = start, to = targetStart;
   while (at < end) {
     const token = source[at++];
     let run = token >> 4;
     if (run === 15) {
       let more = 255;
       while (more === 255) {
-        if (at >= end) return false;
+        if (at >= end) return -1;
         more = source[at++];
         run += more;
       }
     }
-    if (run > end - at || run > size - to) return false;
+    if (run > end - at || run > size - to) return -1;
     if (run > shortRun || at + run > fromStop || to + run > intoStop) target.set(source.subarray(at, at + run), to);
     else for (let i = 0; i < run; i += 4) into.setInt32(to + i, from.getInt32(at + i, true), true);
     at += run;
     to += run;
-    if (at === end) return to === size;
-    if (end - at < 2) return false;
+    if (at === end) return to;
+    if (end - at < 2) return -1;
     const distance = source[at] | (source[at + 1] << 8);
     at += 2;
     run = token & 15;
     if (run === 15) {
       let more = 255;
       while (more === 255) {
-        if (at >= end) return false;
+        if (at >= end) return -1;
         more = source[at++];
         run += more;
       }
     }
     run += 4;
-    if (distance === 0 || distance > to || run > size - to) return false;
+    if (distance === 0 || distance > to || run > size - to) return -1;
     if (run > shortRun) repeat(target, to, distance, run);
     else if (distance < 4 || to + run > intoStop) for (let i = to, stop = to + run; i < stop; i++) target[i] = target[i - distance];
     else for (let i = 0; i < run; i += 4) into.setInt32(to + i, into.getInt32(to - distance + i, true), true);
     to += run;
   }
-  return to === size;
+  return to;
 };
 
 /** Copies `run` bytes from `distance` before `to`; a run longer than the distance repeats itself. */
@@ -114,7 +121,7 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
       stop++;
       other++;
     }
-    to = writeSequence(sides, anchor, at, to, targetEnd, stop - at - 4);
+    to = writeSequence(sides, anchor, at, to, targetEnd, stop - at);
     if (to < 0) return -1;
     target[to++] = (at - from) & 0xff;
     target[to++] = (at - from) >> 8;
@@ -127,14 +134,14 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
 
 interface Sides { readonly source: Uint8Array; readonly view: DataView; readonly target: Uint8Array; readonly out: DataView }
 
-/** Token and literals source[start, end); -1 if they and what a match needs behind them do not fit. `match` is its length less four. */
+/** Token and literals source[start, end); -1 if they and what a match of that length needs behind them do not fit. Match 0 is none. */
 const writeSequence = ({ source, view, target, out }: Sides, start: number, end: number, at: number, targetEnd: number, match: number): number => {
-  const run = end - start;
-  if (at + 1 + run + Math.ceil(run / 255) + 2 + Math.ceil(match / 255) + 1 > targetEnd) return -1;
-  target[at] = (Math.min(run, 15) << 4) | Math.min(match, 15);
+  const run = end - start, stop = at + 1 + (run < 15 ? 0 : Math.floor((run - 15) / 255) + 1) + run;
+  if (stop + (match === 0 ? 0 : 3 + Math.ceil(match / 255)) > targetEnd) return -1;
+  target[at] = (Math.min(run, 15) << 4) | (match === 0 ? 0 : Math.min(match - 4, 15));
   const to = writeLength(target, at + 1, run);
-  // By words: the room that a match needs takes the bytes that are too many.
-  if (run > shortRun || end + 3 > source.length) target.set(source.subarray(start, end), to);
+  // By words where there is room for up to three bytes too many.
+  if (run > shortRun || end + 3 > source.length || stop + 3 > targetEnd) target.set(source.subarray(start, end), to);
   else for (let i = 0; i < run; i += 4) out.setInt32(to + i, view.getInt32(start + i, true), true);
   return to + run;
 };

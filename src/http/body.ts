@@ -3,24 +3,28 @@
  *
  * - Loads are handed on as they come (`bodyChunks`): never held here, paused while nobody reads.
  * - All other bodies are control bodies: one small record. They are read whole within `bodyBytesMax` and their first value is parsed here, since
- *   a message to a worker would cost more than parsing them; what follows the first value is not looked at. gzip is not undone.
+ *   a message to a worker would cost more than parsing them; what follows the first value is not looked at. Content codings are undone
+ *   here too, in the threads of node:zlib; gzip that is not announced is not.
  */
 import type { IncomingMessage } from 'node:http';
 import { LakeError } from '../errors.ts';
+import { decoded } from '../formats/encoding.ts';
 import { type FormatName, formatTable } from '../formats/formats.ts';
 import type { Value } from '../vectors/value.ts';
 import { valueAt } from '../vectors/vector.ts';
 import { type BodyRecord, bodyRecord } from './decode.ts';
+import { requestCodings } from './encoding.ts';
 import { requestFormat } from './negotiate.ts';
 
 /** The chunks of a body as they come. Ending early leaves the connection as it is, so that an error can still be answered. */
 export const bodyChunks = (raw: IncomingMessage): AsyncIterable<Uint8Array> => raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
 
-/** The whole body. @throws body-too-long */
+/** The whole body without its content codings. @throws body-too-long, format-broken, content-coding-unknown */
 export const readBody = async (raw: IncomingMessage, bytesMax: number): Promise<Uint8Array> => {
+  const codings = requestCodings(raw.headers['content-encoding']);
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of bodyChunks(raw)) {
+  for await (const chunk of decoded(bodyChunks(raw), { codings, bytesMax: Infinity })) {
     length += chunk.length;
     if (length > bytesMax) throw new LakeError('body-too-long', { limit: bytesMax });
     chunks.push(chunk);

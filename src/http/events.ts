@@ -67,6 +67,8 @@ export class EventFeed {
   /** Answers with a stream that ends with its client, its slowness or the service. @throws subscribers-full, events-gone, event-id-invalid */
   subscribe(request: SubscribeRequest): void {
     if (this.#subscribers.size >= this.#options.subscribersMax) throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
+    // A format that cannot hold an event (Zeek has no bytes) is told now, not when the first one comes.
+    eventBytes({ id: 0, kind: 'pool-commit', poolId: zeroId, commitId: zeroId }, request);
     const last = this.#lastSeen(request.lastEventId);
     const { response } = request;
     const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() } });

@@ -1,4 +1,5 @@
 /** Figures of the service in the text format of Prometheus. One registry a server: tests run several in a process. */
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
@@ -28,6 +29,9 @@ export const startMetrics = (lake: Lake, workers: WorkerPool, subscribers: () =>
   gauge(registry, 'lake_queries_running', 'Queries that run', () => workers.status().queriesRunning);
   gauge(registry, 'lake_loads_running', 'Loads that run', () => workers.status().loadsRunning);
   gauge(registry, 'lake_workers_replaced', 'Workers that died and were replaced', () => workers.status().replaced);
+  const late = monitorEventLoopDelay({ resolution: tickMs });
+  late.enable();
+  lateness(registry, late);
   return {
     answered: ({ method, route, status }, took) => {
       requests.inc({ method, route, status });
@@ -35,8 +39,28 @@ export const startMetrics = (lake: Lake, workers: WorkerPool, subscribers: () =>
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    close: () => registry.clear(),
+    close: () => {
+      late.disable();
+      registry.clear();
+    },
   };
+};
+
+/** Milliseconds between two looks at the event loop. */
+const tickMs = 5;
+
+/** How late the main thread's event loop was since the last look at the figures. The histogram holds whole intervals, so the interval itself is taken off. */
+const lateness = (registry: Registry, histogram: IntervalHistogram): void => {
+  const seconds = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - tickMs) / 1e3;
+  const read = { p50: () => histogram.percentile(50), p99: () => histogram.percentile(99), max: () => histogram.max };
+  for (const [name, value] of Object.entries(read)) {
+    gauge(registry, `lake_main_thread_late_${name}_seconds`, `How late the main thread's event loop was since the last look (${name})`, () => {
+      const now = seconds(value());
+      // The largest is read last.
+      if (name === 'max') histogram.reset();
+      return now;
+    });
+  }
 };
 
 const gauge = (registry: Registry, name: string, help: string, value: () => number): void => {

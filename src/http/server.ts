@@ -16,6 +16,7 @@ import { formatTable } from '../formats/formats.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import { base62, newId } from '../lake/ksuid.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
+import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
 import { startMetrics } from './metrics.ts';
 import { responseFormat } from './negotiate.ts';
@@ -124,6 +125,7 @@ const addHooks = (app: FastifyInstance, service: Service): void => {
     request.headers['content-type'] = 'application/octet-stream';
     done();
   });
+  app.addHook('onSend', encodeAnswer);
   app.addHook('onResponse', (request, reply, done) => {
     service.metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
     request.log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');

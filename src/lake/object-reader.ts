@@ -12,7 +12,10 @@ import { type BytesVector, type Field, type Vector, flatten } from '../vectors/v
 import { compareBytes } from '../vectors/value.ts';
 import { ByteReader } from './columns/byte-reader.ts';
 import { checksum } from './columns/checksum.ts';
-import { type Column, DirectoryReader, type Projection, type Segment, decodeColumn, projectColumn, visitSegments } from './columns/decode.ts';
+import type { ColumnCache } from './columns/cache.ts';
+import {
+  type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, projectColumn, visitSegments, visitTags,
+} from './columns/decode.ts';
 import { type Layout, readLayout, readTypes } from './columns/layout.ts';
 import { type ColumnPruner, mayBeTrue } from './columns/prune.ts';
 import { formatVersion, magic, trailerLength } from './object-format.ts';
@@ -42,15 +45,15 @@ const tailBytes = 32 << 10;
 /** Segments closer than this are read at once. */
 const gapBytesMax = 4096;
 
-/** Opens an object: reads its footer. @throws object-corrupt, object-version */
-export const openObject = (source: ObjectSource): MaybePromise<ObjectReader> => {
+/** Opens an object: reads its footer. Its decoded columns are kept in the cache. @throws object-corrupt, object-version */
+export const openObject = (source: ObjectSource, cache?: ColumnCache): MaybePromise<ObjectReader> => {
   if (source.size < magic.length + trailerLength) throw corrupt(source.id, 'trailer', `the object is only ${source.size} bytes long`);
   const start = Math.max(0, source.size - tailBytes) & ~7;
   return then(source.read(start, source.size - start), (tail) => {
     const length = footerLength(source, tail), from = source.size - trailerLength - length;
-    if (from >= start) return new ObjectReader(source, tail.subarray(from - start, tail.length));
+    if (from >= start) return new ObjectReader(source, tail.subarray(from - start, tail.length), cache);
     const aligned = from & ~7;
-    return then(source.read(aligned, source.size - aligned), (all) => new ObjectReader(source, all.subarray(from - aligned)));
+    return then(source.read(aligned, source.size - aligned), (all) => new ObjectReader(source, all.subarray(from - aligned), cache));
   });
 };
 
@@ -102,9 +105,12 @@ export class ObjectReader {
   private readonly dictionaries: (BytesVector | undefined)[];
   private readonly columns: (Column | undefined)[];
 
+  private readonly cache: ColumnCache | undefined;
+
   /** `tail`: footer and trailer. */
-  constructor(source: ObjectSource, tail: Uint8Array) {
+  constructor(source: ObjectSource, tail: Uint8Array, cache?: ColumnCache) {
     this.source = source;
+    this.cache = cache;
     this.id = source.id;
     this.bytesRead = tail.length;
     const footer = tail.subarray(0, tail.length - trailerLength);
@@ -138,18 +144,47 @@ export class ObjectReader {
   mayMatch(block: number, pruner: ColumnPruner): boolean { return mayBeTrue(this.column(block), pruner); }
 
   /** Rows of one block; only the named fields of records, if any are named (what is no record comes whole). */
-  read(block: number, projection?: Projection): MaybePromise<Vector> {
-    const column = this.column(block), wanted = projection ? projectColumn(column, projection) : column;
-    const segments: Segment[] = [], missing = new Set<number>();
-    visitSegments(wanted, {
+  read(block: number, projection?: Projection): MaybePromise<Vector> { return this.readPart(block, this.column(block), projection); }
+
+  /** The columns of a block whose rows are of unlike types, one for each type; the column of the block if they are alike. */
+  parts(block: number): readonly Column[] {
+    const column = this.column(block);
+    return column.form === 'dynamic' ? column.parts : [column];
+  }
+  /** Rows of one of the parts. */
+  readPart(block: number, part: Column, projection?: Projection): MaybePromise<Vector> {
+    const wanted = projection ? projectColumn(part, projection) : part;
+    return this.readNodes(block, (visitor) => { visitSegments(wanted, visitor); }, (source) => decodeColumn(wanted, source));
+  }
+  /** The part that each row of the block is in; undefined when there is one only. */
+  tags(block: number): MaybePromise<Uint32Array | undefined> {
+    const column = this.column(block);
+    return column.form !== 'dynamic' ? undefined : this.readNodes(block, (visitor) => { visitTags(column, visitor); }, (source) => decodeTags(column, source).tags);
+  }
+
+  /** Reads the segments that `visit` names, but for what is kept, and makes something of them. */
+  private readNodes<T>(block: number, visit: (visitor: SegmentVisitor) => void, make: (source: SegmentSource) => T): MaybePromise<T> {
+    const { cache } = this, segments: Segment[] = [], missing = new Set<number>(), kept = new Map<object, unknown>();
+    visit({
       segment: (s) => { if (s.length > 0) segments.push(s); },
       dictionary: (n) => { if (!this.dictionaries[n]) missing.add(n); },
+      known: (node) => {
+        const value = cache?.get(node);
+        if (value !== undefined) kept.set(node, value);
+        return value !== undefined;
+      },
     });
-    const entry = this.blocks[block] as BlockEntry;
-    const place = `block ${block}`;
+    const decoded: SegmentSource['decoded'] = (node, create, bytes) => {
+      const known = kept.get(node);
+      if (known !== undefined) return known as ReturnType<typeof create>;
+      const value = create();
+      cache?.set(node, value, bytes(value));
+      return value;
+    };
+    const entry = this.blocks[block] as BlockEntry, place = `block ${block}`;
     const ready = missing.size > 0 ? this.loadDictionaries([...missing]) : undefined;
     return then(ready, () => then(this.readSegments(segments, entry.offset, place), (bytes) =>
-      this.decode(place, () => decodeColumn(wanted, { bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]! }))));
+      this.decode(place, () => make({ bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]!, decoded }))));
   }
 
   private column(block: number): Column {
@@ -177,9 +212,9 @@ export class ObjectReader {
       const entry = this.dictionaryEntries[n], place = `dictionary ${n}`;
       if (!entry?.column) throw corrupt(this.id, place, 'there is none');
       const column = entry.column, segments: Segment[] = [];
-      visitSegments(column, { segment: (s) => { if (s.length > 0) segments.push(s); }, dictionary: () => undefined });
+      visitSegments(column, { segment: (s) => { if (s.length > 0) segments.push(s); }, dictionary: () => undefined, known: () => false });
       const done = then(this.readSegments(segments, entry.offset, place), (bytes) => {
-        this.dictionaries[n] = this.decode(place, () => flatten(decodeColumn(column, { bytes: (s) => bytes.get(s)!, dictionary: () => { throw new Error('nested'); } })) as BytesVector);
+        this.dictionaries[n] = this.decode(place, () => flatten(decodeColumn(column, { bytes: (s) => bytes.get(s)!, dictionary: () => { throw new Error('nested'); }, decoded: (_, make) => make() })) as BytesVector);
       });
       if (done instanceof Promise) pending.push(done);
     }
@@ -251,6 +286,7 @@ export const projectRows = (rows: Vector, wanted: Projection): Vector => {
     }
     case 'dynamic': return { ...rows, parts: rows.parts.map((p) => projectRows(p, wanted)) };
     case 'named': return { ...rows, inner: projectRows(rows.inner, wanted) };
+    case 'selected': return { ...rows, base: projectRows(rows.base, wanted) };
     default: return rows;
   }
 };

@@ -6,18 +6,22 @@
  *   Small objects are opened ahead until a batch is full: many tiny ones become few batches.
  * - Rows of equal keys: those of small objects are ordered by their bytes, others keep the order of the list.
  * - Objects and blocks that the pruner rules out are not read; of the rest only the columns that are named.
+ * - Without an order rows of unlike types come in batches of their own: each then has one shape.
+ * - A filter is asked for every row that is given, for those of large objects before columns that it does not need are read.
  */
 import { type Vector, dataAt, noRows, slice, take, typeAt, valueAt } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
 import { ByteWriter, type Value, compareBytes, writeBody } from '../vectors/value.ts';
 import { sortKeyBytes } from '../vectors/sort-key.ts';
 import { types, isNumeric } from '../vectors/type.ts';
+import type { ColumnCache } from './columns/cache.ts';
 import type { Projection } from './columns/decode.ts';
 import type { ColumnPruner } from './columns/prune.ts';
 import { outward } from './columns/statistics.ts';
 import type { KeyRange, ObjectMeta, ObjectPage, PageRequest, SortOrder } from './lake.types.ts';
 import { type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
 import type { ObjectStore } from './objects.ts';
+import { BlockScanner, type RowFilter } from './scan-block.ts';
 import { type TieBreak, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
 /** What is scanned: the objects of one commit. Pages list them by their first key in the pool's order. */
@@ -30,6 +34,8 @@ export interface ScanSource {
   readonly readers?: ReaderCache;
 }
 export interface ReaderCache {
+  /** Decoded columns of these readers. */
+  readonly columns?: ColumnCache;
   get(id: string): ObjectReader | undefined;
   set(id: string, reader: ObjectReader): void;
 }
@@ -37,6 +43,8 @@ export interface ScanOptions {
   /** Paths of the fields that are needed; absent: all. Rows that are no records come whole. */
   readonly columns?: readonly (readonly string[])[];
   readonly pruner?: ColumnPruner;
+  /** The exact test; the pruner follows from it. Absent: all rows. */
+  readonly filter?: RowFilter;
   readonly ordered: boolean;
   /** No more rows than this are needed, about. */
   readonly limit?: number;
@@ -87,7 +95,8 @@ class Scan {
   private readonly descending: boolean;
   private readonly range: KeyRange | undefined;
   private readonly projection: Projection | undefined;
-  private readonly projectionWithKeys: Projection | undefined;
+  private readonly scanner: BlockScanner;
+  private readonly keyedScanner: BlockScanner;
   private queue: readonly ObjectMeta[] = [];
   private queueAt = 0;
   private cursorAt: number | undefined;
@@ -106,30 +115,43 @@ class Scan {
     this.descending = source.order === 'desc';
     this.range = options.pruner && keyRange(options.pruner, source.keys[0] ?? []);
     this.projection = options.columns && projectionOf(options.columns);
-    this.projectionWithKeys = options.columns && projectionOf([...options.columns, ...source.keys]);
+    this.scanner = new BlockScanner(options);
+    this.keyedScanner = new BlockScanner({ ...options, ...(options.columns && { columns: [...options.columns, ...source.keys] }) });
+    source.readers?.columns?.begin();
   }
 
   async* inAnyOrder(): AsyncGenerator<Vector> {
     let held: Vector[] = [], heldRows = 0;
+    const { columns, pruner, filter } = this.options, isCounted = columns?.length === 0 && !pruner && !filter;
     for (let meta = await this.peek(); meta; meta = await this.peek()) {
       this.queueAt++;
+      if (isCounted) {
+        yield* this.cut({ form: 'record', length: meta.count, fields: [] });
+        continue;
+      }
       const reader = await this.open(meta);
       for (let block = this.nextBlock(reader, 0); block >= 0; block = this.nextBlock(reader, block + 1)) {
         this.options.signal?.throwIfAborted();
-        const rows = await this.read(reader, block, this.projection);
-        if (rows.length >= wholeBlockRows) {
-          yield* this.cut(rows);
+        if (reader.blocks[block]!.rows >= wholeBlockRows) {
+          for (const rows of await this.scanner.parts(reader, block)) yield* this.cut(rows);
           continue;
         }
+        const rows = await this.scanner.whole(reader, block);
         held.push(rows);
         heldRows += rows.length;
         if (heldRows < this.batchRows) continue;
-        yield* this.cut(concat(held));
+        yield* this.cut(await this.filtered(concat(held)));
         held = [];
         heldRows = 0;
       }
     }
-    if (heldRows > 0) yield* this.cut(concat(held));
+    if (heldRows > 0) yield* this.cut(await this.filtered(concat(held)));
+  }
+
+  /** The rows that the filter keeps. */
+  private async filtered(rows: Vector): Promise<Vector> {
+    const index = await this.options.filter?.keep(rows);
+    return index ? take(rows, index) : rows;
   }
 
   async* inOrder(): AsyncGenerator<Vector> {
@@ -148,13 +170,14 @@ class Scan {
       }
       if (this.cursors.length === 0) continue;
       let pieces = this.takePieces(next);
-      while (pieces.length === 0) {
+      while (pieces.length === 0 && next) {
         await this.openNext();
         next = await this.peek();
         pieces = this.takePieces(next);
       }
       await this.advance();
-      yield* this.cut(this.merge(pieces));
+      const rows = this.merge(pieces);
+      yield* this.cut(pieces.some((p) => p.cursor.meta.inline) ? await this.filtered(rows) : rows);
       target = Math.min(this.batchRows, target * 4);
     }
   }
@@ -177,18 +200,11 @@ class Scan {
     const known = this.source.readers?.get(meta.id);
     if (known) return known;
     const { id, size } = meta;
-    const opened = openObject(meta.inline ? sourceOfBytes(id, meta.inline) : { id, size, read: (offset, length) => this.source.objects.readRange(id, offset, length) });
+    const opened = openObject(meta.inline ? sourceOfBytes(id, meta.inline) : { id, size, read: (offset, length) => this.source.objects.readRange(id, offset, length) }, meta.inline ? undefined : this.source.readers?.columns);
     const reader = opened instanceof Promise ? await opened : opened;
     this.options.read?.(reader.bytesRead, 0);
     if (!meta.inline) this.source.readers?.set(id, reader);
     return reader;
-  }
-
-  private async read(reader: ObjectReader, block: number, projection: Projection | undefined): Promise<Vector> {
-    const before = reader.bytesRead, read = reader.read(block, projection);
-    const rows = read instanceof Promise ? await read : read;
-    this.options.read?.(reader.bytesRead - before, rows.length);
-    return rows;
   }
 
   /** The first block from `block` on that may hold wanted rows; -1 for none. */
@@ -219,7 +235,7 @@ class Scan {
     const reader = await this.open(meta), first = this.nextBlock(reader, 0);
     if (first < 0) return;
     const cursor: Cursor = { meta, reader, withKeys, block: -1, rows: noRows, keys: [], at: 0, firstKey: noKey, lastKey: noKey, next: first };
-    await this.load(cursor);
+    if (!await this.load(cursor)) return;
     this.cursors.push(cursor);
     this.reach(meta);
   }
@@ -228,22 +244,26 @@ class Scan {
     if (!this.furthestEnd || this.compare(end, this.furthestEnd) > 0) this.furthestEnd = end;
   }
 
-  /** Reads the cursor's next block. */
-  private async load(cursor: Cursor): Promise<void> {
-    const block = cursor.reader.blocks[cursor.next]!;
-    cursor.rows = await this.read(cursor.reader, cursor.next, cursor.withKeys ? this.projectionWithKeys : this.projection);
-    cursor.block = cursor.next;
-    cursor.at = 0;
-    this.heldRows += block.rows;
-    cursor.firstKey = block.firstKey;
-    cursor.lastKey = block.lastKey;
-    if (cursor.withKeys) {
-      cursor.keys = this.source.keys.map((path) => keyColumn(cursor.rows, path));
-      if (this.projection) cursor.rows = projectRows(cursor.rows, this.projection);
+  /** Reads the cursor's next block with wanted rows; false if there is none. */
+  private async load(cursor: Cursor): Promise<boolean> {
+    const { reader, withKeys } = cursor, scanner = withKeys ? this.keyedScanner : this.scanner;
+    while (cursor.next >= 0) {
+      this.options.signal?.throwIfAborted();
+      // Rows of small objects are told apart by their places, so all of them come.
+      const number = cursor.next, rows = cursor.meta.inline ? await scanner.whole(reader, number) : await scanner.inOrder(reader, number);
+      cursor.next = this.nextBlock(reader, number + 1);
+      if (!rows) continue;
+      const { firstKey, lastKey } = reader.blocks[number]!;
+      Object.assign(cursor, { rows, block: number, at: 0, firstKey, lastKey } satisfies Partial<Cursor>);
+      this.heldRows += rows.length;
+      if (!withKeys) return true;
+      cursor.keys = this.source.keys.map((path) => keyColumn(rows, path));
+      if (this.projection) cursor.rows = projectRows(rows, this.projection);
       // Stored keys may be cut; where rows are merged the bound must be exact.
-      if (block.lastKey.length >= longKey) cursor.lastKey = sortKeyBytes(valueAt(cursor.keys[0]!, block.rows - 1));
+      if (lastKey.length >= longKey) cursor.lastKey = sortKeyBytes(valueAt(cursor.keys[0]!, rows.length - 1));
+      return true;
     }
-    cursor.next = this.nextBlock(cursor.reader, cursor.block + 1);
+    return false;
   }
 
   /** Cuts off the rows that nothing unread can come before. */
@@ -289,8 +309,7 @@ class Scan {
     this.furthestEnd = undefined;
     for (const cursor of this.cursors) {
       if (cursor.at === cursor.rows.length) {
-        if (cursor.next < 0) continue;
-        await this.load(cursor);
+        if (!await this.load(cursor)) continue;
       }
       rest.push(cursor);
       this.reach(cursor.meta);
@@ -350,6 +369,7 @@ class Scan {
   }
 
   private* cut(rows: Vector): Generator<Vector> {
+    if (rows.length === 0) return;
     if (rows.length <= this.batchRows * 2) {
       yield rows;
       return;

@@ -2,12 +2,15 @@
 
 const utf8 = new TextEncoder();
 const zero = 0x30;
+/** Bytes to begin with: one value, printed. */
+const smallBytes = 512;
 
 export class TextOut {
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
 
-  constructor(size = 1 << 16) { this.bytes = new Uint8Array(size); }
+  /** `size` is what is about to come; a small answer never takes it. */
+  constructor(size = 1 << 16) { this.bytes = new Uint8Array(Math.min(size, smallBytes)); }
 
   reserve(extra: number): void {
     if (this.length + extra <= this.bytes.length) return;

@@ -239,7 +239,9 @@ const writePrimitive = (out: ByteWriter, name: keyof typeof primitiveIds, data: 
       scratch.setFloat32(0, data as number, true);
       return out.raw(scratchBytes.subarray(0, 4));
     case 'float64':
-      scratch.setFloat64(0, data as number, true);
+      // The reference's NaN has its lowest bit set, and the bytes decide the order in sets.
+      if (Number.isNaN(data)) scratch.setBigUint64(0, 0x7ff8_0000_0000_0001n, true);
+      else scratch.setFloat64(0, data as number, true);
       return out.raw(scratchBytes.subarray(0, 8));
     case 'bool': return out.byte(data ? 1 : 0);
     case 'string': return out.raw(utf8.encode(data as string));

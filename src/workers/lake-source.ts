@@ -3,6 +3,7 @@ import { LakeError } from '../errors.ts';
 import type { ExecutionHost, Progress, ScanRequest } from '../exec/source.ts';
 import { type FormatName, isFormatName, openReader } from '../formats/formats.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
+import { ColumnCache } from '../lake/columns/cache.ts';
 import { type ReaderCache, type ScanSource, scanObjects } from '../lake/scan.ts';
 import type { ObjectReader } from '../lake/object-reader.ts';
 import type { ObjectStore } from '../lake/objects.ts';
@@ -17,9 +18,13 @@ import type { Task } from './task.ts';
 
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
 const readersMax = 64;
+/** Decoded columns that a worker keeps. */
+const columnBytesMax = 32 << 20;
 
 /** The last readers used. */
 export class ReaderList implements ReaderCache {
+  readonly columns: ColumnCache;
+  constructor(bytesMax: number = columnBytesMax) { this.columns = new ColumnCache(bytesMax); }
   private readonly readers = new Map<string, ObjectReader>();
   get(id: string): ObjectReader | undefined {
     const reader = this.readers.get(id);
@@ -53,6 +58,7 @@ export const poolSource = (task: Task, handle: string, layout: Pick<PoolLayout, 
 /** The engine's surroundings for one query. */
 export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, readOnly: boolean, debug: (batch: Vector) => void): ExecutionHost => ({
   scan: (source, request) => scan(task, tools, progress, source, request),
+  filters: (source) => source.kind === 'pool',
   open: (name) => { throw new LakeError('query-invalid', { text: `${name}: cannot open in a database environment` }); },
   load: async (target, batches, note) => {
     if (readOnly) throw new LakeError('query-read-only');

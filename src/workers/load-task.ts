@@ -20,14 +20,14 @@ export class LoadBudget {
   get share(): number { return Math.max(4 << 20, this.bytesMax / Math.max(1, this.loads)); }
 }
 
-export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget }
+export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly expandedBytesMax: number }
 
 /** Runs a load. @throws load-empty when the body holds no value */
-export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects, spill, budget }: LoadTools): Promise<LoadOutcome> => {
+export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects, spill, budget, expandedBytesMax }: LoadTools): Promise<LoadOutcome> => {
   budget.begin();
   try {
-    const { keys, order, threshold } = request.pool;
-    const reader = await openReader(request.format, task.body, request.csvDelimiter === undefined ? {} : { csvDelimiter: request.csvDelimiter });
+    const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
+    const reader = await openReader(format, task.body, { expandedBytesMax, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
     const outcome = await sortIntoObjects(turning(reader, task), {
       keys, order, threshold, objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
     });

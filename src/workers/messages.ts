@@ -9,6 +9,8 @@
 import { CompileError, compilationErrorsJson, formatCompileErrors } from '../query/parse-error.ts';
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable } from '../errors.ts';
 import type { CommitNote, MetaPage, MetaSource, ObjectMeta, ObjectPage, PageRequest, SortOrder } from '../lake/lake.types.ts';
+import type { ContentCoding } from '../formats/encoding.ts';
+import type { AnswerCoding } from '../formats/encoding-encode.ts';
 import type { FormatName } from '../formats/formats.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
@@ -16,9 +18,10 @@ import type { LoadOutcome, QueryStats } from './pool.types.ts';
 export interface PoolLayout { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; readonly threshold: number }
 
 export type TaskRequest =
-  | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string }
+  | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string; readonly contentCodings?: readonly ContentCoding[] }
   | {
       readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean; readonly readOnly: boolean;
+      readonly channelIds?: boolean; readonly coding?: AnswerCoding;
       readonly head?: { readonly pool: string; readonly branch?: string };
     }
   /** The snapshot is handle 0 of the task's session. */

@@ -26,7 +26,7 @@ import { RunningTask, Thread, type TaskEvents } from './thread.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 const defaults = {
-  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, tasksMax: 256, cancelMsMax: 10_000,
+  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity,
 };
 const batchRows = 4096;
 /** A thread that dies younger than this is not replaced at once, lest a broken one spins. */
@@ -52,21 +52,23 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax } = this.options;
+    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
-    this.settings = { lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows };
+    this.settings = { lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax };
     this.objects = openObjects(lakeDirectory);
     for (let i = 0; i < (this.options.threads ?? availableParallelism()); i++) this.addThread();
   }
 
-  async load({ pool, format, csvDelimiter, body, signal }: LoadRequest): Promise<LoadReply> {
+  async load({ pool, format, csvDelimiter, contentCodings, body, signal }: LoadRequest): Promise<LoadReply> {
     const actor = createActor(loadMachine, { input: { poolId: pool.id }, inspect: this.options.inspect });
     actor.start();
     this.running.loads++;
     let running: RunningTask | undefined;
     try {
-      const request: TaskRequest = { kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }) };
+      const request: TaskRequest = {
+        kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }),
+      };
       const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake), {
         signal, cancelled: () => new LakeError('load-cancelled', { reason: 'the client went away' }),
         started: (task) => {
@@ -98,7 +100,7 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, head, readOnly, signal }: QueryRequest): Promise<QueryReply> {
+  async query({ id, text, format, control, channelIds, coding, head, readOnly, signal }: QueryRequest): Promise<QueryReply> {
     const actor = this.queryActor(id), stream = new QueryStream();
     const events: TaskEvents = {
       step: () => { actor.send({ type: 'compiled' }); },
@@ -121,7 +123,10 @@ class Workers implements WorkerPool {
       },
     };
     try {
-      const task = this.start({ kind: 'query', text, format, control, readOnly: readOnly ?? false, ...(head && { head }) }, new LakeSession(this.lake), events);
+      const request: TaskRequest = {
+        kind: 'query', text, format, control, readOnly: readOnly ?? false, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }),
+      };
+      const task = this.start(request, new LakeSession(this.lake), events);
       this.running.queries++;
       const cancel = (): void => { task.cancel(new LakeError('query-cancelled')); };
       if (signal?.aborted) cancel();

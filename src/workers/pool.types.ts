@@ -3,12 +3,16 @@
  * threads behind them are pool.ts.
  */
 import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
+import type { ContentCoding } from '../formats/encoding.ts';
+import type { AnswerCoding } from '../formats/encoding-encode.ts';
 import type { FormatName } from '../formats/formats.ts';
 
 export interface LoadRequest {
   readonly pool: PoolConfig;
   /** Default: detected. */
   readonly format?: FormatName | 'auto';
+  /** Content codings of the body, in the order in which they were applied. */
+  readonly contentCodings?: readonly ContentCoding[];
   /** One character; csv only. */
   readonly csvDelimiter?: string;
   /** Read under backpressure; an error of it fails the load. */
@@ -34,6 +38,10 @@ export interface QueryRequest {
   readonly format: FormatName;
   /** Control messages (channels, statistics, errors) in the body: BSUP and JSUP only. */
   readonly control: boolean;
+  /** Channel messages carry numbers too: JSUP for zed-js. */
+  readonly channelIds?: boolean;
+  /** The bytes are to come in this coding. An answer without any bytes has none. */
+  readonly coding?: AnswerCoding;
   /** What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head` is all its data. */
   readonly head?: { readonly pool: string; readonly branch?: string };
   /** Set for requests of foreign web pages: operators that write (`load`) are refused with `query-read-only`. */
@@ -98,6 +106,8 @@ export interface WorkerPoolOptions {
   readonly loadMemoryBytesMax?: number;
   /** Bytes that sort, group and join of one query may hold before they spill; default 128 MiB. */
   readonly queryMemoryBytesMax?: number;
+  /** What a compressed body may expand to; default: no limit. */
+  readonly expandedBytesMax?: number;
   /** Where spill files go; default: `<lake>/spill`. */
   readonly spillDirectory?: string;
   /** How long the status of an ended query can be asked for; default 10 s. */

@@ -10,6 +10,7 @@ import { execute } from '../exec/compile.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import type { Progress } from '../exec/source.ts';
+import { type Encoder, createEncoder } from '../formats/encoding-encode.ts';
 import { type ControlMessage, type Writer, createWriter } from '../formats/formats.ts';
 import { compile } from '../query/analyze.ts';
 import { parse } from '../query/parser.ts';
@@ -54,8 +55,10 @@ export const runCompile = async (task: Task, text: string): Promise<{ readonly a
 /** Runs a query; its bytes are sent as they come. */
 export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
   const progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
-  const writer = createWriter(request.format, request.format === 'json' ? { httpArray: true } : {});
-  const output = new Output(task, writer, progress, request.control && writer.control !== undefined);
+  const { format, coding, channelIds = false } = request;
+  const writer = createWriter(format, { httpArray: format === 'json', channelIds });
+  const encoder = coding && await createEncoder(coding);
+  const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
     const plan = await compile(request.text, lakeEnvironment(task, request.head));
     task.step('compiled');
@@ -75,13 +78,18 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   } catch (error) {
     if (!await output.fail(error)) throw error;
     throw new ToldError(error, output.stats());
+  } finally {
+    encoder?.close();
   }
 };
+
+interface OutputOptions { readonly task: Task; readonly writer: Writer; readonly progress: Progress; readonly encoder: Encoder | undefined; readonly control: boolean }
 
 class Output {
   private readonly task: Task;
   private readonly writer: Writer;
   private readonly progress: Progress;
+  private readonly encoder: Encoder | undefined;
   private readonly control: boolean;
   private readonly startMs = Date.now();
   private held: Uint8Array[] = [];
@@ -92,10 +100,11 @@ class Output {
   private channel: string | undefined;
   private toldAt = Date.now();
 
-  constructor(task: Task, writer: Writer, progress: Progress, control: boolean) {
+  constructor({ task, writer, progress, encoder, control }: OutputOptions) {
     this.task = task;
     this.writer = writer;
     this.progress = progress;
+    this.encoder = encoder;
     this.control = control;
   }
 
@@ -115,8 +124,7 @@ class Output {
       for (const channel of this.channels.size > 0 ? this.channels : ['main']) await this.tell('QueryChannelEnd', channelValue(channel));
       await this.tell('QueryStats', this.statsValue());
     }
-    await this.hold(this.writer.end());
-    await this.flush();
+    await this.finish();
     return this.stats();
   }
 
@@ -129,8 +137,7 @@ class Output {
     if (!this.control) await this.flush();
     if (!this.control || !this.started) return false;
     await this.tell('QueryError', recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]));
-    await this.hold(this.writer.end());
-    await this.flush();
+    await this.finish();
     return true;
   }
 
@@ -157,7 +164,16 @@ class Output {
     this.held = [];
     this.heldBytes = 0;
     this.started = true;
-    for (const bytes of joined(held, heldBytes)) await this.task.send(bytes, this.stats());
+    for (const bytes of joined(held, heldBytes)) await this.task.send(this.encoder ? await this.encoder.encode(bytes) : bytes, this.stats());
+  }
+
+  /** The ends of the format and of the coding; no bytes at all stay none. */
+  private async finish(): Promise<void> {
+    await this.hold(this.writer.end());
+    await this.flush();
+    if (!this.encoder || !this.started) return;
+    const last = await this.encoder.end();
+    if (last.length > 0) await this.task.send(last, this.stats());
   }
 
   private statsValue(): Value {

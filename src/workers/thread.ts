@@ -19,6 +19,8 @@ export interface TaskEvents {
 
 /** Body bytes that go in one message. */
 const bodyMessageBytes = 256 << 10;
+/** Less than this is sooner copied than transferred. */
+const transferBytesMin = 16 << 10;
 
 /** A task that runs in a thread. */
 export class RunningTask {
@@ -70,7 +72,7 @@ export class RunningTask {
       at += chunk.length;
     }
     this.sent += length;
-    this.thread.post({ type: 'body', task: this.id, chunk: bytes }, [bytes.buffer]);
+    this.thread.post({ type: 'body', task: this.id, chunk: bytes }, length >= transferBytesMin ? bytes.buffer : undefined);
   }
 
   /** Gives the worker credit for more chunks. */
@@ -140,12 +142,14 @@ export class Thread {
   private readonly worker: Worker;
   private readonly options: ThreadOptions;
   private isAlive = true;
+  private waiting: ToWorker[] = [];
+  private transfers: ArrayBuffer[] = [];
 
   constructor(options: ThreadOptions) {
     this.options = options;
     this.worker = new Worker(entry, { workerData: options.settings, execArgv: [], name: 'lake-worker' });
     let reason = '';
-    this.worker.on('message', (message: FromWorker) => { this.take(message); });
+    this.worker.on('message', (messages: readonly FromWorker[]) => { for (const message of messages) this.take(message); });
     this.worker.on('messageerror', (error) => { this.end(`a message could not be read: ${error.message}`); });
     this.worker.on('error', (error) => { reason = error instanceof Error ? error.message : String(error); });
     this.worker.on('exit', (code) => { this.end(reason || `exit status ${code}`); });
@@ -156,7 +160,21 @@ export class Thread {
     this.post({ type: 'start', task: task.id, request });
   }
 
-  post(message: ToWorker, transfer: readonly ArrayBuffer[] = []): void { if (this.isAlive) this.worker.postMessage(message, [...transfer]); }
+  /** Sends a message. What a load begins with waits for its body, to the end of this turn of the event loop at most: a small load is one message, not three. */
+  post(message: ToWorker, transfer?: ArrayBuffer): void {
+    if (!this.isAlive) return;
+    const patient = message.type === 'body' || message.type === 'credit' || (message.type === 'start' && message.request.kind === 'load');
+    if (this.waiting.push(message) === 1 && patient) setImmediate(() => { this.flush(); });
+    if (transfer) this.transfers.push(transfer);
+    if (!patient) this.flush();
+  }
+  private flush(): void {
+    const { waiting, transfers } = this;
+    if (waiting.length === 0 || !this.isAlive) return;
+    this.waiting = [];
+    this.transfers = [];
+    this.worker.postMessage(waiting, transfers);
+  }
 
   /** Replaces the thread if it still has the task when its time is over. */
   watch(task: number): void {

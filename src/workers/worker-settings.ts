@@ -6,4 +6,5 @@ export interface WorkerSettings {
   readonly queryMemoryBytesMax: number;
   readonly windowBytesMax: number;
   readonly batchRows: number;
+  readonly expandedBytesMax: number;
 }

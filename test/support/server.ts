@@ -33,7 +33,7 @@ export const startService = async (flags: readonly string[] = [], directory?: st
   const config = parseServe(['-lake', folder, '-l', '127.0.0.1:0', '-log.level', 'silent', '-shutdown.grace', '200ms', ...flags]);
   if ('help' in config) throw new Error('no flags of a service');
   const lake = await openLake({ directory: folder, objects: openObjects(folder), queueJobsMax: config.queueJobsMax });
-  const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax }, lake);
+  const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax }, lake);
   const server = await startServer({ config, version: 'v0.0.0-test', lake, workers, log: pino({ level: config.logLevel }) });
   const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {
     // A text body would get a Content-Type of fetch's own choice.

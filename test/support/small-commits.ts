@@ -16,8 +16,8 @@ export const makeSmallCommits = async (directory: string, commits: number): Prom
       keys: [['k']], order: 'asc', threshold: 1 << 20, memoryBytesMax: 1 << 20, objects, spill: () => { throw new Error('one row needs no runs'); },
     });
     waiting.push(pool.load('main', made));
-    // As many as 64 clients have under way.
-    if (waiting.length === 64) await Promise.all(waiting.splice(0));
+    // They are committed as groups.
+    if (waiting.length === 512) await Promise.all(waiting.splice(0));
   }
   await Promise.all(waiting);
   await lake.close();

@@ -17,7 +17,7 @@ describe('flags of lake serve', () => {
   test('without flags everything has its default', () => {
     expect(parseServe([])).toMatchObject({
       lakeDirectory: './lake-data', listen: { host: '127.0.0.1', port: 9867 }, defaultFormat: 'sup', logLevel: 'info', corsOrigins: [],
-      memoryBytesMax: 256 * 2 ** 20, queryStatusMs: 10_000, headerBytesMax: 2 ** 20, bodyBytesMax: 2 ** 20, heartbeatMs: 15_000,
+      memoryBytesMax: 256 * 2 ** 20, queryStatusMs: 10_000, headerBytesMax: 2 ** 20, bodyBytesMax: 2 ** 20, heartbeatMs: 45_000,
     });
   });
   test('one dash, two dashes, a blank and an equals sign mean the same', () => {

@@ -3,7 +3,7 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, textAt } from '../../vectors/vector.ts';
 import { parseFloat64 } from '../../vectors/literal.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
-import { eachPart, floatsOf } from './parts.ts';
+import { type SparseNumbers, eachPart, floatsOf, sparseNumbers } from './parts.ts';
 import { none } from './tables.ts';
 
 export class AvgState implements AggregateState {
@@ -15,6 +15,8 @@ export class AvgState implements AggregateState {
     this.sums = widened(this.sums, groups, floats);
   }
   update(ids: Uint32Array, argument: Vector): void {
+    const sparse = sparseNumbers(argument);
+    if (sparse) return this.addSparse(ids, sparse);
     let whole: Float64Array | undefined;
     const some = new FloatRows(ids.length);
     eachPart(argument, (part, rows) => {
@@ -43,6 +45,15 @@ export class AvgState implements AggregateState {
       const g = ids[i]!;
       counts[g]!++;
       sums[g]! += values[i]!;
+    }
+  }
+  private addSparse(ids: Uint32Array, { values, tag, tags, slots }: SparseNumbers): void {
+    const { counts, sums } = this;
+    for (let i = 0; i < ids.length; i++) {
+      if (tags[i] !== tag) continue;
+      const g = ids[i]!;
+      counts[g]!++;
+      sums[g]! += values[slots[i]!]!;
     }
   }
   private addSome(ids: Uint32Array, { values, valid }: FloatRows): void {

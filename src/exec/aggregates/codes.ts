@@ -226,9 +226,11 @@ export class ColumnCodes {
   /** Part and code in it of each code, once there is more than one part. */
   private readonly tags = new Uint32List();
   private readonly slots = new Uint32List();
-  private dictionary: { readonly values: Vector; readonly codes: Uint32Array } | undefined;
+  /** Codes of dictionaries' values, by the vectors: the batches of a scan share theirs. */
+  private readonly dictionaries = new Map<Vector, Uint32Array>();
+  private dictionaryBytes = 0;
   get size(): number { return this.tags.length; }
-  get bytes(): number { return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2); }
+  get bytes(): number { return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2 + this.dictionaryBytes); }
 
   /** The code of each row; `none` for unknown values unless `insert`. */
   codes(v: Vector, insert = true): Uint32Array {
@@ -252,21 +254,25 @@ export class ColumnCodes {
 
   /** Looks up the dictionary's values that occur, once for each dictionary. */
   private dictionaryCodes(v: DictionaryVector, insert: boolean): Uint32Array {
-    if (this.dictionary?.values !== v.values) this.dictionary = { values: v.values, codes: new Uint32Array(v.values.length).fill(none) };
-    const known = this.dictionary.codes, out = new Uint32Array(v.length);
-    let unknown = false;
-    for (let i = 0; i < v.length; i++) {
-      const code = known[v.codes[i]!]!;
-      out[i] = code;
-      if (code === none) unknown = true;
-    }
-    if (!unknown) return out;
+    const known = this.knownCodes(v.values), out = new Uint32Array(v.length);
+    if (!lookUpAll(known, v.codes, out)) return out;
     const wanted = new Set<number>();
     for (let i = 0; i < v.length; i++) if (out[i] === none) wanted.add(v.codes[i]!);
     const index = Uint32Array.from(wanted), codes = this.codes(take(v.values, index), insert);
     for (let k = 0; k < index.length; k++) known[index[k]!] = codes[k]!;
     for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]!]!;
     return out;
+  }
+  private knownCodes(values: Vector): Uint32Array {
+    let known = this.dictionaries.get(values);
+    if (known) return known;
+    if (this.dictionaries.size >= dictionariesMax) {
+      this.dictionaries.clear();
+      this.dictionaryBytes = 0;
+    }
+    this.dictionaries.set(values, (known = new Uint32Array(values.length).fill(none)));
+    this.dictionaryBytes += known.byteLength;
+    return known;
   }
   private taggedCodes(tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, insert: boolean): Uint32Array {
     const counts = new Uint32Array(parts.length);
@@ -307,6 +313,19 @@ export class ColumnCodes {
     return tag;
   }
 }
+
+/** Dictionaries whose codes are remembered. */
+const dictionariesMax = 64;
+/** Whether some of the codes are `none`. */
+const lookUpAll = (table: Uint32Array, index: Uint32Array, out: Uint32Array): boolean => {
+  let most = 0;
+  for (let i = 0; i < out.length; i++) {
+    const code = table[index[i]!]!;
+    out[i] = code;
+    if (code > most) most = code;
+  }
+  return most === none;
+};
 
 const classOf = (v: FlatVector): string | Type => {
   switch (v.form) {

@@ -17,6 +17,12 @@ export class CountState implements AggregateState {
     if (table) this.countSome(ids, table, argument.length);
     else countAll(this.counts, ids, ids.length);
   }
+  updateOne(group: number, argument: Vector): void {
+    const table = this.all ? undefined : kindsOf(argument);
+    let n = argument.length;
+    if (table) for (let i = 0; i < argument.length; i++) if (table[i] === kinds.null || table[i] === kinds.missing) n--;
+    this.counts[group]! += n;
+  }
   private countSome(ids: Uint32Array, table: Uint8Array, length: number): void {
     const { counts } = this;
     for (let i = 0; i < length; i++) if (table[i] !== kinds.null && table[i] !== kinds.missing) counts[ids[i]!]!++;

@@ -7,7 +7,7 @@ import { concat } from '../../vectors/concat.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
-import { eachPart, pick } from './parts.ts';
+import { type SparseNumbers, eachPart, pick, sparseNumbers } from './parts.ts';
 import { none } from './tables.ts';
 
 export class ExtremeState implements AggregateState {
@@ -30,6 +30,8 @@ export class ExtremeState implements AggregateState {
     this.best = widened(this.best, groups, (n) => floats(n).fill(this.start));
   }
   update(ids: Uint32Array, argument: Vector): void {
+    const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
+    if (sparse) return this.addSparse(ids, sparse);
     eachPart(argument, (part, rows) => {
       if (part.form === 'number') this.addNumbers(pick(ids, rows), part);
       else if (part.form === 'bytes' && part.type === types.string) this.addTexts(pick(ids, rows), part);
@@ -42,6 +44,15 @@ export class ExtremeState implements AggregateState {
       for (let i = 0; i < v.length; i++) this.addOne(ids[i]!, v.values[i]!);
     } else if (this.sign > 0) addLeast(this.best, ids, v.values, v.length);
     else addGreatest(this.best, ids, v.values, v.length);
+  }
+  private addSparse(ids: Uint32Array, { part, values, tag, tags, slots }: SparseNumbers): void {
+    const c = classOf(part.type), { classOfGroup, best } = this, isMin = this.sign > 0;
+    for (let i = 0; i < ids.length; i++) {
+      if (tags[i] !== tag) continue;
+      const g = ids[i]!, x = values[slots[i]!]!;
+      if (classOfGroup[g]! < c) classOfGroup[g] = c;
+      if ((isMin ? x < best[g]! : x > best[g]!) || x !== x) best[g] = x;
+    }
   }
   private addOne(g: number, x: number | bigint): void {
     const known = this.bigs.get(g) ?? this.best[g]!;

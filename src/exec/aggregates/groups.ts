@@ -21,6 +21,16 @@ export class GroupTable {
     for (let k = 1; k < keys.length; k++) ids = this.pairs[k - 1]!.codes(ids, this.columns[k]!.codes(keys[k]!, insert), length, insert);
     return ids;
   }
+  /** The group of all rows, if each key is one constant. */
+  single(keys: readonly Vector[]): number | undefined {
+    if (this.columns.length === 0) return 0;
+    const inner: Vector[] = [];
+    for (const k of keys) {
+      if (k.form !== 'constant' || k.length === 0) return undefined;
+      inner.push(k.inner);
+    }
+    return this.ids(inner, 1)[0]!;
+  }
   /** The key columns, one row a group. */
   keys(): Vector[] {
     const codes: Uint32Array[] = [];

@@ -10,6 +10,8 @@ export interface AggregateState {
   grow(groups: number): void;
   /** Adds row i of the argument to group ids[i]. */
   update(ids: Uint32Array, argument: Vector): void;
+  /** The same for rows that are all of one group, where that is less work. */
+  updateOne?(group: number, argument: Vector): void;
   /** Adds group g of `other`, which has `groups` groups, to group map[g] here (`none`: leaves it out). `other` is not used afterwards. */
   merge(other: AggregateState, map: Uint32Array, groups: number): void;
   /** The results of the first `groups` groups. */

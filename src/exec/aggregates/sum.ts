@@ -6,7 +6,7 @@
 import { type Vector, type NumberVector } from '../../vectors/vector.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, wrapped } from './numeric.ts';
-import { eachPart, floatsOf, pick } from './parts.ts';
+import { type SparseNumbers, eachPart, floatsOf, pick, sparseNumbers } from './parts.ts';
 import { none } from './tables.ts';
 
 interface NumberRows { readonly part: NumberVector; readonly rows: Uint32Array | undefined; readonly class: number }
@@ -24,6 +24,8 @@ export class SumState implements AggregateState {
     this.texts = widened(this.texts, groups, bytes);
   }
   update(ids: Uint32Array, argument: Vector): void {
+    const sparse = sparseNumbers(argument);
+    if (sparse && classOf(sparse.part.type) === classes.float) return this.addSparseFloats(ids, sparse);
     const parts: NumberRows[] = [];
     eachPart(argument, (part, rows) => {
       if (part.form === 'number') parts.push({ part, rows, class: classOf(part.type) });
@@ -64,6 +66,16 @@ export class SumState implements AggregateState {
       const g = ids[i]!;
       if (classOfGroup[g] !== classes.float) this.toFloat(g);
       sums[g]! += values[i]!;
+    }
+  }
+  private addSparseFloats(ids: Uint32Array, { values, tag, tags, slots }: SparseNumbers): void {
+    this.anyFloat = true;
+    const { sums, classOfGroup } = this;
+    for (let i = 0; i < ids.length; i++) {
+      if (tags[i] !== tag) continue;
+      const g = ids[i]!;
+      if (classOfGroup[g] !== classes.float) this.toFloat(g);
+      sums[g]! += values[slots[i]!]!;
     }
   }
   /** What a group has summed so far goes on as a float. */

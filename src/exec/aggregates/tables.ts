@@ -71,16 +71,16 @@ const directMax = 1 << 18, directRowsMin = 256;
 /** Codes of numbers of one type, by their bits: NaN is one number, -0. and 0. are two. */
 export class NumberTable {
   private readonly words = new PairTable();
-  /** Integers that are not safe, by code. */
-  private readonly bigs = new Map<bigint, number>();
-  private readonly bigOf = new Map<number, bigint>();
+  /** Integers that are not safe, by their halves. */
+  private readonly bigs = new PairTable();
+  private readonly bigCodeOf = new Uint32List();
   /** Codes of small whole numbers, found without hashing. */
   private direct = new Uint32Array(0);
   private readonly whole: boolean;
   /** `whole`: the numbers are integers, so that there is one zero only. */
   constructor(whole: boolean) { this.whole = whole; }
   get size(): number { return this.words.size; }
-  get bytes(): number { return this.words.bytes + this.bigs.size * 100 + this.direct.byteLength; }
+  get bytes(): number { return this.words.bytes + this.bigs.bytes + this.bigCodeOf.array.byteLength + this.direct.byteLength; }
 
   codes(values: NumberArray, length: number, insert: boolean): Uint32Array {
     if (!(values instanceof Float64Array)) return this.bigCodes(values, length, insert);
@@ -110,25 +110,29 @@ export class NumberTable {
     return out;
   }
   private bigCodes(values: BigInt64Array | BigUint64Array, length: number, insert: boolean): Uint32Array {
-    const out = new Uint32Array(length);
+    const out = new Uint32Array(length), halves = new Uint32Array(values.buffer, values.byteOffset, length * 2), signed = values instanceof BigInt64Array;
+    // Times come in runs.
+    let low = 0, high = 0, code = none;
     for (let i = 0; i < length; i++) {
-      const x = values[i]!;
-      if (x >= -9007199254740991n && x <= 9007199254740991n) {
-        scratch[0] = Number(x);
-        out[i] = this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
-      } else out[i] = this.bigCode(x, insert);
+      const l = halves[2 * i]!, h = halves[2 * i + 1]!;
+      if (code === none || l !== low || h !== high) code = this.bigCode(l, h, signed, insert);
+      low = l;
+      high = h;
+      out[i] = code;
     }
     return out;
   }
   /** A big number takes a code of the word table under a NaN that no number has (its low word counts up). */
-  private bigCode(x: bigint, insert: boolean): number {
-    const known = this.bigs.get(x);
-    if (known !== undefined) return known;
-    if (!insert) return none;
-    const code = this.words.code(this.bigs.size + 1, 0xfff00001, true);
-    this.bigs.set(x, code);
-    this.bigOf.set(code, x);
-    return code;
+  private bigCode(low: number, high: number, signed: boolean, insert: boolean): number {
+    const upper = signed ? high | 0 : high;
+    if (upper < 0x200000 && (upper > -0x200000 || (upper === -0x200000 && low > 0))) {
+      scratch[0] = upper * 4294967296 + low;
+      return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
+    }
+    const before = this.bigs.size, number = this.bigs.code(low, high, insert);
+    if (number === none) return none;
+    if (this.bigs.size > before) this.bigCodeOf.push(this.words.code(number + 1, 0xfff00001, true));
+    return this.bigCodeOf.array[number]!;
   }
   /** The number of each code. */
   values(unsigned: boolean): NumberArray {
@@ -138,8 +142,13 @@ export class NumberTable {
       words[2 * code + 1] = this.words.second.array[code]!;
     }
     if (this.bigs.size === 0) return out;
-    const wide = unsigned ? new BigUint64Array(this.size) : new BigInt64Array(this.size);
-    for (let code = 0; code < this.size; code++) wide[code] = this.bigOf.get(code) ?? BigInt(out[code]!);
+    const wide = unsigned ? new BigUint64Array(this.size) : new BigInt64Array(this.size), halves = new Uint32Array(wide.buffer);
+    for (let code = 0; code < this.size; code++) if (words[2 * code + 1] !== 0xfff00001) wide[code] = BigInt(out[code]!);
+    for (let k = 0; k < this.bigs.size; k++) {
+      const code = this.bigCodeOf.array[k]!;
+      halves[2 * code] = this.bigs.first.array[k]!;
+      halves[2 * code + 1] = this.bigs.second.array[k]!;
+    }
     return wide;
   }
 }

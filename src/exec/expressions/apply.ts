@@ -108,10 +108,31 @@ export const applyCarrying = (
 
 /** Rows by the combination of parts that they are in. */
 const groupsOf = (splits: readonly Split[], length: number): { readonly tags: Uint32Array; readonly slots: Uint32Array; readonly rows: readonly Uint32Array[] } => {
-  const codes = new Float64Array(length);
+  const combinations = splits.reduce((n, s) => (s.tags ? n * s.parts.length : n), 1);
+  const { tags, counts } = combinations <= tabledMax ? tabledGroups(splits, length, combinations) : hashedGroups(splits, length);
+  const slots = new Uint32Array(length), next = new Uint32Array(counts.length);
+  for (let i = 0; i < length; i++) slots[i] = next[tags[i]!]!++;
+  const rows = counts.map((n) => new Uint32Array(n));
+  for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
+  return { tags, slots, rows };
+};
+
+/** Combinations of parts that are counted in a table. */
+const tabledMax = 1024;
+interface GroupTags { readonly tags: Uint32Array; readonly counts: readonly number[] }
+const tabledGroups = (splits: readonly Split[], length: number, combinations: number): GroupTags => {
+  const tags = new Uint32Array(length), places = new Uint32Array(combinations), counts: number[] = [];
+  for (const s of splits) if (s.tags) addTags(tags, s.tags, s.parts.length);
+  const totals = new Uint32Array(combinations);
+  for (let i = 0; i < length; i++) totals[tags[i]!]!++;
+  for (let k = 0; k < combinations; k++) if (totals[k]! > 0) places[k] = counts.push(totals[k]!) - 1;
+  for (let i = 0; i < length; i++) tags[i] = places[tags[i]!]!;
+  return { tags, counts };
+};
+const addTags = (codes: Uint32Array, tags: Uint32Array, parts: number): void => { for (let i = 0; i < codes.length; i++) codes[i] = codes[i]! * parts + tags[i]!; };
+const hashedGroups = (splits: readonly Split[], length: number): GroupTags => {
+  const codes = new Float64Array(length), numbers = new Map<number, number>(), tags = new Uint32Array(length), counts: number[] = [];
   for (const s of splits) if (s.tags) for (let i = 0; i < length; i++) codes[i] = codes[i]! * s.parts.length + s.tags[i]!;
-  const numbers = new Map<number, number>();
-  const tags = new Uint32Array(length), slots = new Uint32Array(length), counts: number[] = [];
   for (let i = 0; i < length; i++) {
     let group = numbers.get(codes[i]!);
     if (group === undefined) {
@@ -119,11 +140,9 @@ const groupsOf = (splits: readonly Split[], length: number): { readonly tags: Ui
       counts.push(0);
     }
     tags[i] = group;
-    slots[i] = counts[group]!++;
+    counts[group]!++;
   }
-  const rows = counts.map((n) => new Uint32Array(n));
-  for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
-  return { tags, slots, rows };
+  return { tags, counts };
 };
 
 /** Rows `rows` of a split, all of which are in one part. */
@@ -175,7 +194,16 @@ const splitIndexed = (index: Uint32Array, s: Split, length: number): Split => {
   return compact(tags, slots, s.parts);
 };
 
+/** Parts that can stay as they are: all in use, none much longer than its rows. */
+const isCompact = (tags: Uint32Array, children: readonly Vector[], length: number): boolean => {
+  if (children.length < 2 || tags.length !== length || !children.every((c) => isPlain(c) || (c.form === 'constant' && isPlain(c.inner) && c.inner.length === 1))) return false;
+  const counts = new Uint32Array(children.length);
+  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  return children.every((c, k) => counts[k]! > 0 && (c.form === 'constant' || c.length <= counts[k]! * 2 + 16));
+};
+
 const splitTagged = (tags: Uint32Array, slots: Uint32Array, children: readonly Vector[], length: number): Split => {
+  if (isCompact(tags, children, length)) return { parts: children, tags, slots };
   const used = new Uint8Array(children.length);
   for (let i = 0; i < length; i++) used[tags[i]!] = 1;
   const parts: Vector[] = [];

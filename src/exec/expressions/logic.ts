@@ -54,7 +54,14 @@ export const logical = (operator: 'and' | 'or', left: Evaluator, right: Evaluato
   return (batch) => {
     const { length } = batch;
     if (length === 0) return noRows;
-    const l = left(batch), leftCodes = truthOf(l);
+    const l = left(batch);
+    if (l.form === 'constant' && l.inner.form === 'bool') {
+      if (l.inner.values[0] === decided) return bool(operator === 'or', length);
+      const r = right(batch);
+      if (r.form === 'bool' || (r.form === 'constant' && r.inner.form === 'bool')) return r;
+      return outcome(l, truthOf(l), r, truthOf(r), table, length);
+    }
+    const leftCodes = truthOf(l);
     let open = 0;
     for (let i = 0; i < length; i++) if (leftCodes[i] !== decided) open++;
     if (open === 0) return bool(operator === 'or', length);

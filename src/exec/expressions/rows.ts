@@ -180,7 +180,18 @@ const truthOfTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Ve
 /** The rows that are true: what filters keep. */
 export const isTrue = (v: Vector): Uint32Array => {
   if (v.form === 'constant') return truthOf(v.inner)[0] === truth.true ? allRows(v.length) : new Uint32Array(0);
+  if (v.form === 'bool') return rowsSet(v.values, v.length);
   return rowsWith(truthOf(v), v.length, truth.true);
+};
+/** Rows of ones among zeros and ones: added up, without a branch that the machine would have to guess. */
+const rowsSet = (values: Uint8Array, length: number): Uint32Array => {
+  const rows = new Uint32Array(length);
+  let n = 0;
+  for (let i = 0; i < length; i++) {
+    rows[n] = i;
+    n += values[i]!;
+  }
+  return rows.subarray(0, n);
 };
 /** The rows whose code is `wanted`. */
 export const rowsWith = (codes: Uint8Array, length: number, wanted: number): Uint32Array => {

@@ -10,29 +10,37 @@ const digit = 48;
  * Times of strings that are all RFC 3339 in UTC (`2024-01-02T03:04:05[.fraction]Z`) and within 64 bits; undefined as soon as one is not.
  */
 export const timesOfBytes = (v: BytesVector): Vector | undefined => {
-  const { bytes, offsets, length } = v;
+  const { bytes, offsets, length } = v, view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const seconds = new Float64Array(length), nanos = new Uint32Array(length);
-  let lastDate = -1, lastDays = 0;
+  // The sixteen bytes up to the minute, as words: mostly they are those of the row before.
+  let a = 0, b = 0, c = 0, d = 0, minute = NaN;
   for (let i = 0; i < length; i++) {
     const start = offsets[i]!, end = offsets[i + 1]!;
-    if (end - start < 20 || bytes[end - 1] !== 90 || bytes[start + 4] !== 45 || bytes[start + 7] !== 45 || bytes[start + 10] !== 84
-      || bytes[start + 13] !== 58 || bytes[start + 16] !== 58) return undefined;
-    const year = two(bytes, start) * 100 + two(bytes, start + 2), month = two(bytes, start + 5), day = two(bytes, start + 8);
-    const hour = two(bytes, start + 11), minute = two(bytes, start + 14), second = two(bytes, start + 17);
-    // NaN (no digits) fails these comparisons too.
-    if (!(year >= 1678 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59 && second <= 59)) return undefined;
-    const date = year * 512 + month * 32 + day;
-    if (date !== lastDate) {
-      if (day > daysOfMonth(year, month)) return undefined;
-      lastDays = daysOfDate(year, month, day);
-      lastDate = date;
+    if (end - start < 20 || bytes[end - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
+    const a1 = view.getUint32(start), b1 = view.getUint32(start + 4), c1 = view.getUint32(start + 8), d1 = view.getUint32(start + 12);
+    if (d1 !== d || c1 !== c || b1 !== b || a1 !== a) {
+      minute = minuteOf(bytes, start);
+      if (minute !== minute) return undefined;
+      a = a1;
+      b = b1;
+      c = c1;
+      d = d1;
     }
-    const fraction = end - start === 20 ? 0 : fractionOf(bytes, start + 19, end - 1);
-    if (fraction < 0) return undefined;
-    seconds[i] = lastDays * 86400 + hour * 3600 + minute * 60 + second;
+    const second = two(bytes, start + 17), fraction = end - start === 20 ? 0 : fractionOf(bytes, start + 19, end - 1);
+    // NaN (no digits) fails the comparison too.
+    if (!(second <= 59) || fraction < 0) return undefined;
+    seconds[i] = minute + second;
     nanos[i] = fraction;
   }
   return numbers(types.time, joinSeconds(seconds, nanos));
+};
+/** Seconds of `2024-01-02T03:04`; NaN when it is something else. */
+const minuteOf = (bytes: Uint8Array, start: number): number => {
+  if (bytes[start + 4] !== 45 || bytes[start + 7] !== 45 || bytes[start + 10] !== 84 || bytes[start + 13] !== 58) return NaN;
+  const year = two(bytes, start) * 100 + two(bytes, start + 2), month = two(bytes, start + 5), day = two(bytes, start + 8);
+  const hour = two(bytes, start + 11), minute = two(bytes, start + 14);
+  if (!(year >= 1678 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59) || day > daysOfMonth(year, month)) return NaN;
+  return daysOfDate(year, month, day) * 86400 + hour * 3600 + minute * 60;
 };
 const two = (bytes: Uint8Array, at: number): number => {
   const a = bytes[at]! - digit, b = bytes[at + 1]! - digit;
@@ -41,23 +49,27 @@ const two = (bytes: Uint8Array, at: number): number => {
 /** Nanoseconds of `.123`, or -1. */
 const fractionOf = (bytes: Uint8Array, start: number, end: number): number => {
   if (bytes[start] !== 46 || end - start < 2) return -1;
-  let n = 0, scale = 1e9;
-  for (let i = start + 1; i < end; i++) {
+  let n = 0;
+  const stop = Math.min(end, start + 10);
+  for (let i = start + 1; i < stop; i++) {
     const d = bytes[i]! - digit;
     if (d < 0 || d > 9) return -1;
-    if (scale > 1) {
-      n = n * 10 + d;
-      scale /= 10;
-    }
+    n = n * 10 + d;
   }
-  return n * scale;
+  for (let i = stop; i < end; i++) if (bytes[i]! < digit || bytes[i]! > digit + 9) return -1;
+  return n * scales[stop - start - 1]!;
 };
+/** What the last of so many digits behind the point counts. */
+const scales = [1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 10, 1];
 
 /** Nanoseconds from seconds (below 2^34) and nanoseconds within the second. */
 export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberArray => {
   const length = seconds.length;
   let most = 0;
-  for (let i = 0; i < length; i++) most = Math.max(most, Math.abs(seconds[i]!));
+  for (let i = 0; i < length; i++) {
+    const size = Math.abs(seconds[i]!);
+    if (size > most) most = size;
+  }
   // 2^53 nanoseconds are 9,007,199.25 seconds.
   if (most < 9007199) {
     const out = new Float64Array(length);
@@ -66,13 +78,10 @@ export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberAr
   }
   const out = new BigInt64Array(length), halves = new Int32Array(out.buffer);
   for (let i = 0; i < length; i++) {
-    // seconds * 1e9 + nanos in two exact pieces: high * 2^16 + low.
-    const s = seconds[i]!, upper = Math.floor(s / 65536), lower = s - upper * 65536;
-    const high = upper * 1e9, low = lower * 1e9 + nanos[i]!;
-    const highUpper = Math.floor(high / 65536), bottom = (high - highUpper * 65536) * 65536 + low;
-    const carry = Math.floor(bottom / 4294967296);
-    halves[i * 2] = bottom - carry * 4294967296;
-    halves[i * 2 + 1] = highUpper + carry;
+    // The low 32 bits are exact; less them, the rounded whole is near a multiple of 2^32 that it tells.
+    const s = seconds[i]!, n = nanos[i]!, low = (Math.imul(s, 1_000_000_000) + n) >>> 0;
+    halves[i * 2] = low;
+    halves[i * 2 + 1] = Math.round((s * 1e9 + n - low) / 4294967296);
   }
   return most < 9007201 ? narrowed(out) : out;
 };

@@ -13,18 +13,25 @@ export interface Visitor {
   readonly most: number;
   /** Whether errors are looked into. */
   readonly intoErrors: boolean;
+  /** Codes of the values of dictionaries, which many batches share; absent: they are worked out for each batch. */
+  readonly remembered?: WeakMap<Vector, Codes>;
 }
 
 export const walk = (v: Vector, visitor: Visitor): Codes => {
   switch (v.form) {
     case 'named': return walk(v.inner, visitor);
     case 'constant': return new Uint8Array(v.length).fill(walk(v.inner, visitor)[0]!);
-    case 'dictionary': return v.values.length > v.length ? walk(gather(v.values, v.codes), visitor) : lookUp(walk(v.values, visitor), v.codes, v.length);
+    case 'dictionary': return visitor.remembered ? lookUp(rememberedCodes(v.values, visitor, visitor.remembered), v.codes, v.length) : v.values.length > v.length ? walk(gather(v.values, v.codes), visitor) : lookUp(walk(v.values, visitor), v.codes, v.length);
     case 'selected': return v.base.length <= v.length ? lookUp(walk(v.base, visitor), v.index, v.length) : walk(gather(v.base, v.index), visitor);
     case 'dynamic': return tagged(v.tags, v.slots, v.parts, v.length, visitor);
     case 'union': return tagged(v.tags, v.slots, v.members, v.length, visitor);
     default: return walkNode(v, visitor);
   }
+};
+const rememberedCodes = (values: Vector, visitor: Visitor, remembered: WeakMap<Vector, Codes>): Codes => {
+  let codes = remembered.get(values);
+  if (!codes) remembered.set(values, (codes = walk(values, visitor)));
+  return codes;
 };
 const lookUp = (table: Codes, index: Uint32Array, length: number): Codes => {
   const out = new Uint8Array(length);
@@ -59,6 +66,7 @@ const walkNode = (v: Vector, visitor: Visitor): Codes => {
       let merged = out;
       for (const f of v.fields) {
         const codes = walk(f.values, visitor);
+        if (visitor.most === 1 && !codes.includes(1)) continue;
         if (merged === own) merged = own.slice(0, v.length);
         if (f.present) { for (let i = 0; i < v.length; i++) if (f.present[i] && codes[i]! > merged[i]!) merged[i] = codes[i]!; }
         else for (let i = 0; i < v.length; i++) if (codes[i]! > merged[i]!) merged[i] = codes[i]!;

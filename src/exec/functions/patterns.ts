@@ -14,13 +14,18 @@ const metacharacters = /[\\.+*?()|[\]{}^$]/;
 /** A constant pattern with metacharacters is a regular expression; any other pattern is text, in any case. */
 const grep = ({ literals }: CallContext): Evaluate => {
   const literal = literals[0];
+  // Made once, so that what is found in a dictionary is remembered for all batches.
+  const plain = literal?.type === types.string ? { text: literal.data as string, search: foldedSearch(literal.data as string), test: foldedTest(literal.data as string) } : undefined;
   const constantPattern = literal?.type === types.string && metacharacters.test(literal.data as string) ? regexpTest(literal.data as string) : undefined;
   return ([pattern, v], length) => {
     if (length === 0) return noRows;
     if (constantPattern) return searchPattern(v!, constantPattern);
     return applyCarrying([pattern!], [v!], length, ([p], [rows], n) => {
       if (!isText(p!)) return wrapErrors('grep: pattern argument must be a string', p!);
-      if (p!.form === 'constant') return grepText(rows!, dataAt(p!.inner, 0) as string);
+      if (p!.form === 'constant') {
+        const wanted = dataAt(p!.inner, 0) as string;
+        return wanted === plain?.text ? searchText(rows!, plain.search, plain.test) : grepText(rows!, wanted);
+      }
       const text = texts(p!), out = new Uint8Array(n);
       for (let i = 0; i < n; i++) out[i] = dataAt(grepText(take(rows!, Uint32Array.of(i)), text(i)), 0) ? 1 : 0;
       return bools(out);

@@ -37,17 +37,19 @@ const bucketQuickly = (v: NumberVector, size: number): NumberArray | undefined =
   }
   const whole = size % 1e9 === 0;
   if (!whole && 1e9 % size !== 0) return undefined;
-  const { seconds, nanos } = splitSeconds(v), span = size / 1e9;
-  for (let i = 0; i < v.length; i++) {
-    // Buckets are cut toward zero, and these parts are rounded down.
-    if (seconds[i]! < 0) return undefined;
-    if (whole) {
-      seconds[i] = seconds[i]! - (seconds[i]! % span);
-      nanos[i] = 0;
-    } else nanos[i] = nanos[i]! - (nanos[i]! % size);
-  }
+  const { seconds, nanos } = splitSeconds(v);
+  let least = 0;
+  for (let i = 0; i < v.length; i++) if (seconds[i]! < least) least = seconds[i]!;
+  // Buckets are cut toward zero, and these parts are rounded down.
+  if (least < 0) return undefined;
+  if (whole) {
+    cutDown(seconds, size / 1e9);
+    nanos.fill(0);
+  } else for (let i = 0; i < v.length; i++) nanos[i] = nanos[i]! - (nanos[i]! % size);
   return joinSeconds(seconds, nanos);
 };
+/** To multiples of the span: whole numbers from 0 up to 2^34, whose quotients never round up to the next whole number. */
+const cutDown = (values: Float64Array, span: number): void => { for (let i = 0; i < values.length; i++) values[i] = Math.floor(values[i]! / span) * span; };
 
 const dateParts: Readonly<Record<string, (m: Moment) => number>> = {
   day: (m) => m.day, dow: (m) => m.weekday, dayofweek: (m) => m.weekday, hour: (m) => m.hour, minute: (m) => m.minute, month: (m) => m.month, second: (m) => m.second, year: (m) => m.year,

@@ -17,6 +17,7 @@ import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, evaluate, isBatch, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';
+import { keep } from './filter.ts';
 import { recordOfPaths, rowsOf } from './records.ts';
 import { pulled } from './scan.ts';
 
@@ -90,6 +91,13 @@ function* spillRows(rest: { readonly rows: Vector; readonly keys: readonly Vecto
   }
 }
 
+let zeroIds = new Uint32Array(0);
+/** Ids of rows that are all in group 0; only read. */
+const zeros = (length: number): Uint32Array => {
+  if (zeroIds.length < length) zeroIds = new Uint32Array(Math.max(length, 8192));
+  return zeroIds.subarray(0, length);
+};
+
 /** The groups in memory. */
 class Groups {
   private readonly table: GroupTable;
@@ -115,6 +123,13 @@ class Groups {
     const keys: Vector[] = [];
     for (const k of keyExprs) keys.push(yield* evaluate(k, batch));
     if (this.parts.op.sortedBy) this.lastKey = take(keys[0]!, Uint32Array.of(batch.length - 1));
+    const single = this.full ? undefined : this.table.single(keys);
+    if (single !== undefined) {
+      this.grow();
+      for (const [k, a] of aggregates.entries()) yield* this.updateOne(this.states[k]!, a, single, batch);
+      this.account(build, level);
+      return undefined;
+    }
     let ids = this.table.ids(keys, batch.length, !this.full), rows: Uint32Array | undefined, rest: Uint32Array | undefined;
     if (this.full) {
       rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
@@ -138,6 +153,14 @@ class Groups {
       }
     }
     state.update(own, a.argument ? yield* evaluate(a.argument, rows) : rows);
+  }
+  /** All rows are of one group. */
+  private *updateOne(state: AggregateState, a: Compiled, group: number, batch: Vector): Generator<Item, void> {
+    const rows = a.where ? keep(batch, yield* evaluate(a.where, batch)) : batch;
+    if (rows.length === 0) return;
+    const argument = a.argument ? yield* evaluate(a.argument, rows) : rows;
+    if (state.updateOne) state.updateOne(group, argument);
+    else state.update(group === 0 ? zeros(rows.length) : new Uint32Array(rows.length).fill(group), argument);
   }
   private account({ memory, context }: Build, level: number): void {
     const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);

@@ -11,6 +11,7 @@ export const filter = (test: AsyncEvaluator): Step => eachBatch(function* push(b
 
 /** The rows for which `truth` is true. */
 export const keep = (batch: Vector, truth: Vector): Vector => {
+  if (truth.form === 'constant' && truth.inner.form === 'bool' && truth.inner.values[0] === 1) return batch;
   const rows = isTrue(truth);
   return rows.length === batch.length ? batch : take(batch, rows);
 };

@@ -1,13 +1,17 @@
 /** Sources: pools and files by way of the host, literal rows, one null, nothing. */
-import type { PlanExpr, Scan } from '../../query/plan.ts';
-import { type Vector, nulls } from '../../vectors/vector.ts';
+import type { FieldPath, PlanExpr, Scan } from '../../query/plan.ts';
+import { fieldsRead } from '../../query/plan-walk.ts';
+import { type Vector, nulls, take } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import type { Value } from '../../vectors/value.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
-import type { ScanRequest } from '../source.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { isTrue } from '../expressions/rows.ts';
+import type { Progress, ScanFilter, ScanRequest } from '../source.ts';
 import type { Build } from './build.ts';
 import { keep } from './filter.ts';
+import { type KeyBound, type TopOptions, keyBound } from './top.ts';
 
 /** Batches of an asynchronous source as a stream; the source is returned when the stream is. */
 export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal): Generator<Item> {
@@ -30,26 +34,58 @@ export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal):
   }
 }
 
-export const scan = (op: Scan, build: Build): (() => Stream) => {
-  const { context } = build, { progress } = context.host, test = op.filter && build.expression(op.filter);
+/** `best`: what the operator behind keeps of the rows. */
+export const scan = (op: Scan & { readonly best?: TopOptions }, build: Build): (() => Stream) => {
+  const { context } = build, { host } = context, { progress } = host, test = op.filter && build.expression(op.filter);
   const request: ScanRequest = {
     ordered: op.ordered, signal: context.signal,
     ...(op.columns && { columns: op.columns }), ...(op.pruner && { pruner: op.pruner }), ...(op.limit !== undefined && { limit: op.limit }),
   };
+  // In order a row may be tested twice, which a bound that moves does not stand.
+  const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
+    const filter = scanFilter(test && { test, columns: fieldsRead(op.filter!) }, bound?.(), progress);
     for (const source of op.sources) {
-      for (const item of pulled(() => context.host.scan(source, request), context.signal)) {
+      const isFiltered = filter !== undefined && host.filters?.(source) === true;
+      for (const item of pulled(() => host.scan(source, isFiltered ? { ...request, filter } : request), context.signal)) {
         if (item instanceof Promise || !('form' in item)) {
           yield item;
           continue;
         }
-        progress.recordsRead += item.length;
-        const kept = test ? keep(item, yield* evaluate(test, item)) : item;
+        if (!isFiltered) progress.recordsRead += item.length;
+        const kept = test && !isFiltered ? keep(item, yield* evaluate(test, item)) : item;
         progress.recordsMatched += kept.length;
         yield* batches(kept, context.batchRows);
       }
     }
   };
+};
+
+/** The filter and the bound of a top behind it, as the scan of a host may use them. */
+const scanFilter = (
+  filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined } | undefined, bound: KeyBound | undefined, progress: Progress,
+): ScanFilter | undefined => {
+  if (!filter && !bound) return undefined;
+  const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
+  const bounded = (rows: Vector, kept: Uint32Array | undefined): Uint32Array | undefined => {
+    if (!bound || kept?.length === 0) return kept;
+    const rest = bound.keep(kept ? take(rows, kept) : rows);
+    return rest && kept ? rest.map((i) => kept[i]!) : rest ?? kept;
+  };
+  return {
+    ...(columns && { columns }),
+    keep: (rows) => {
+      progress.recordsRead += rows.length;
+      if (!filter) return bounded(rows, undefined);
+      const truth = filter.test(rows);
+      return truth instanceof Promise ? truth.then((t) => bounded(rows, trueRows(t))) : bounded(rows, trueRows(truth));
+    },
+  };
+};
+const trueRows = (truth: Vector): Uint32Array | undefined => {
+  if (truth.form === 'constant' && truth.inner.form === 'bool' && truth.inner.values[0] === 1) return undefined;
+  const rows = isTrue(truth);
+  return rows.length === truth.length ? undefined : rows;
 };
 
 export const oneNull = function* oneNull(): Generator<Item> { yield nulls(1); };

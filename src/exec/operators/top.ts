@@ -1,21 +1,29 @@
-/** top: the first rows of the sort order. Rows that cannot be among them are left out a batch at a time; what is kept is sorted and cut now and then. */
-import type { SortKey } from '../../query/plan.ts';
+/**
+ * top: the first or the last rows of the sort order. Rows that cannot be among them are left out a batch at a time; what is kept is sorted and cut now and then.
+ *
+ * Behind a scan the first key goes ahead: `keyBound` is asked by the scan before it reads the other columns.
+ */
+import { pathOf } from '../../query/plan-walk.ts';
+import type { FieldPath, SortKey } from '../../query/plan.ts';
 import { type Vector, flatten, sizeOf, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
+import { pathOf as valuesAt } from '../expressions/access.ts';
 import { type Stage, type Step, batches, stage } from '../operator.ts';
 import type { Build } from './build.ts';
+import { Leaders } from './leaders.ts';
 import { type EvaluatedKey, guessing, keysOf, orderBy } from './sort-keys.ts';
 
-export const top = (count: number, named: readonly SortKey[], reverse: boolean, build: Build): Step => {
-  const guess = guessing(named, reverse, build.expression);
-  return stage(() => cutter(count, guess, build));
+export type End = 'first' | 'last';
+export interface TopOptions { readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean; readonly end: End }
+
+export const top = (options: TopOptions, build: Build): Step => {
+  const guess = guessing(options.keys, options.reverse, build.expression);
+  return stage(() => cutter(options, guess, build));
 };
 
-const cutter = (count: number, keysFor: (first: Vector) => readonly EvaluatedKey[], build: Build): Stage => {
+const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly EvaluatedKey[], build: Build): Stage => {
   const cutAt = count * 2 + 4 * build.context.batchRows;
-  let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], kept = 0, held = 0;
-  /** The last of the first `count` rows: later rows that are no less cannot come in. */
-  let bound: number | undefined;
+  let keys: readonly EvaluatedKey[] | undefined, leaders: Leaders | undefined, rows: Vector[] = [], columns: Vector[][] = [], kept = 0, held = 0;
 
   const add = (batch: Vector, own: readonly Vector[]): void => {
     rows.push(batch);
@@ -23,26 +31,25 @@ const cutter = (count: number, keysFor: (first: Vector) => readonly EvaluatedKey
     kept += batch.length;
   };
   const cut = (): void => {
-    const own = columns.map((c) => concat(c)), all = concat(rows);
-    const order = orderBy(own, keys!, all.length).subarray(0, count);
+    const own = columns.map((c) => concat(c)), all = concat(rows), sorted = orderBy(own, keys!, all.length);
+    const order = end === 'first' ? sorted.subarray(0, count) : sorted.subarray(Math.max(0, sorted.length - count));
     rows = [flatten(take(all, order))];
     columns = own.map((c) => [flatten(take(c, order))]);
     kept = order.length;
     build.memory.add(-held);
     held = sizeOf(rows[0]!);
     build.memory.hold(held, 'top');
-    if (kept === count) bound = boundOf(columns[0]?.[0]);
   };
 
   return {
     done: count === 0,
     *push(batch) {
       keys ??= keysFor(batch);
-      const own = yield* keysOf(batch, keys);
-      const rest = bound === undefined ? undefined : candidates(own[0]!, keys[0]!.order, bound);
+      leaders ??= new Leaders({ count, direction: keys[0]!, end, single: keys.length === 1 });
+      const own = yield* keysOf(batch, keys), rest = leaders.candidates(own[0]!);
       if (!rest) add(batch, own);
       else if (rest.length > 0) add(flatten(take(batch, rest)), own.map((v) => flatten(take(v, rest))));
-      if (kept > cutAt || (bound === undefined && kept >= count && count <= batch.length)) cut();
+      if (kept > cutAt) cut();
     },
     *finish() {
       if (rows.length === 0) return;
@@ -52,19 +59,13 @@ const cutter = (count: number, keysFor: (first: Vector) => readonly EvaluatedKey
   };
 };
 
-/** The last number of a column of plain numbers. */
-const boundOf = (column: Vector | undefined): number | undefined => {
-  if (column?.form !== 'number' || !(column.values instanceof Float64Array)) return undefined;
-  const x = column.values[column.length - 1]!;
-  return Number.isNaN(x) ? undefined : x;
-};
-
-/** Rows that may come before the bound, for columns of plain numbers; undefined if that cannot be told. */
-const candidates = (column: Vector, order: 'asc' | 'desc', bound: number): Uint32Array | undefined => {
-  if (column.form !== 'number' || !(column.values instanceof Float64Array)) return undefined;
-  const { values, length } = column, out: number[] = [];
-  if (order === 'asc') {
-    for (let i = 0; i < length; i++) if (!(values[i]! >= bound)) out.push(i);
-  } else for (let i = 0; i < length; i++) if (values[i]! > bound) out.push(i);
-  return Uint32Array.from(out);
+/** A test by the first key of a top that follows a scan; undefined if the key is no plain field. */
+export interface KeyBound { readonly path: FieldPath; readonly keep: (rows: Vector) => Uint32Array | undefined }
+export const keyBound = ({ count, keys, end }: TopOptions): (() => KeyBound) | undefined => {
+  const [key] = keys, path = key && pathOf(key.expr);
+  if (!path || path.length === 0 || count === 0) return undefined;
+  return () => {
+    const leaders = new Leaders({ count, direction: key!, end, single: keys.length === 1 });
+    return { path, keep: (rows) => leaders.candidates(valuesAt(rows, path)) };
+  };
 };

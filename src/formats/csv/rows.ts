@@ -24,6 +24,7 @@ export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: 
   const broken = (fault: string): LakeError => new LakeError('format-broken', { format: dialect.format, fault, place: '', values: count });
   try {
     while (await window.more()) {
+      if (!shape) skipMark(window);
       for (;;) {
         const state = row.next(window);
         if (state === 'cut' || state === 'none') break;
@@ -49,6 +50,12 @@ export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: 
   }
   if (builder.length > 0) yield builder.finish();
 }
+
+/** Skips the byte-order mark that some programs put before the first name. */
+const skipMark = (window: ByteWindow): void => {
+  const { bytes, start } = window;
+  if (window.offset + start === 0 && window.end >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) window.start = 3;
+};
 
 const headerOf = (row: RowScanner, broken: (fault: string) => LakeError): Shape => {
   const names: string[] = [], seen = new Set<string>();

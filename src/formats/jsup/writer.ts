@@ -10,6 +10,7 @@ const chunkBytes = 1 << 16;
 
 export const createJsupWriter = (options: WriteOptions): Writer => {
   const out = new TextOut(chunkBytes * 2), table = new TypeTable(options.optFlags ?? false);
+  const channelIds = options.channelIds ? new Map<string, number>() : undefined;
   return {
     *write(batch: Vector) {
       for (let row = 0; row < batch.length; row++) {
@@ -22,10 +23,19 @@ export const createJsupWriter = (options: WriteOptions): Writer => {
     end: () => [],
     *control(message: ControlMessage) {
       if (message.type === 'QueryChannelSet') table.setChannel(valueText(table, message.value.type, message.value.data));
-      out.text(`{"type":"${message.type}","value":${messageText(message.value)}}\n`);
+      const value = messageText(message.value);
+      out.text(`{"type":"${message.type}","value":${channelIds && isChannel(message) ? withChannelId(value, channelIds) : value}}\n`);
       yield out.take();
     },
   };
+};
+
+const isChannel = ({ type }: ControlMessage): boolean => type === 'QueryChannelSet' || type === 'QueryChannelEnd';
+
+/** The value of a channel's message with a number, which the channel keeps. */
+const withChannelId = (value: string, ids: Map<string, number>): string => {
+  if (!ids.has(value)) ids.set(value, ids.size);
+  return `${value.slice(0, -1)},"channel_id":${ids.get(value)}}`;
 };
 
 /** Numbers are given once; what is defined is known for each channel, since a client may read one channel only. */

@@ -4,6 +4,7 @@ import { LakeError } from '../../errors.ts';
 import type { CommitNote } from '../../lake/lake.types.ts';
 import { bodyChunks } from '../body.ts';
 import { commitNote } from '../commit-note.ts';
+import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
 import { boolParameter, delimiterParameter, idOf, pathId } from '../parameters.ts';
 import { commitValue } from '../records.ts';
@@ -22,10 +23,13 @@ export const branchRoutes: readonly Route[] = [
     handler: async ({ service, request, reply, params, query, response, contentType, signal }) => {
       const format = requestFormat(contentType);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
+      const contentCodings = requestCodings(request.headers['content-encoding']);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const outcome = await service.workers.load({ pool: target.config, format, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw), signal });
+      const outcome = await service.workers.load({
+        pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw), signal,
+      });
       const { commit } = await outcome.settled(target.load(params.branch, outcome.objects, note));
       return sendValue(reply, commitValue(commit, outcome.warnings), response);
     },

@@ -4,6 +4,7 @@ import { LakeError } from '../../errors.ts';
 import { idBuffer } from '../../lake/ksuid.ts';
 import type { Plan } from '../../query/plan.ts';
 import { describePlan } from '../describe.ts';
+import { answerCoding, varyOf } from '../encoding.ts';
 import { isForeign } from '../origin.ts';
 import { boolParameter } from '../parameters.ts';
 import { plainValue, queryStatusValue } from '../records.ts';
@@ -32,7 +33,13 @@ export const queryRoutes: readonly Route[] = [
       const control = boolParameter(query.ctrl);
       const { text, head } = await queryBody(call);
       const readOnly = isForeign({ origins: service.config.corsOrigins, listen: service.config.listen }, request.headers);
-      const answer = await service.workers.query({ id, text, format: response.format, control, signal, ...(head && { head }), ...(readOnly && { readOnly }) });
+      const coding = answerCoding(request.headers['accept-encoding']);
+      const channelIds = response.mediaType === 'application/x-zjson';
+      const answer = await service.workers.query({
+        id, text, format: response.format, control, signal, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }),
+      });
+      reply.header('vary', varyOf(reply));
+      if (coding && !answer.empty) reply.header('content-encoding', coding);
       await sendChunks(reply, answer.chunks, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
       return reply;
     },

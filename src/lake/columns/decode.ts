@@ -7,7 +7,7 @@
  */
 import type { Type } from '../../vectors/type.ts';
 import {
-  type Vector, type FlatVector, type Field, type NumberArray, emptyVector,
+  type Vector, type FlatVector, type Field, type NumberArray, emptyVector, sizeOf,
 } from '../../vectors/vector.ts';
 import { type ByteReader } from './byte-reader.ts';
 import { encodings, numberKinds } from './encode.ts';
@@ -155,26 +155,34 @@ export const projectColumn = (column: Column, wanted: Projection): Column => {
   }
 };
 
+/** `known`: true for a node of the directory that is at hand, decoded; its segments are passed over. */
+export interface SegmentVisitor {
+  readonly segment: (s: Segment) => void;
+  readonly dictionary: (number: number) => void;
+  readonly known: (node: object) => boolean;
+}
 /** Calls `segment` for every segment under the column, in order of their places, and `dictionary` for every dictionary that it names. */
-export const visitSegments = (column: Column, visit: { readonly segment: (s: Segment) => void; readonly dictionary: (number: number) => void }): void => {
-  const codes = (c: Codes | undefined): void => { if (c?.segment) visit.segment(c.segment); };
+export const visitSegments = (column: Column, visit: SegmentVisitor): void => {
+  const codes = (c: Codes): void => { if (c.segment && !visit.known(c)) visit.segment(c.segment); };
   switch (column.form) {
     case 'empty': case 'null': return;
     case 'number':
+      if (column.constant !== undefined || visit.known(column)) return;
       if (column.segment) visit.segment(column.segment);
       if (column.packed?.segment) visit.segment(column.packed.segment);
       return;
     case 'bytes':
-      codes(column.codes);
+      if (column.constant || visit.known(column)) return;
+      if (column.codes?.segment) visit.segment(column.codes.segment);
       if (column.segment) visit.segment(column.segment);
       if (column.dictionary !== undefined) visit.dictionary(column.dictionary);
       return;
     case 'bool':
-      if (column.flags.segment) visit.segment(column.flags.segment);
+      if (column.flags.segment && !visit.known(column.flags)) visit.segment(column.flags.segment);
       return;
     case 'type': case 'enum': return codes(column.codes);
     case 'record':
-      for (const f of column.fields) if (f.present?.segment) visit.segment(f.present.segment);
+      for (const f of column.fields) if (f.present?.segment && !visit.known(f.present)) visit.segment(f.present.segment);
       for (const f of column.fields) visitSegments(f.values, visit);
       return;
     case 'list':
@@ -189,25 +197,33 @@ export const visitSegments = (column: Column, visit: { readonly segment: (s: Seg
       for (const m of column.members) visitSegments(m, visit);
       return;
     case 'dynamic':
-      codes(column.tags);
+      visitTags(column, visit);
       for (const p of column.parts) visitSegments(p, visit);
       return;
     case 'error': case 'named': return visitSegments(column.inner, visit);
   }
 };
 
-/** Where the bytes of a block come from: segments already read and checked, dictionaries already decoded. */
+export const visitTags = (column: Extract<Column, { form: 'dynamic' }>, visit: SegmentVisitor): void => {
+  if (column.tags.segment && !visit.known(column.parts)) visit.segment(column.tags.segment);
+};
+
+/**
+ * Where the bytes of a block come from: segments already read and checked, dictionaries already decoded. `decoded` answers with what it keeps of a node of the
+ * directory, or makes it and may keep it; `bytes` are what it takes.
+ */
 export interface SegmentSource {
   readonly bytes: (s: Segment) => Uint8Array;
   readonly dictionary: (number: number) => Vector;
+  readonly decoded: <T>(node: object, make: () => T, bytes: (value: T) => number) => T;
 }
 
 /** The rows of a column. */
 export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
   switch (column.form) {
     case 'empty': return emptyVector(column.type);
-    case 'number': return decodeNumbers(column, source);
-    case 'bytes': return decodeBytes(column, source);
+    case 'number': return column.constant === undefined ? source.decoded(column, () => decodeNumbers(column, source), sizeOf) : decodeNumbers(column, source);
+    case 'bytes': return column.constant ? decodeBytes(column, source) : source.decoded(column, () => decodeBytes(column, source), ownBytes);
     case 'bool': return column.flags.same === undefined
       ? { form: 'bool', length: column.rows, values: decodeFlags(column.flags, column.rows, source) }
       : { form: 'constant', length: column.rows, inner: { form: 'bool', length: 1, values: Uint8Array.of(column.flags.same) } };
@@ -230,13 +246,23 @@ export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
       return { form: 'union', type: column.layout.type, length: column.rows, tags, slots: slotsOf(tags, column.rows, column.members.length), members: column.members.map((m) => decodeColumn(m, source)) };
     }
     case 'dynamic': {
-      const tags = decodeCodes(column.tags, column.rows, source);
-      return { form: 'dynamic', length: column.rows, tags, slots: slotsOf(tags, column.rows, column.parts.length), parts: column.parts.map((p) => decodeColumn(p, source)) };
+      const { tags, slots } = decodeTags(column, source);
+      return { form: 'dynamic', length: column.rows, tags, slots, parts: column.parts.map((p) => decodeColumn(p, source)) };
     }
     case 'error': return { form: 'error', length: column.rows, inner: decodeColumn(column.inner, source) };
     case 'named': return { form: 'named', name: column.name, length: column.rows, inner: decodeColumn(column.inner, source) };
   }
 };
+
+/** A dictionary's values are its reader's. */
+const ownBytes = (v: Vector): number => (v.form === 'dictionary' ? v.codes.byteLength : sizeOf(v));
+
+/** The part of each row of a mixed column, and its place in it. */
+export const decodeTags = (column: Extract<Column, { form: 'dynamic' }>, source: SegmentSource): { readonly tags: Uint32Array; readonly slots: Uint32Array } =>
+  source.decoded(column.parts, () => {
+    const tags = innerCodes(column.tags, column.rows, source);
+    return { tags, slots: slotsOf(tags, column.rows, column.parts.length) };
+  }, () => column.rows * 8);
 
 /** Each member's rows are stored in row order. */
 const slotsOf = (tags: Uint32Array, rows: number, members: number): Uint32Array => {
@@ -255,10 +281,16 @@ const bytesOf = (segment: Segment | undefined, source: SegmentSource, least: num
   if (bytes.length < least) throw new Error('segment too short');
   return bytes;
 };
-const decodeCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
-const decodeOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
+const byteLength = (array: { readonly byteLength: number }): number => array.byteLength;
+const decodeCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
+  source.decoded(c, () => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows), byteLength);
+const decodeOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array =>
+  source.decoded(c, () => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows), byteLength);
 const decodeFlags = (f: Flags, rows: number, source: SegmentSource): Uint8Array =>
-  f.same === undefined ? unpackBits(bytesOf(f.segment, source, (rows + 7) >> 3), rows) : new Uint8Array(rows).fill(f.same);
+  f.same === undefined ? source.decoded(f, () => unpackBits(bytesOf(f.segment, source, (rows + 7) >> 3), rows), byteLength) : new Uint8Array(rows).fill(f.same);
+/** Codes and offsets of a column that is kept as a whole. */
+const innerCodes = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackCodes(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
+const innerOffsets = (c: Codes, rows: number, source: SegmentSource): Uint32Array => unpackOffsets(bytesOf(c.segment, source, rows * c.width), c.base, c.width, rows);
 
 const decodeNumbers = (column: Extract<Column, { form: 'number' }>, source: SegmentSource): Vector => {
   const { rows, kind, layout } = column;
@@ -286,8 +318,8 @@ const decodeBytes = (column: Extract<Column, { form: 'bytes' }>, source: Segment
     const inner: FlatVector = { form: 'bytes', type, length: 1, offsets: Uint32Array.of(0, column.constant.length), bytes: column.constant };
     return { form: 'constant', length: rows, inner };
   }
-  if (column.dictionary !== undefined) return { form: 'dictionary', length: rows, codes: decodeCodes(column.codes!, rows, source), values: source.dictionary(column.dictionary) };
-  const offsets = decodeOffsets(column.codes!, rows, source);
+  if (column.dictionary !== undefined) return { form: 'dictionary', length: rows, codes: innerCodes(column.codes!, rows, source), values: source.dictionary(column.dictionary) };
+  const offsets = innerOffsets(column.codes!, rows, source);
   return { form: 'bytes', type, length: rows, offsets, bytes: bytesOf(column.segment, source, offsets[rows]!) };
 };
 

@@ -50,7 +50,7 @@ describe('gzip', () => {
   });
   test('may not expand beyond a limit', async () => {
     const { error } = await convert(gzipSync(Buffer.alloc(10_000_000, 0x20)), { from: 'json', read: { expandedBytesMax: 1_000_000 } });
-    expect(error).toBe('gzip: expanded input: more than 1000000 bytes');
+    expect(error).toBe('request body: gzip: expands to more than 1000000 bytes (option -expanded.max)');
   });
 });
 

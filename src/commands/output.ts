@@ -1,0 +1,153 @@
+/** Where the results of `lake query` go: standard output, a file, or a folder with a file for each type (or of a certain size). */
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { join, resolve as resolvePath } from 'node:path';
+import { ConfigError, type ParsedOptions } from '../config.ts';
+import { LakeError } from '../errors.ts';
+import { type FormatName, type WriteOptions, type Writer, createWriter, formatTable, isFormatName } from '../formats/formats.ts';
+import { Uint32List } from '../vectors/builder.ts';
+import { type Type } from '../vectors/type.ts';
+import { type Vector, dataAt, take, typeAt } from '../vectors/vector.ts';
+import type { CommandIo } from './io.ts';
+
+export interface Output {
+  readonly write: (batch: Vector) => Promise<void>;
+  /** Ends the format and closes files. */
+  readonly end: () => Promise<void>;
+}
+
+/** The output that the options ask for. Nothing is opened before the first batch or the end. @throws ConfigError, Error */
+export const outputOf = (options: ParsedOptions, io: CommandIo): Output => {
+  const format = formatOf(options, io), layout = layoutOf(options);
+  const file = options.values['o'] as string, folder = options.values['split'] as string, sizeMin = options.values['splitsize'] as number;
+  if (folder !== '') return new SplitOutput({ format, layout, folder: resolvePath(io.cwd, folder), prefix: file, sizeMin });
+  if (sizeMin > 0) throw new ConfigError('-splitsize needs -split');
+  if (file !== '') return single(createWriter(format, layout), new OutputFile(resolvePath(io.cwd, file)));
+  if (io.stdoutIsTerminal && binary.has(format) && options.values['B'] !== true) {
+    throw new Error(`${format} is binary: it goes to a terminal only with -B (or use -s for SUP, -o for a file)`);
+  }
+  return single(createWriter(format, layout), { write: io.write, close: () => undefined });
+};
+const binary: ReadonlySet<FormatName> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
+
+const formatOf = (options: ParsedOptions, io: CommandIo): FormatName => {
+  const has = (name: string): boolean => options.values[name] === true;
+  const json = has('j') || has('J'), sup = has('s') || has('S');
+  if (json && (options.given.has('f') || sup)) throw new Error('cannot use -j or -J with -f, -s, or -S');
+  if (sup && options.given.has('f')) throw new Error('cannot use -s or -S with -f');
+  const named = options.values['f'] as string;
+  const format = json ? 'json' : sup ? 'sup' : named !== '' ? named : io.stdoutIsTerminal && options.values['o'] === '' ? 'sup' : 'bsup';
+  if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
+  return format;
+};
+
+const layoutOf = (options: ParsedOptions): WriteOptions => {
+  const has = (name: string): boolean => options.values[name] === true, persist = options.values['persist'] as string;
+  return {
+    pretty: has('j') || has('s') ? 0 : has('J') || has('S') ? 2 : (options.values['pretty'] as number),
+    noHeader: has('noheader'), csvDelimiter: ',', optFlags: true,
+    bsupCompress: has('bsup.compress'), bsupFrameBytes: options.values['bsup.framethresh'] as number, ...(persist !== '' && { persist }),
+  };
+};
+
+/** Where bytes go. */
+interface Sink { readonly write: (chunk: Uint8Array) => Promise<void>; readonly close: () => void }
+
+const single = (writer: Writer, sink: Sink): Output => ({
+  write: async (batch) => {
+    for (const chunk of writer.write(batch)) await sink.write(chunk);
+  },
+  end: async () => {
+    for (const chunk of writer.end()) await sink.write(chunk);
+    sink.close();
+  },
+});
+
+class OutputFile implements Sink {
+  private readonly fd: number;
+  bytes = 0;
+  constructor(path: string) { this.fd = openSync(path, 'w'); }
+  readonly write = (chunk: Uint8Array): Promise<void> => {
+    for (let at = 0; at < chunk.length;) at += writeSync(this.fd, chunk, at);
+    this.bytes += chunk.length;
+    return Promise.resolve();
+  };
+  readonly close = (): void => { closeSync(this.fd); };
+}
+
+interface SplitOptions { readonly format: FormatName; readonly layout: WriteOptions; readonly folder: string; readonly prefix: string; readonly sizeMin: number }
+interface Part { readonly output: Output; readonly file: OutputFile }
+
+/** Most files that are written at once. */
+const partsMax = 512;
+
+/**
+ * With a size: one file after another, each ended behind the batch that brings it to the size. Else one file for each type of value.
+ * Names: `PREFIX-N.EXT` with -o PREFIX; the record's `_path` if it has one; else `N.EXT`.
+ */
+class SplitOutput implements Output {
+  private readonly options: SplitOptions;
+  private readonly byType = new Map<Type, Part>();
+  private current: Part | undefined;
+  private count = 0;
+  private readonly names = new Set<string>();
+
+  constructor(options: SplitOptions) { this.options = options; }
+
+  readonly write = async (batch: Vector): Promise<void> => {
+    if (this.options.sizeMin > 0) return this.bySize(batch);
+    const rowsOf = new Map<Type, Uint32List>();
+    for (let i = 0; i < batch.length; i++) {
+      const type = typeAt(batch, i);
+      let rows = rowsOf.get(type);
+      if (!rows) rowsOf.set(type, (rows = new Uint32List()));
+      rows.push(i);
+    }
+    for (const [type, rows] of rowsOf) {
+      const values = take(batch, rows.done());
+      let part = this.byType.get(type);
+      if (!part) {
+        if (this.byType.size >= partsMax) throw new Error(`-split: more than ${partsMax} types (use -splitsize, or fuse the values)`);
+        this.byType.set(type, (part = this.open(type, values)));
+      }
+      await part.output.write(values);
+    }
+  };
+
+  readonly end = async (): Promise<void> => {
+    for (const part of this.byType.values()) await part.output.end();
+    await this.current?.output.end();
+  };
+
+  private async bySize(batch: Vector): Promise<void> {
+    this.current ??= this.open();
+    await this.current.output.write(batch);
+    if (this.current.file.bytes < this.options.sizeMin) return;
+    await this.current.output.end();
+    this.current = undefined;
+  }
+
+  private open(type?: Type, values?: Vector): Part {
+    const { format, layout, folder } = this.options;
+    mkdirSync(folder, { recursive: true });
+    const file = new OutputFile(join(folder, this.name(type, values)));
+    return { file, output: single(createWriter(format, layout), file) };
+  }
+
+  private name(type?: Type, values?: Vector): string {
+    const { format, prefix } = this.options, ending = format === 'zeek' ? '.log' : formatTable[format].endings[0] ?? `.${format}`;
+    const path = prefix === '' && type?.kind === 'record' && values ? pathField(type, values) : undefined;
+    const base = path ?? (prefix === '' ? String(this.count) : `${prefix}-${this.count}`);
+    this.count++;
+    let name = `${base}${ending}`;
+    for (let n = 1; this.names.has(name); n++) name = `${base}-${n}${ending}`;
+    this.names.add(name);
+    return name;
+  }
+}
+
+/** The text of `_path` of the first value, as far as it can be a file's name. */
+const pathField = (type: Extract<Type, { kind: 'record' }>, values: Vector): string | undefined => {
+  const at = type.fields.findIndex((f) => f.name === '_path');
+  const data = at < 0 ? undefined : (dataAt(values, 0) as readonly unknown[])[at];
+  return typeof data === 'string' && /^[\w-][\w.-]*$/.test(data) ? data : undefined;
+};

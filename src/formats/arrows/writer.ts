@@ -1,0 +1,52 @@
+/** Writes Arrow IPC streams: a schema from the first record, then a batch for every 1024 records, not compressed. */
+import { LakeError } from '../../errors.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import { type Column, columnOf } from '../column-types.ts';
+import type { WriteOptions, Writer } from '../format.types.ts';
+import { RecordRows } from '../record-rows.ts';
+import { BatchWriter, writerName } from './batch-write.ts';
+import type { FlatObject } from './flat-write.ts';
+import { continuation } from './ipc.ts';
+import { messageBytes, schemaHeader } from './schema-write.ts';
+
+const batchRows = 1024;
+
+export const createArrowsWriter = (_options: WriteOptions): Writer => {
+  let columns: readonly Column[] = [], schema: Uint8Array | undefined, started = false;
+  const rows = new RecordRows({
+    writer: writerName, rows: batchRows,
+    start: (type) => {
+      if (type.fields.length === 0) throw new LakeError('write-columns-unsupported', { writer: writerName, fault: 'empty record' });
+      columns = type.fields.map((f) => columnOf(f.name, f.type, writerName, f.optional));
+      schema = message('schema', schemaHeader(columns));
+      started = true;
+    },
+  });
+  function* give(batches: Iterable<Parameters<BatchWriter['records']>[1]>): Generator<Uint8Array> {
+    for (const batch of batches) {
+      if (schema) yield schema;
+      schema = undefined;
+      const writer = new BatchWriter(batch.length);
+      writer.records(columns, batch);
+      yield message('recordBatch', writer.header, writer);
+    }
+  }
+  return {
+    write: (batch: Vector) => give(rows.add(batch)),
+    *end() {
+      yield* give(rows.flush());
+      if (started) yield Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+    },
+  };
+};
+
+/** Metadata, padded to eight bytes, and the body behind it. */
+const message = (kind: 'schema' | 'recordBatch', header: FlatObject, batch?: BatchWriter): Uint8Array => {
+  const bodyLength = batch?.bodyLength ?? 0, metadata = messageBytes(kind, header, bodyLength), out = new Uint8Array(8 + metadata.length + bodyLength);
+  const view = new DataView(out.buffer);
+  view.setUint32(0, continuation, true);
+  view.setInt32(4, metadata.length, true);
+  out.set(metadata, 8);
+  batch?.body(out, 8 + metadata.length);
+  return out;
+};

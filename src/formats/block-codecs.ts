@@ -1,0 +1,132 @@
+/**
+ * Compressed blocks as columnar files have them. The size of what comes out is known beforehand, so each codec writes into that much room and no more.
+ *
+ * Invariant: nothing is allocated before the input is long enough to make it likely; damage is a BytesFault.
+ */
+import * as zlib from 'node:zlib';
+import { decodeLz4At, lz4ExpansionMax } from './lz4.ts';
+import { BytesFault } from './type-bytes.ts';
+import { expandZstd } from './zstd.ts';
+
+export type Codec = 'lz4-frame' | 'lz4-block' | 'lz4-hadoop' | 'zstd' | 'snappy' | 'gzip' | 'brotli';
+
+/** Most bytes that a byte of input can stand for, rounded up; runs of a codec's longest kind. */
+const expansionMax: Readonly<Record<Codec, number>> = {
+  'lz4-frame': lz4ExpansionMax, 'lz4-block': lz4ExpansionMax, 'lz4-hadoop': lz4ExpansionMax, 'zstd': 65_536, 'snappy': 64, 'gzip': 1_100, 'brotli': 1 << 22,
+};
+
+/** The `size` bytes that `input` stands for. @throws BytesFault */
+export const expand = (codec: Codec, input: Uint8Array, size: number): Uint8Array => {
+  if (size === 0) return new Uint8Array(0);
+  if (size > (input.length + 16) * expansionMax[codec]) throw new BytesFault(`${codec}: ${size} bytes out of ${input.length}`);
+  const out = expanders[codec](input, size);
+  if (out === undefined || out.length !== size) throw new BytesFault(`${codec}: damaged, or not ${size} bytes`);
+  return out;
+};
+
+const expanders: Readonly<Record<Codec, (input: Uint8Array, size: number) => Uint8Array | undefined>> = {
+  'lz4-frame': (input, size) => lz4Frame(input, size),
+  'lz4-block': (input, size) => {
+    const out = new Uint8Array(size);
+    return decodeLz4At(input, 0, input.length, out, 0, size) === size ? out : undefined;
+  },
+  'lz4-hadoop': (input, size) => lz4Hadoop(input, size) ?? expanders['lz4-block'](input, size),
+  zstd: (input, size) => unlessBroken(() => (nativeZstd ? nativeZstd(input, { maxOutputLength: size }) : expandZstd(input, size))),
+  snappy: (input, size) => snappy(input, size),
+  gzip: (input, size) => unlessBroken(() => zlib.unzipSync(input, { maxOutputLength: size })),
+  brotli: (input, size) => unlessBroken(() => zlib.brotliDecompressSync(input, { maxOutputLength: size })),
+};
+
+/** Node 22 has it, the oldest Node that we run on has not. */
+const nativeZstd = (zlib as { readonly zstdDecompressSync?: (input: Uint8Array, options: { readonly maxOutputLength: number }) => Uint8Array }).zstdDecompressSync;
+
+const unlessBroken = (run: () => Uint8Array): Uint8Array | undefined => {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+};
+
+const frameMagic = 0x184d2204;
+/** An LZ4 frame: blocks may refer to the blocks before them. Checksums are skipped. */
+const lz4Frame = (input: Uint8Array, size: number): Uint8Array | undefined => {
+  const view = new DataView(input.buffer, input.byteOffset, input.byteLength), { length } = input;
+  if (length < 7 || view.getUint32(0, true) !== frameMagic) return undefined;
+  const flags = input[4], blockChecksum = (flags & 0x10) !== 0;
+  let at = 7 + (flags & 0x08 ? 8 : 0) + (flags & 0x01 ? 4 : 0), to = 0;
+  const out = new Uint8Array(size);
+  while (at + 4 <= length) {
+    const word = view.getUint32(at, true), blockSize = word & 0x7fffffff;
+    at += 4;
+    if (word === 0) return to === size ? out : undefined;
+    if (blockSize > length - at) return undefined;
+    if (word >>> 31) {
+      if (blockSize > size - to) return undefined;
+      out.set(input.subarray(at, at + blockSize), to);
+      to += blockSize;
+    } else {
+      to = decodeLz4At(input, at, at + blockSize, out, to, size);
+      if (to < 0) return undefined;
+    }
+    at += blockSize + (blockChecksum ? 4 : 0);
+  }
+  return undefined;
+};
+
+/** Blocks with the sizes before them, as Hadoop writes. */
+const lz4Hadoop = (input: Uint8Array, size: number): Uint8Array | undefined => {
+  const view = new DataView(input.buffer, input.byteOffset, input.byteLength), out = new Uint8Array(size);
+  let at = 0, to = 0;
+  while (at + 8 <= input.length) {
+    const expanded = view.getUint32(at), packed = view.getUint32(at + 4);
+    at += 8;
+    if (packed > input.length - at || expanded > size - to) return undefined;
+    if (decodeLz4At(input, at, at + packed, out, to, to + expanded) !== to + expanded) return undefined;
+    at += packed;
+    to += expanded;
+  }
+  return at === input.length && to === size ? out : undefined;
+};
+
+/** Runs longer than this go through the engine's copy, which has a price per call. */
+const shortRun = 32;
+const snappy = (input: Uint8Array, size: number): Uint8Array | undefined => {
+  let at = 0, to = 0;
+  while (at < input.length && input[at++] >= 0x80);
+  const out = new Uint8Array(size), { length } = input;
+  while (at < length) {
+    const tag = input[at++];
+    if ((tag & 3) === 0) {
+      let run = tag >>> 2;
+      if (run >= 60) {
+        const bytes = run - 59;
+        if (bytes > length - at) return undefined;
+        run = 0;
+        for (let k = bytes - 1; k >= 0; k--) run = run * 256 + input[at + k];
+        at += bytes;
+      }
+      run++;
+      if (run > length - at || run > size - to) return undefined;
+      if (run > shortRun) out.set(input.subarray(at, at + run), to);
+      else for (let k = 0; k < run; k++) out[to + k] = input[at + k];
+      at += run;
+      to += run;
+      continue;
+    }
+    const bytes = tag & 3, distanceBytes = bytes === 3 ? 4 : bytes;
+    if (distanceBytes > length - at) return undefined;
+    let run = (tag >>> 2) + 1, distance = input[at];
+    if (bytes === 1) {
+      run = ((tag >>> 2) & 7) + 4;
+      distance |= (tag >>> 5) << 8;
+    } else if (bytes === 2) distance |= input[at + 1] << 8;
+    else distance += input[at + 1] * 256 + input[at + 2] * 65536 + input[at + 3] * 16777216;
+    at += distanceBytes;
+    if (distance === 0 || distance > to || run > size - to) return undefined;
+    if (distance >= run && run > shortRun) out.copyWithin(to, to - distance, to - distance + run);
+    else for (let k = 0; k < run; k++) out[to + k] = out[to + k - distance];
+    to += run;
+  }
+  return to === size ? out : undefined;
+};

@@ -1,0 +1,113 @@
+/** Content codings of HTTP bodies (RFC 9110, 8.4): their names, and undoing them in a stream. */
+import { Readable, type Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { LakeError } from '../errors.ts';
+import { BytesFault } from './type-bytes.ts';
+import { zstdExpanded, zstdMagic } from './zstd.ts';
+
+export const contentCodings = ['gzip', 'br', 'deflate', 'zstd'] as const;
+export type ContentCoding = (typeof contentCodings)[number];
+
+export interface DecodeOptions {
+  /** In the order in which they were applied. */
+  readonly codings: readonly ContentCoding[];
+  /** Most bytes that any of them may give. */
+  readonly bytesMax: number;
+}
+
+/**
+ * The bytes without their codings. Codings with a magic number are undone where it is there: a plain body that claims one is read as plain.
+ * @throws LakeError `format-broken` for damage, `body-expanded` beyond the limit
+ */
+export const decoded = (input: AsyncIterable<Uint8Array>, { codings, bytesMax }: DecodeOptions): AsyncIterable<Uint8Array> =>
+  codings.reduceRight((bytes, coding) => undone(bytes, coding, bytesMax), input);
+
+/** The bytes without their gzip, whether it was announced or not. @throws as `decoded` */
+export const gunzipped = (input: AsyncIterable<Uint8Array>, bytesMax: number): AsyncIterable<Uint8Array> => undone(input, 'gzip', bytesMax);
+
+/** Bytes that tell whether a coding is there. */
+const headBytes = 4;
+
+async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, bytesMax: number): AsyncGenerator<Uint8Array> {
+  const source = input[Symbol.asyncIterator]();
+  let head: Uint8Array = new Uint8Array(0), ended = false;
+  try {
+    while (head.length < headBytes && !ended) {
+      const { done, value } = await source.next();
+      if (done) ended = true;
+      else head = head.length === 0 ? value : new Uint8Array(Buffer.concat([head, value]));
+    }
+    const rest = following(head, source, () => { ended = true; });
+    const open = openerOf(coding, head);
+    if (open) yield* bounded(open(rest), coding, bytesMax);
+    else yield* rest;
+  } finally {
+    if (!ended) await source.return?.();
+  }
+}
+
+async function* following(head: Uint8Array, source: AsyncIterator<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array> {
+  if (head.length > 0) yield head;
+  for (;;) {
+    const { done, value } = await source.next();
+    if (done) return end();
+    if (value.length > 0) yield value;
+  }
+}
+
+type Opener = (input: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+const chunkSize = 1 << 18;
+
+/** What undoes the coding of bytes that begin so; undefined: they do not have it. */
+const openerOf = (coding: ContentCoding, head: Uint8Array): Opener | undefined => {
+  if (head.length === 0) return undefined;
+  switch (coding) {
+    case 'gzip': return head[0] === 0x1f && head[1] === 0x8b ? through(() => createGunzip({ chunkSize })) : undefined;
+    case 'zstd': {
+      const magic = head.length < headBytes ? 0 : Buffer.from(head.buffer, head.byteOffset).readUInt32LE();
+      return magic === zstdMagic || magic >>> 4 === 0x184d2a5 ? zstdExpanded : undefined;
+    }
+    // The name means zlib's wrapping, but programs have always sent bare deflate too.
+    case 'deflate': return through(() => ((head[0] & 15) === 8 && (head[0] * 256 + head[1]) % 31 === 0 ? createInflate({ chunkSize }) : createInflateRaw({ chunkSize })));
+    case 'br': return through(() => createBrotliDecompress({ chunkSize, flush: constants.BROTLI_OPERATION_PROCESS }));
+  }
+};
+
+/** Runs bytes through a stream of node:zlib, which works in threads of its own. */
+const through = (create: () => Transform): Opener => async function* (input) {
+  const source = Readable.from(input), transform = create();
+  let inputFault: unknown;
+  source.on('error', (fault) => {
+    inputFault = fault;
+    transform.destroy(fault);
+  });
+  source.pipe(transform);
+  try {
+    for await (const chunk of transform as AsyncIterable<Uint8Array>) yield chunk;
+  } catch (fault) {
+    throw fault === inputFault ? fault : new BytesFault(fault instanceof Error ? fault.message : String(fault), { cause: fault });
+  } finally {
+    source.destroy();
+    transform.destroy();
+  }
+};
+
+/** The longest time that messages to this thread wait for bytes that expand. */
+const turnMsMax = 10;
+
+async function* bounded(bytes: AsyncIterable<Uint8Array>, coding: ContentCoding, bytesMax: number): AsyncGenerator<Uint8Array> {
+  let size = 0, turn = performance.now();
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.length;
+      if (size > bytesMax) throw new LakeError('body-expanded', { coding, limit: bytesMax });
+      yield chunk;
+      if (performance.now() - turn < turnMsMax) continue;
+      await new Promise((resolve) => { setImmediate(resolve); });
+      turn = performance.now();
+    }
+  } catch (cause) {
+    if (!(cause instanceof BytesFault)) throw cause;
+    throw new LakeError('format-broken', { format: coding, fault: cause.message.replace(/^zstd: /, ''), place: '', values: 0 }, { cause });
+  }
+}

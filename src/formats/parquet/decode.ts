@@ -1,0 +1,213 @@
+/**
+ * The encodings of Parquet's pages, into typed arrays.
+ *
+ * Invariants: nothing is read at or behind `end`; arrays are made for as many values as the bytes can stand for. Damage is a BytesFault.
+ */
+import { BytesFault } from '../type-bytes.ts';
+
+const cut = (): BytesFault => new BytesFault('page cut short');
+
+/** Reads a number of seven bits a byte; `at` moves on. */
+export interface Place { readonly bytes: Uint8Array; at: number; readonly end: number }
+export const uvarint = (p: Place): number => {
+  let n = 0, scale = 1;
+  for (;;) {
+    if (p.at >= p.end || scale > 2 ** 49) throw cut();
+    const b = p.bytes[p.at++];
+    n += (b & 0x7f) * scale;
+    if (b < 0x80) return n;
+    scale *= 128;
+  }
+};
+/** Bits that a number up to `max` takes. */
+export const bitsFor = (max: number): number => 32 - Math.clz32(max);
+
+/** Runs and packed groups of numbers of `width` bits (at most 32), `out.length` of them. */
+export const decodeHybrid = (p: Place, width: number, out: Uint8Array | Uint32Array): void => {
+  const { bytes } = p, count = out.length, valueBytes = (width + 7) >> 3;
+  if (width > 32) throw new BytesFault(`numbers of ${width} bits`);
+  let done = 0;
+  while (done < count) {
+    if (width === 0 && p.at >= p.end) {
+      out.fill(0, done);
+      return;
+    }
+    const header = uvarint(p);
+    if (header % 2 === 0) {
+      const run = Math.min(header / 2, count - done);
+      if (valueBytes > p.end - p.at || header === 0) throw cut();
+      let value = 0;
+      for (let k = valueBytes - 1; k >= 0; k--) value = value * 256 + bytes[p.at + k];
+      p.at += valueBytes;
+      out.fill(value, done, done + run);
+      done += run;
+    } else {
+      const values = (header - 1) * 4, run = Math.min(values, count - done), size = (values * width) / 8;
+      if (run * width > (p.end - p.at) * 8 || values === 0) throw cut();
+      unpack(bytes, p.at, width, out, done, run);
+      p.at = Math.min(p.end, p.at + size);
+      done += run;
+    }
+  }
+};
+/** Numbers of `width` bits, low bits first. */
+const unpack = (bytes: Uint8Array, start: number, width: number, out: Uint8Array | Uint32Array, from: number, count: number): void => {
+  if (width === 8) {
+    for (let i = 0; i < count; i++) out[from + i] = bytes[start + i];
+    return;
+  }
+  if (width <= 24) {
+    const mask = (1 << width) - 1;
+    let at = start, held = 0, bits = 0;
+    for (let i = 0; i < count; i++) {
+      while (bits < width) {
+        held |= bytes[at++] << bits;
+        bits += 8;
+      }
+      out[from + i] = held & mask;
+      held >>>= width;
+      bits -= width;
+    }
+    return;
+  }
+  for (let i = 0, bit = start * 8; i < count; i++, bit += width) out[from + i] = bitsAt(bytes, bit, width);
+};
+/** Up to 32 bits. */
+const bitsAt = (bytes: Uint8Array, bit: number, width: number): number => {
+  let value = 0, have = -(bit % 8);
+  for (let at = Math.floor(bit / 8); have < width; at++, have += 8) value += (bytes[at] ?? 0) * 2 ** (have < 0 ? 0 : have) / (have < 0 ? 2 ** -have : 1);
+  return Math.floor(value) % 2 ** width;
+};
+
+/** 0 or 1 a value, packed. */
+export const decodeBools = (p: Place, count: number): Uint8Array => {
+  if (count > (p.end - p.at) * 8) throw cut();
+  const out = new Uint8Array(count);
+  for (let i = 0; i < count; i++) out[i] = (p.bytes[p.at + (i >> 3)] >> (i & 7)) & 1;
+  return out;
+};
+/** `count` values of `width` bytes each, as they stand, at a place where typed arrays may begin. */
+export const plainBytes = (p: Place, count: number, width: number): Uint8Array => {
+  const size = count * width;
+  if (size > p.end - p.at) throw cut();
+  const whole = p.bytes.subarray(p.at, p.at + size);
+  p.at += size;
+  return whole.byteOffset % 8 === 0 ? whole : whole.slice();
+};
+
+export interface Runs { readonly offsets: Uint32Array; readonly bytes: Uint8Array }
+/** Byte arrays, each behind its length. */
+export const decodeRuns = (p: Place, count: number): Runs => {
+  if (count * 4 > p.end - p.at) throw cut();
+  const { bytes, end } = p, out = new Uint8Array(end - p.at - count * 4), offsets = new Uint32Array(count + 1);
+  let at = p.at, to = 0;
+  for (let i = 0; i < count; i++) {
+    if (at + 4 > end) throw cut();
+    const size = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+    at += 4;
+    if (size < 0 || size > end - at || to + size > out.length) throw cut();
+    if (size > 32) out.set(bytes.subarray(at, at + size), to);
+    else for (let k = 0; k < size; k++) out[to + k] = bytes[at + k];
+    at += size;
+    to += size;
+    offsets[i + 1] = to;
+  }
+  p.at = at;
+  return { offsets, bytes: out };
+};
+
+/** DELTA_BINARY_PACKED: pairs of words, low one first, of `wide` integers or of ones of 32 bits, whose high words mean nothing. */
+export const decodeDeltas = (p: Place, countMax: number, wide: boolean): Int32Array => {
+  const blockSize = uvarint(p), miniblocks = uvarint(p), count = uvarint(p), size = blockSize / miniblocks;
+  if (miniblocks === 0 || size % 8 !== 0 || blockSize > 1 << 20 || count > countMax) throw new BytesFault('delta block of odd size');
+  const out = new Int32Array(count * 2);
+  if (count === 0) return out;
+  let [low, high] = zigzagPair(p);
+  out[0] = low;
+  out[1] = high;
+  for (let i = 1; i < count;) {
+    const [leastLow, leastHigh] = zigzagPair(p), widths = p.at;
+    p.at += miniblocks;
+    if (p.at > p.end) throw cut();
+    for (let m = 0; m < miniblocks && i < count; m++) {
+      const width = p.bytes[widths + m], stop = Math.min(count, i + size);
+      if (width > 64 || (stop - i) * width > (p.end - p.at) * 8) throw cut();
+      for (let bit = p.at * 8; i < stop; i++, bit += width) {
+        let deltaLow = 0, deltaHigh = 0;
+        if (width > 32) {
+          deltaLow = bitsAt(p.bytes, bit, 32);
+          deltaHigh = bitsAt(p.bytes, bit + 32, width - 32);
+        } else if (width > 0) deltaLow = width <= 25 ? fewBitsAt(p.bytes, bit, width) : bitsAt(p.bytes, bit, width);
+        const sum = (low >>> 0) + (leastLow >>> 0) + deltaLow;
+        low = sum | 0;
+        if (wide) high = (high + leastHigh + deltaHigh + Math.floor(sum / 4294967296)) | 0;
+        out[i * 2] = low;
+        out[i * 2 + 1] = high;
+      }
+      p.at = Math.min(p.end, p.at + (size * width) / 8);
+    }
+  }
+  return out;
+};
+/** Up to 25 bits. */
+const fewBitsAt = (bytes: Uint8Array, bit: number, width: number): number => {
+  const at = bit >>> 3;
+  return ((bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> (bit & 7)) & ((1 << width) - 1);
+};
+const zigzagPair = (p: Place): readonly [number, number] => {
+  let low = 0, high = 0;
+  for (let shift = 0; ; shift += 7) {
+    if (p.at >= p.end || shift > 63) throw cut();
+    const b = p.bytes[p.at++], part = b & 0x7f;
+    if (shift < 32) {
+      low |= part << shift;
+      if (shift > 25) high |= part >>> (32 - shift);
+    } else high |= part << (shift - 32);
+    if (b < 0x80) break;
+  }
+  const sign = -(low & 1);
+  return [(((low >>> 1) | (high << 31)) ^ sign) | 0, ((high >>> 1) ^ sign) | 0];
+};
+
+/** DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes. */
+export const decodeDeltaLengths = (p: Place, count: number): Runs => {
+  const lengths = decodeDeltas(p, count, false), offsets = new Uint32Array(count + 1);
+  if (lengths.length !== count * 2) throw cut();
+  for (let i = 0; i < count; i++) {
+    const size = lengths[i * 2];
+    if (size < 0 || offsets[i] + size > p.end - p.at) throw cut();
+    offsets[i + 1] = offsets[i] + size;
+  }
+  const bytes = p.bytes.slice(p.at, p.at + offsets[count]);
+  p.at += bytes.length;
+  return { offsets, bytes };
+};
+/** Most bytes that prefixes may repeat. */
+const prefixBytesMax = 1 << 28;
+/** DELTA_BYTE_ARRAY: each value begins with so many bytes of the one before. */
+export const decodeDeltaRuns = (p: Place, count: number): Runs => {
+  const prefixes = decodeDeltas(p, count, false), suffixes = decodeDeltaLengths(p, count), offsets = new Uint32Array(count + 1);
+  if (prefixes.length !== count * 2) throw cut();
+  for (let i = 0; i < count; i++) {
+    const prefix = prefixes[i * 2], before = i === 0 ? 0 : offsets[i] - offsets[i - 1];
+    if (prefix < 0 || prefix > before) throw cut();
+    const size = offsets[i] + prefix + suffixes.offsets[i + 1] - suffixes.offsets[i];
+    if (size > prefixBytesMax) throw new BytesFault('strings of a page too long');
+    offsets[i + 1] = size;
+  }
+  const bytes = new Uint8Array(offsets[count]);
+  for (let i = 0; i < count; i++) {
+    const prefix = prefixes[i * 2];
+    if (prefix > 0) bytes.copyWithin(offsets[i], offsets[i - 1], offsets[i - 1] + prefix);
+    bytes.set(suffixes.bytes.subarray(suffixes.offsets[i], suffixes.offsets[i + 1]), offsets[i] + prefix);
+  }
+  return { offsets, bytes };
+};
+/** BYTE_STREAM_SPLIT: the first bytes of all values, then the second ones. */
+export const decodeSplit = (p: Place, count: number, width: number): Uint8Array => {
+  if (count * width > p.end - p.at) throw cut();
+  const out = new Uint8Array(count * width);
+  for (let k = 0; k < width; k++) for (let i = 0, from = p.at + k * count; i < count; i++) out[i * width + k] = p.bytes[from + i];
+  p.at += count * width;
+  return out;
+};

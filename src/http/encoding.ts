@@ -1,0 +1,73 @@
+/**
+ * Content codings by the headers: which ones a request body has, which one an answer gets.
+ *
+ * - Streams of rows are encoded by the worker that writes them; answers of one value here, in the threads of node:zlib. Short ones go as they are.
+ * - Who does not ask for a coding gets none. Event streams have none.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LakeError } from '../errors.ts';
+import { type ContentCoding, contentCodings } from '../formats/encoding.ts';
+import { type AnswerCoding, answerCodings, createEncoder } from '../formats/encoding-encode.ts';
+
+const codingsMax = 4;
+const aliases: ReadonlyMap<string, ContentCoding> = new Map([...contentCodings.map((c) => [c, c] as const), ['x-gzip', 'gzip'] as const]);
+
+/** The codings of a request body in the order in which they were applied. @throws content-coding-unknown, content-coding-count */
+export const requestCodings = (header: string | undefined): readonly ContentCoding[] => {
+  const names = (header ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '' && name !== 'identity');
+  if (names.length > codingsMax) throw new LakeError('content-coding-count', { count: names.length, limit: codingsMax });
+  return names.map((name) => {
+    const coding = aliases.get(name);
+    if (!coding) throw new LakeError('content-coding-unknown', { coding: name, known: [...contentCodings, 'identity'].join(', ') });
+    return coding;
+  });
+};
+
+/** The coding that the client likes best, ours among equals; undefined: none. */
+export const answerCoding = (header: string | undefined): AnswerCoding | undefined => {
+  if (header === undefined || header.trim() === '') return undefined;
+  const weights = new Map<string, number>();
+  for (const item of header.split(',')) {
+    const [name, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    weights.set(name === 'x-gzip' ? 'gzip' : name, weightOf(parameters));
+  }
+  const rest = weights.get('*') ?? 0;
+  let best: AnswerCoding | undefined, most = weights.get('identity') ?? 0;
+  for (const coding of answerCodings) {
+    const weight = weights.get(coding) ?? rest;
+    if (weight > most || (weight > 0 && weight === most && best === undefined)) {
+      best = coding;
+      most = weight;
+    }
+  }
+  return best;
+};
+
+/** Of `q=0.5`; 1 without one, 0 for what is no weight. */
+const weightOf = (parameters: readonly string[]): number => {
+  const q = parameters.find((p) => /^q\s*=/.test(p));
+  if (q === undefined) return 1;
+  const text = q.slice(q.indexOf('=') + 1).trim();
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
+};
+
+/** An answer whose coding depends on the client says so. */
+export const varyOf = (reply: FastifyReply): string => {
+  const before = reply.getHeader('vary');
+  return before === undefined ? 'Accept-Encoding' : `${String(before)}, Accept-Encoding`;
+};
+
+/** Below this an encoded answer saves nothing. */
+const answerBytesMin = 1024;
+
+/** Encodes a whole answer as the client asked; a hook of the framework, which runs before it counts the bytes. */
+export const encodeAnswer = async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
+  if (!(payload instanceof Uint8Array) || payload.length < answerBytesMin || reply.hasHeader('content-encoding')) return payload;
+  reply.header('vary', varyOf(reply));
+  const coding = answerCoding(request.headers['accept-encoding']);
+  if (!coding) return payload;
+  const encoder = await createEncoder(coding);
+  const bytes = await encoder.end(payload);
+  reply.header('content-encoding', coding);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+};

@@ -1,0 +1,45 @@
+/**
+ * Decoded columns that a worker keeps for later scans, by their place in an opened object's directory; objects never change, so nothing goes stale.
+ *
+ * Invariants:
+ * - What is held stays within the budget, as far as the owners of the bytes tell it.
+ * - Only what no scan since the last `begin` has used gives way to something new: a scan of more than the budget keeps a part of it, rather than nothing.
+ */
+export class ColumnCache {
+  private readonly bytesMax: number;
+  /** Least recently used first. */
+  private readonly entries = new Map<object, Entry>();
+  private held = 0;
+  private scan = 0;
+  constructor(bytesMax: number) { this.bytesMax = bytesMax; }
+
+  get bytes(): number { return this.held; }
+
+  /** A new scan. */
+  begin(): void { this.scan++; }
+
+  get(key: object): unknown {
+    const entry = this.entries.get(key);
+    if (!entry) return undefined;
+    if (entry.scan !== this.scan) {
+      entry.scan = this.scan;
+      this.entries.delete(key);
+      this.entries.set(key, entry);
+    }
+    return entry.value;
+  }
+
+  set(key: object, value: unknown, bytes: number): void {
+    if (bytes > this.bytesMax || this.entries.has(key)) return;
+    for (const [oldest, entry] of this.entries) {
+      if (this.held + bytes <= this.bytesMax) break;
+      if (entry.scan === this.scan) return;
+      this.entries.delete(oldest);
+      this.held -= entry.bytes;
+    }
+    this.entries.set(key, { value, bytes, scan: this.scan });
+    this.held += bytes;
+  }
+}
+
+interface Entry { readonly value: unknown; readonly bytes: number; scan: number }

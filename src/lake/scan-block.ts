@@ -1,0 +1,115 @@
+/**
+ * Rows of one block for a scan, part by part: parts that the pruner rules out are not read, columns that only the answer needs are read when the filter has
+ * found rows in the part.
+ */
+import { type Vector, take } from '../vectors/vector.ts';
+import type { Column, Projection } from './columns/decode.ts';
+import { type ColumnPruner, mayBeTrue } from './columns/prune.ts';
+import { type ObjectReader, projectionOf } from './object-reader.ts';
+
+type Paths = readonly (readonly string[])[];
+
+/** Which rows are wanted. */
+export interface RowFilter {
+  /** What it looks at; absent: all. */
+  readonly columns?: Paths;
+  /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. */
+  readonly keep: (rows: Vector) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
+}
+
+export interface BlockOptions {
+  readonly columns?: Paths;
+  readonly pruner?: ColumnPruner;
+  readonly filter?: RowFilter;
+  /** Told of what was read: bytes of objects, and rows. */
+  readonly read?: (bytes: number, rows: number) => void;
+}
+
+/** Rows of a part that are wanted. `index` absent: all of them. */
+interface Kept { readonly rows: Vector; readonly index?: Uint32Array }
+
+export class BlockScanner {
+  private readonly options: BlockOptions;
+  private readonly projection: Projection | undefined;
+  private readonly filterProjection: Projection | undefined;
+  /** The filter looks at all that is wanted. */
+  private readonly filterSuffices: boolean;
+
+  constructor(options: BlockOptions) {
+    const { columns, filter } = options;
+    this.options = options;
+    this.projection = columns && projectionOf(columns);
+    this.filterProjection = filter?.columns && projectionOf(filter.columns);
+    this.filterSuffices = !this.filterProjection || (columns !== undefined && columns.every((c) => filter!.columns!.some((f) => f.length <= c.length && f.every((name, i) => name === c[i]))));
+  }
+
+  /** The wanted rows, apart by part and so not in the block's order. */
+  async parts(reader: ObjectReader, block: number): Promise<readonly Vector[]> {
+    const out: Vector[] = [];
+    for (const part of this.live(reader.parts(block))) {
+      const kept = await this.kept(reader, block, part);
+      if (kept) out.push(kept.index ? take(kept.rows, kept.index) : kept.rows);
+    }
+    return out;
+  }
+
+  /** The wanted rows in the block's order; undefined if there are none. */
+  async inOrder(reader: ObjectReader, block: number): Promise<Vector | undefined> {
+    const parts = reader.parts(block), found = new Map<Column, Kept>();
+    for (const part of this.live(parts)) {
+      const kept = await this.kept(reader, block, part);
+      if (kept) found.set(part, kept);
+    }
+    if (found.size === 0) return undefined;
+    if (found.size > 1) {
+      const tags = await reader.tags(block);
+      return woven(tags!, parts.map((p) => found.get(p)));
+    }
+    const [{ rows, index }] = [...found.values()] as [Kept];
+    return index ? take(rows, index) : rows;
+  }
+
+  /** All rows of the block with the wanted columns, unfiltered. */
+  async whole(reader: ObjectReader, block: number): Promise<Vector> { return this.told(reader, reader.read(block, this.projection)); }
+
+  private live(parts: readonly Column[]): readonly Column[] {
+    const { pruner } = this.options;
+    return pruner ? parts.filter((p) => mayBeTrue(p, pruner)) : parts;
+  }
+
+  private async kept(reader: ObjectReader, block: number, part: Column): Promise<Kept | undefined> {
+    const { filter } = this.options;
+    if (!filter) return { rows: await this.told(reader, reader.readPart(block, part, this.projection)) };
+    const seen = await this.told(reader, reader.readPart(block, part, this.filterProjection)), answer = filter.keep(seen);
+    const index = answer instanceof Promise ? await answer : answer;
+    if (index?.length === 0) return undefined;
+    const rows = this.filterSuffices ? seen : await this.told(reader, reader.readPart(block, part, this.projection), false);
+    return { rows, ...(index && { index }) };
+  }
+
+  private async told(reader: ObjectReader, read: Vector | Promise<Vector>, counts = true): Promise<Vector> {
+    const before = reader.bytesRead, rows = read instanceof Promise ? await read : read;
+    this.options.read?.(reader.bytesRead - before, counts ? rows.length : 0);
+    return rows;
+  }
+}
+
+/** Rows of several parts in the order of the tags; parts that are absent are left out. */
+const woven = (tags: Uint32Array, parts: readonly (Kept | undefined)[]): Vector => {
+  const found = parts.filter((p) => p !== undefined), places = parts.map((p) => (p ? found.indexOf(p) : -1));
+  const masks = parts.map((p) => p?.index && maskOf(p.index, p.rows.length));
+  const length = found.reduce((n, p) => n + (p.index ?? p.rows).length, 0);
+  const outTags = new Uint32Array(length), outSlots = new Uint32Array(length), next = new Uint32Array(parts.length), given = new Uint32Array(found.length);
+  for (let i = 0, at = 0; at < length; i++) {
+    const tag = tags[i]!, place = places[tag]!, slot = next[tag]!++;
+    if (place < 0 || (masks[tag] && masks[tag][slot] === 0)) continue;
+    outTags[at] = place;
+    outSlots[at++] = given[place]!++;
+  }
+  return { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: found.map((p) => (p.index ? take(p.rows, p.index) : p.rows)) };
+};
+const maskOf = (index: Uint32Array, length: number): Uint8Array => {
+  const mask = new Uint8Array(length);
+  for (let i = 0; i < index.length; i++) mask[index[i]!] = 1;
+  return mask;
+};
