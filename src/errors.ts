@@ -98,7 +98,7 @@ export const errorTable = {
   'body-field-type': bad('incompatible type translation: Super type {type}, Go type {wanted}, Go kind {wanted}'),
   'body-not-record': bad('cannot unmarshal value {value} into Go struct'),
   'body-not-array': bad('unmarshaling type "{type}": not an array'),
-  'body-not-seekable': bad('{name} requires a seekable input'),
+  'body-not-seekable': bad('{name} seekable input'),
   'body-too-long': { status: 413, kind: 'payload too large', text: 'request body: longer than {limit} bytes (option -body.max)' },
   'body-expanded': { status: 413, kind: 'payload too large', text: 'request body: {coding}: expands to more than {limit} bytes (option -expanded.max)' },
   'content-coding-unknown': bad('unsupported content coding: "{coding}" (Content-Encoding takes {known})'),
@@ -127,12 +127,20 @@ export const errorTable = {
 export type ErrorCode = keyof typeof errorTable;
 export type ErrorParameters = Readonly<Record<string, string | number>>;
 
+/** Most characters of a parameter: what an input holds may be in it. Texts of queries are bounded already. */
+const parameterCharsMax = 16_384;
+const shortened = (parameters: ErrorParameters): ErrorParameters =>
+  Object.values(parameters).some((x) => typeof x === 'string' && x.length > parameterCharsMax)
+    ? Object.fromEntries(Object.entries(parameters).map(([name, x]) => [name, typeof x === 'string' && x.length > parameterCharsMax ? `${x.slice(0, parameterCharsMax)}...` : x]))
+    : parameters;
+
 /** A request that cannot be done: a row of the table with its parameters filled in. `details` goes into the error body as it is. */
 export class LakeError extends Error {
   readonly code: ErrorCode;
   readonly parameters: ErrorParameters;
   readonly details: Readonly<Record<string, unknown>>;
-  constructor(code: ErrorCode, parameters: ErrorParameters = {}, options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {}) {
+  constructor(code: ErrorCode, given: ErrorParameters = {}, options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {}) {
+    const parameters = code === 'query-invalid' ? given : shortened(given);
     super(errorTable[code].text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in parameters ? String(parameters[name]) : whole)), { cause: options.cause });
     this.name = 'LakeError';
     this.code = code;

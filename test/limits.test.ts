@@ -25,7 +25,7 @@ afterAll(async () => {
 
 /** All that a request could have changed. */
 const state = async (): Promise<unknown> => ({
-  pools: await client.query('from :pools | sort id'), branches: await client.query('from p:branches | sort name'), rows: await client.query('from p | sort k'),
+  rows: (await client.query('fork (from :pools | values {pool:this}) (from p:branches | values {branch:this}) (from p | values {row:this})')).map((row) => JSON.stringify(row)).sort(),
   events: /^lake_last_event_id \d+$/m.exec((await client.ask('GET', '/metrics')).body)?.[0],
 });
 const refused = async (ask: () => Promise<Answer>): Promise<readonly [number, string, string]> => {

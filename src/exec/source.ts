@@ -17,6 +17,8 @@ export interface ScanRequest {
 export interface ScanFilter {
   /** What it looks at; absent: all of the row. */
   readonly columns?: readonly FieldPath[];
+  /** It looks at strings and names of fields alone: numbers may come as nulls. */
+  readonly textOnly?: boolean;
   /** The rows to keep; undefined: all of them. */
   readonly keep: (rows: Vector) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
 }

@@ -24,13 +24,15 @@ export const expand = (codec: Codec, input: Uint8Array, size: number): Uint8Arra
   return out;
 };
 
-const expanders: Readonly<Record<Codec, (input: Uint8Array, size: number) => Uint8Array | undefined>> = {
+type Expander = (input: Uint8Array, size: number) => Uint8Array | undefined;
+const lz4Block: Expander = (input, size) => {
+  const out = new Uint8Array(size);
+  return decodeLz4At(input, 0, input.length, out, 0, size) === size ? out : undefined;
+};
+const expanders: Readonly<Record<Codec, Expander>> = {
   'lz4-frame': (input, size) => lz4Frame(input, size),
-  'lz4-block': (input, size) => {
-    const out = new Uint8Array(size);
-    return decodeLz4At(input, 0, input.length, out, 0, size) === size ? out : undefined;
-  },
-  'lz4-hadoop': (input, size) => lz4Hadoop(input, size) ?? expanders['lz4-block'](input, size),
+  'lz4-block': lz4Block,
+  'lz4-hadoop': (input, size) => lz4Hadoop(input, size) ?? lz4Block(input, size),
   zstd: (input, size) => unlessBroken(() => (nativeZstd ? nativeZstd(input, { maxOutputLength: size }) : expandZstd(input, size))),
   snappy: (input, size) => snappy(input, size),
   gzip: (input, size) => unlessBroken(() => zlib.unzipSync(input, { maxOutputLength: size })),
@@ -40,7 +42,7 @@ const expanders: Readonly<Record<Codec, (input: Uint8Array, size: number) => Uin
 /** Node 22 has it, the oldest Node that we run on has not. */
 const nativeZstd = (zlib as { readonly zstdDecompressSync?: (input: Uint8Array, options: { readonly maxOutputLength: number }) => Uint8Array }).zstdDecompressSync;
 
-const unlessBroken = (run: () => Uint8Array): Uint8Array | undefined => {
+const unlessBroken = (run: () => Uint8Array | undefined): Uint8Array | undefined => {
   try {
     return run();
   } catch {

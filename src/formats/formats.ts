@@ -25,6 +25,7 @@ import { createJsupWriter } from './jsup/writer.ts';
 import { readLines } from './line/reader.ts';
 import { createLineWriter } from './line/writer.ts';
 import { probeParquet, readParquet } from './parquet/reader.ts';
+import { createParquetWriter } from './parquet/writer.ts';
 import { readSup } from './sup/reader.ts';
 import { createSupWriter } from './sup/writer.ts';
 import { createTableWriter } from './table/writer.ts';
@@ -80,7 +81,7 @@ const formats = {
   },
   parquet: {
     name: 'parquet', title: 'Parquet', mediaTypes: ['application/x-parquet'], endings: ['.parquet'],
-    probe: probeParquet, reader: readParquet,
+    probe: probeParquet, reader: readParquet, writer: createParquetWriter,
   },
   sup: { name: 'sup', title: 'SUP', mediaTypes: ['application/x-sup'], endings: ['.sup'], reader: readSup, writer: createSupWriter },
   table: { name: 'table', title: 'table', mediaTypes: [], endings: [], writer: createTableWriter },

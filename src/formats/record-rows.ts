@@ -8,7 +8,7 @@ import { concat } from '../vectors/concat.ts';
 import { typesOf } from '../vectors/fuse.ts';
 import { supText } from '../vectors/sup-print.ts';
 import { type RecordType, type Type, typeText } from '../vectors/type.ts';
-import { type RecordVector, type Vector, flatten, slice, valueAt } from '../vectors/vector.ts';
+import { type RecordVector, type Vector, flatten, sizeOf, slice, valueAt } from '../vectors/vector.ts';
 import { settled } from './column-out.ts';
 
 export interface RowGroups {
@@ -16,6 +16,8 @@ export interface RowGroups {
   readonly writer: string;
   /** Rows that are given out together, save for the last ones. */
   readonly rows: number;
+  /** Rows that take about so many bytes are given out, however few they are. */
+  readonly bytes?: number;
   /** Told the type of the records before the first of them. @throws LakeError `write-columns-unsupported` */
   start(type: RecordType): void;
 }
@@ -25,6 +27,7 @@ export class RecordRows {
   private type: RecordType | undefined;
   private pending: RecordVector[] = [];
   private length = 0;
+  private bytes = 0;
 
   constructor(groups: RowGroups) { this.groups = groups; }
 
@@ -58,7 +61,8 @@ export class RecordRows {
       const end = Math.min(rows.length, start + this.groups.rows - this.length);
       this.pending.push(recordsOf(slice(rows, start, end)));
       this.length += end - start;
-      if (this.length >= this.groups.rows) yield this.joined();
+      if (this.groups.bytes !== undefined) this.bytes += bytesOf(this.pending[this.pending.length - 1]);
+      if (this.length >= this.groups.rows || this.bytes >= (this.groups.bytes ?? Infinity)) yield this.joined();
       start = end;
     }
   }
@@ -66,6 +70,7 @@ export class RecordRows {
     const all = this.pending.length === 1 ? this.pending[0] : recordsOf(concat(this.pending));
     this.pending = [];
     this.length = 0;
+    this.bytes = 0;
     return all;
   }
   private fault(v: Vector, row: number, type: RecordType | undefined): LakeError {
@@ -96,3 +101,20 @@ const recordsOf = (v: Vector): RecordVector => {
     default: return recordsOf(flatten(v));
   }
 };
+
+/** Bytes that the rows take once they are by themselves: views count by the part of the base that they show. */
+const bytesOf = (v: Vector): number => {
+  switch (v.form) {
+    case 'selected': return v.base.length === 0 ? 0 : (bytesOf(v.base) * v.length) / v.base.length;
+    case 'dictionary': return v.values.length === 0 ? 0 : (bytesOf(v.values) * v.length) / v.values.length;
+    case 'constant': return bytesOf(v.inner) * v.length;
+    case 'record': return v.fields.reduce((n, f) => n + bytesOf(f.values) + 1, 0);
+    case 'named': case 'error': return bytesOf(v.inner);
+    case 'list': return v.length * 4 + shown(v.items, v.offsets[0], v.offsets[v.length]);
+    case 'map': return v.length * 4 + shown(v.keys, v.offsets[0], v.offsets[v.length]) + shown(v.values, v.offsets[0], v.offsets[v.length]);
+    case 'union': return v.length * 8 + Math.max(0, ...v.members.map((m) => shown(m, 0, Math.min(m.length, v.length))));
+    case 'dynamic': return v.length * 8 + Math.max(0, ...v.parts.map((p) => shown(p, 0, Math.min(p.length, v.length))));
+    default: return sizeOf(v);
+  }
+};
+const shown = (v: Vector, start: number, end: number): number => (v.length === 0 ? 0 : (bytesOf(v) * (end - start)) / v.length);

@@ -36,8 +36,8 @@ export const readBody = async (raw: IncomingMessage, bytesMax: number): Promise<
 export const readControlBody = async (raw: IncomingMessage, contentType: string | undefined, bytesMax: number): Promise<BodyRecord> => {
   const declared = requestFormat(contentType);
   const format = declared === 'auto' ? 'sup' : declared;
-  if (format === 'csup') throw new LakeError('body-not-seekable', { name: 'Super Columnar' });
-  if (format === 'parquet') throw new LakeError('body-not-seekable', { name: 'Parquet format' });
+  if (format === 'csup') throw new LakeError('body-not-seekable', { name: 'Super Columnar requires a' });
+  if (format === 'parquet') throw new LakeError('body-not-seekable', { name: 'Parquet format requires' });
   const bytes = await readBody(raw, bytesMax);
   return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await firstValue(bytes, format));
 };

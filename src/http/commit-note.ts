@@ -23,7 +23,7 @@ export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
     const name = key.toLowerCase();
     if ((name !== 'author' && name !== 'body' && name !== 'meta') || value === null) continue;
     if (typeof value !== 'string') {
-      throw new LakeError('commit-header', { fault: `json: cannot unmarshal ${kindOf(value)} into Go struct field CommitMessage.${name} of type string` });
+      throw new LakeError('commit-header', { fault: `json: cannot unmarshal ${kindOf(value)} into Go struct field CommitMessage.${name[0]!.toUpperCase()}${name.slice(1)} of type string` });
     }
     note[name] = value;
   }

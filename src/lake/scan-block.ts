@@ -3,7 +3,7 @@
  * found rows in the part.
  */
 import { type Vector, take } from '../vectors/vector.ts';
-import type { Column, Projection } from './columns/decode.ts';
+import { type Column, type Projection, withoutNumbers } from './columns/decode.ts';
 import { type ColumnPruner, mayBeTrue } from './columns/prune.ts';
 import { type ObjectReader, projectionOf } from './object-reader.ts';
 
@@ -13,6 +13,8 @@ type Paths = readonly (readonly string[])[];
 export interface RowFilter {
   /** What it looks at; absent: all. */
   readonly columns?: Paths;
+  /** It looks at strings and names of fields alone: numbers may come as nulls. */
+  readonly textOnly?: boolean;
   /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. */
   readonly keep: (rows: Vector) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
 }
@@ -40,7 +42,7 @@ export class BlockScanner {
     this.options = options;
     this.projection = columns && projectionOf(columns);
     this.filterProjection = filter?.columns && projectionOf(filter.columns);
-    this.filterSuffices = !this.filterProjection || (columns !== undefined && columns.every((c) => filter!.columns!.some((f) => f.length <= c.length && f.every((name, i) => name === c[i]))));
+    this.filterSuffices = (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) || (columns !== undefined && columns.every((c) => filter!.columns!.some((f) => f.length <= c.length && f.every((name, i) => name === c[i]))));
   }
 
   /** The wanted rows, apart by part and so not in the block's order. */
@@ -80,7 +82,7 @@ export class BlockScanner {
   private async kept(reader: ObjectReader, block: number, part: Column): Promise<Kept | undefined> {
     const { filter } = this.options;
     if (!filter) return { rows: await this.told(reader, reader.readPart(block, part, this.projection)) };
-    const seen = await this.told(reader, reader.readPart(block, part, this.filterProjection)), answer = filter.keep(seen);
+    const seen = await this.told(reader, reader.readPart(block, filter.textOnly ? withoutNumbers(part) : part, this.filterProjection)), answer = filter.keep(seen);
     const index = answer instanceof Promise ? await answer : answer;
     if (index?.length === 0) return undefined;
     const rows = this.filterSuffices ? seen : await this.told(reader, reader.readPart(block, part, this.projection), false);

@@ -14,15 +14,21 @@ export const fitsInt64 = (x: number | bigint): boolean => typeof x === 'number' 
 // Integers
 
 const integerSyntax = /^[+-]?[0-9]+$/;
+const digitsMax = 1_000;
 /** A decimal integer of any size with an optional sign. */
 export const parseInteger = (text: string): number | bigint | undefined => {
   if (!integerSyntax.test(text)) return undefined;
-  return text.length < 16 ? Number(text) + 0 : integer(BigInt(text.startsWith('+') ? text.slice(1) : text));
+  if (text.length < 16) return Number(text) + 0;
+  const unsigned = text.replace(/^[+-]?0*/, '');
+  // Far beyond every integer type one is as good as another, and all of the digits would take seconds.
+  const x = BigInt(unsigned.length > digitsMax ? `1${'0'.repeat(digitsMax)}` : unsigned || '0');
+  return integer(text.startsWith('-') ? -x : x);
 };
 
 // Floats
 
-const floatSyntax = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+// One way to match each text: two runs of digits side by side would be tried at every cut.
+const floatSyntax = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 const namedFloats: Readonly<Record<string, number>> = {
   NaN: NaN, nan: NaN, '+Inf': Infinity, '-Inf': -Infinity, '+inf': Infinity, '-inf': -Infinity,
 };
@@ -86,14 +92,17 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   ns: 1n, us: 1_000n, ms: 1_000_000n, s: 1_000_000_000n, m: 60_000_000_000n, h: 3_600_000_000_000n,
   d: 86_400_000_000_000n, w: 604_800_000_000_000n, y: 31_536_000_000_000_000n,
 };
-const durationSyntax = /^-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|ms|s|m|h|d|w|y))+$/;
+const durationSyntax = /^-?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|ms|s|m|h|d|w|y))+$/;
 const durationPart = /([0-9]*)\.?([0-9]*)(ns|us|ms|s|m|h|d|w|y)/g;
+/** The digits behind these are less than a nanosecond of a year. */
+const fractionDigitsMax = 40;
 /** A duration in nanoseconds: `1h30m`, `-1.5s`; fractions are rounded to nanoseconds. Undefined also for what exceeds 64 bits. */
 export const parseDuration = (text: string): number | bigint | undefined => {
   if (!durationSyntax.test(text)) return undefined;
   let total = 0n;
-  for (const [, whole, fraction, unit] of text.matchAll(durationPart)) {
-    const nanos = unitNanos[unit!]!;
+  for (const [, whole, digits, unit] of text.matchAll(durationPart)) {
+    const nanos = unitNanos[unit!]!, fraction = digits!.slice(0, fractionDigitsMax);
+    if (whole!.length > digitsMax) return undefined;
     total += BigInt(whole || '0') * nanos;
     if (fraction) {
       const scale = 10n ** BigInt(fraction.length);

@@ -66,6 +66,32 @@ export class TextOut {
     }
     this.length += digits;
   }
+  /**
+   * A float of at most six digits behind the point and fifteen in all, as JavaScript spells it; false, and nothing printed, for any other.
+   * Two such numbers are never one double, so no shorter spelling can stand for it.
+   */
+  decimal(x: number): boolean {
+    const whole = Math.floor(x), millionths = Math.round(x * 1e6);
+    if (!(x > 0 && millionths < 1e15 && millionths / 1e6 === x && whole < 0x7fffffff)) return false;
+    this.integer(whole);
+    let rest = millionths - whole * 1e6;
+    if (rest === 0) return true;
+    let digits = 6;
+    for (let tenth = (rest / 10) | 0; tenth * 10 === rest; tenth = (rest / 10) | 0) {
+      rest = tenth;
+      digits--;
+    }
+    this.reserve(digits + 1);
+    const { bytes } = this;
+    bytes[this.length] = 0x2e;
+    for (let to = this.length + digits; to > this.length; to--) {
+      const tenth = (rest / 10) | 0;
+      bytes[to] = zero + rest - tenth * 10;
+      rest = tenth;
+    }
+    this.length += digits + 1;
+    return true;
+  }
   /** Drops what was printed behind `length`. */
   cutTo(length: number): void { this.length = length; }
   /** What was printed, for the caller to keep; printing begins anew. */

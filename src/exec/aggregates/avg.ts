@@ -3,7 +3,8 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, textAt } from '../../vectors/vector.ts';
 import { parseFloat64 } from '../../vectors/literal.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
-import { type SparseNumbers, eachPart, floatsOf, sparseNumbers } from './parts.ts';
+import { eachPart, floatsOf } from './parts.ts';
+import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
 export class AvgState implements AggregateState {
@@ -17,6 +18,8 @@ export class AvgState implements AggregateState {
   update(ids: Uint32Array, argument: Vector): void {
     const sparse = sparseNumbers(argument);
     if (sparse) return this.addSparse(ids, sparse);
+    if (argument.form === 'number') return this.addAll(ids, floatsOf(argument), ids.length);
+    if (argument.form === 'constant' && (argument.inner.form === 'error' || argument.inner.form === 'null')) return;
     let whole: Float64Array | undefined;
     const some = new FloatRows(ids.length);
     eachPart(argument, (part, rows) => {

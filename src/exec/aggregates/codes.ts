@@ -256,9 +256,7 @@ export class ColumnCodes {
   private dictionaryCodes(v: DictionaryVector, insert: boolean): Uint32Array {
     const known = this.knownCodes(v.values), out = new Uint32Array(v.length);
     if (!lookUpAll(known, v.codes, out)) return out;
-    const wanted = new Set<number>();
-    for (let i = 0; i < v.length; i++) if (out[i] === none) wanted.add(v.codes[i]!);
-    const index = Uint32Array.from(wanted), codes = this.codes(take(v.values, index), insert);
+    const index = unknownOnes(known, v.codes, v.length), codes = this.codes(take(v.values, index), insert);
     for (let k = 0; k < index.length; k++) known[index[k]!] = codes[k]!;
     for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]!]!;
     return out;
@@ -325,6 +323,19 @@ const lookUpAll = (table: Uint32Array, index: Uint32Array, out: Uint32Array): bo
     if (code > most) most = code;
   }
   return most === none;
+};
+
+/** The places in the table that are `none` and that rows lead to, each once, as they are met. They are marked in between. */
+const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
+  const found = new Uint32Array(length), marked = none - 1;
+  let n = 0;
+  for (let i = 0; i < length; i++) {
+    const at = index[i]!;
+    if (table[at] !== none) continue;
+    table[at] = marked;
+    found[n++] = at;
+  }
+  return found.subarray(0, n);
 };
 
 const classOf = (v: FlatVector): string | Type => {

@@ -7,7 +7,8 @@ import { concat } from '../../vectors/concat.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
-import { type SparseNumbers, eachPart, pick, sparseNumbers } from './parts.ts';
+import { eachPart, pick } from './parts.ts';
+import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
 export class ExtremeState implements AggregateState {

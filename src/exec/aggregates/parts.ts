@@ -1,5 +1,5 @@
 /** Arguments of aggregates by class: flat vectors without names, unions and mixtures, each with the rows that it holds. */
-import { type Vector, type FlatVector, type NumberVector, flatten, gather } from '../../vectors/vector.ts';
+import { type Vector, type FlatVector, type NumberVector, constant, flatten, gather } from '../../vectors/vector.ts';
 
 /** Rows `rows[i]` of the argument (absent: row i) are `part` at i. */
 export type Visit = (part: Exclude<FlatVector, { form: 'dynamic' | 'union' | 'named' }>, rows: Uint32Array | undefined) => void;
@@ -8,7 +8,12 @@ export type Visit = (part: Exclude<FlatVector, { form: 'dynamic' | 'union' | 'na
 export const eachPart = (v: Vector, visit: Visit, rows?: Uint32Array): void => {
   if (v.length === 0) return;
   switch (v.form) {
-    case 'constant': case 'dictionary': case 'selected': return eachPart(flatten(v), visit, rows);
+    case 'constant':
+      // What is left out by most is not spread out.
+      if (v.inner.form === 'null') return visit({ form: 'null', length: v.length }, rows);
+      if (v.inner.form === 'error') return visit({ form: 'error', length: v.length, inner: constant(v.inner.inner, v.length) }, rows);
+      return eachPart(flatten(v), visit, rows);
+    case 'dictionary': case 'selected': return eachPart(flatten(v), visit, rows);
     case 'named': return eachPart(v.inner.length === v.length ? v.inner : gather(v.inner, upTo(v.length)), visit, rows);
     case 'dynamic': return eachTagged(v.tags, v.slots, v.parts, v.length, visit, rows);
     case 'union': return eachTagged(v.tags, v.slots, v.members, v.length, visit, rows);
@@ -30,22 +35,6 @@ const eachTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vecto
     eachPart(gather(part, index), visit, own);
   }
 };
-/** Numbers among rows that are null or errors: where tags[i] is `tag`, row i is values[slots[i]]. */
-export interface SparseNumbers { readonly part: NumberVector; readonly values: Float64Array; readonly tag: number; readonly tags: Uint32Array; readonly slots: Uint32Array }
-/** The argument as such, if that is what it is; nothing is copied. */
-export const sparseNumbers = (v: Vector): SparseNumbers | undefined => {
-  if (v.form !== 'dynamic') return undefined;
-  let tag = -1;
-  for (let k = 0; k < v.parts.length; k++) {
-    const part = v.parts[k]!;
-    if (part.form === 'null' || part.form === 'error' || (part.form === 'constant' && (part.inner.form === 'null' || part.inner.form === 'error'))) continue;
-    if (part.form !== 'number' || tag >= 0) return undefined;
-    tag = k;
-  }
-  const part = v.parts[tag];
-  return part?.form === 'number' && part.values instanceof Float64Array ? { part, values: part.values, tag, tags: v.tags, slots: v.slots } : undefined;
-};
-
 const upTo = (n: number): Uint32Array => Uint32Array.from({ length: n }, (_, i) => i);
 
 /** table[index[i]] for each i; the whole table where there is no index. */

@@ -6,7 +6,8 @@
 import { type Vector, type NumberVector } from '../../vectors/vector.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, wrapped } from './numeric.ts';
-import { type SparseNumbers, eachPart, floatsOf, pick, sparseNumbers } from './parts.ts';
+import { eachPart, floatsOf, pick } from './parts.ts';
+import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
 interface NumberRows { readonly part: NumberVector; readonly rows: Uint32Array | undefined; readonly class: number }

@@ -3,12 +3,32 @@ import { type PrimitiveType, type Type, bitsOf, isFloat, isSigned, isUnsigned, p
 import { roundFloat } from '../../vectors/literal.ts';
 import { textError } from '../../vectors/value.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { type Vector, type NumberArray, type NumberVector, type EnumVector, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
+import { type Vector, type DynamicVector, type NumberArray, type NumberVector, type EnumVector, flatten, gather, nulls, slice, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { ArithmeticOperator } from '../../query/plan.ts';
 import { apply, type Kernel } from './apply.ts';
-import { errors, overlay, wrapErrors } from './rows.ts';
+import { combine, errors, overlay, wrapErrors } from './rows.ts';
+import { sparseNumbers } from './sparse.ts';
 
-export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => apply([left, right], length, kernels[operator]);
+export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => {
+  if (left.form === 'number' && right.form === 'dynamic') return besideSparse(right, left, length, (sparse, other, n) => kernels[operator]([other, sparse], n)) ?? apply([left, right], length, kernels[operator]);
+  if (left.form === 'dynamic' && right.form === 'number') return besideSparse(left, right, length, (sparse, other, n) => kernels[operator]([sparse, other], n)) ?? apply([left, right], length, kernels[operator]);
+  return apply([left, right], length, kernels[operator]);
+};
+
+/** Numbers beside numbers of which some are null or errors: what is no number stays as it is. Undefined for anything else. */
+const besideSparse = (sparse: DynamicVector, other: NumberVector, length: number, kernel: (sparse: Vector, other: Vector, n: number) => Vector): Vector | undefined => {
+  const found = sparseNumbers(sparse);
+  if (!found) return undefined;
+  const { tag, tags, slots, part } = found, rows = new Uint32Array(length);
+  let n = 0;
+  for (let i = 0; i < length; i++) {
+    if (tags[i] !== tag) continue;
+    if (slots[i] !== n) return undefined;
+    rows[n++] = i;
+  }
+  const result = n === 0 ? part : kernel(slice(part, 0, n), gather(other, rows.subarray(0, n)), n);
+  return combine(tags.subarray(0, length), slots.subarray(0, length), sparse.parts.map((p, k) => (k === tag ? result : p)));
+};
 
 const kernelOf = (operator: ArithmeticOperator): Kernel => ([left, right], length) => {
   const l = left!, r = right!;

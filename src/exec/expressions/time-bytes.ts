@@ -11,16 +11,19 @@ const digit = 48;
  */
 export const timesOfBytes = (v: BytesVector): Vector | undefined => {
   const { bytes, offsets, length } = v, view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const seconds = new Float64Array(length), nanos = new Uint32Array(length);
-  // The sixteen bytes up to the minute, as words: mostly they are those of the row before.
-  let a = 0, b = 0, c = 0, d = 0, minute = NaN;
+  const out = new BigInt64Array(length), halves = new Int32Array(out.buffer);
+  // The sixteen bytes up to the minute, as words: mostly they are those of the row before. `low` and `high` are the minute's nanoseconds.
+  let a = 0, b = 0, c = 0, d = 0, low = 0, high = 0, most = 0;
   for (let i = 0; i < length; i++) {
     const start = offsets[i]!, end = offsets[i + 1]!;
     if (end - start < 20 || bytes[end - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
     const a1 = view.getUint32(start), b1 = view.getUint32(start + 4), c1 = view.getUint32(start + 8), d1 = view.getUint32(start + 12);
     if (d1 !== d || c1 !== c || b1 !== b || a1 !== a) {
-      minute = minuteOf(bytes, start);
+      const minute = minuteOf(bytes, start);
       if (minute !== minute) return undefined;
+      if (Math.abs(minute) > most) most = Math.abs(minute);
+      low = Math.imul(minute, 1_000_000_000) >>> 0;
+      high = Math.round((minute * 1e9 - low) / 4294967296);
       a = a1;
       b = b1;
       c = c1;
@@ -29,10 +32,12 @@ export const timesOfBytes = (v: BytesVector): Vector | undefined => {
     const second = two(bytes, start + 17), fraction = end - start === 20 ? 0 : fractionOf(bytes, start + 19, end - 1);
     // NaN (no digits) fails the comparison too.
     if (!(second <= 59) || fraction < 0) return undefined;
-    seconds[i] = minute + second;
-    nanos[i] = fraction;
+    const sum = low + second * 1e9 + fraction;
+    halves[i * 2] = sum;
+    halves[i * 2 + 1] = high + Math.floor(sum / 4294967296);
   }
-  return numbers(types.time, joinSeconds(seconds, nanos));
+  // 2^53 nanoseconds are 9,007,199.25 seconds.
+  return numbers(types.time, most < 9007201 ? narrowed(out) : out);
 };
 /** Seconds of `2024-01-02T03:04`; NaN when it is something else. */
 const minuteOf = (bytes: Uint8Array, start: number): number => {
@@ -84,6 +89,13 @@ export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberAr
     halves[i * 2 + 1] = Math.round((s * 1e9 + n - low) / 4294967296);
   }
   return most < 9007201 ? narrowed(out) : out;
+};
+
+/** Whole seconds of nanoseconds, rounded down: `rounded` as a double, `low` their exact low 32 bits. */
+export const secondsOf = (low: number, rounded: number): number => {
+  // The quotient of the rounded double is off by one at most; the exact low 32 bits of the rest tell.
+  const s = Math.floor(rounded / 1e9), rest = (low - Math.imul(s, 1_000_000_000)) | 0;
+  return rest < 0 ? s - 1 : rest >= 1e9 ? s + 1 : s;
 };
 
 /** Whole seconds (rounded down) and the nanoseconds within the second, of a time or duration vector. */

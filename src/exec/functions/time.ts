@@ -6,7 +6,7 @@ import { type NumberArray, type NumberVector, type Vector, flatten, nulls, numbe
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder.ts';
 import { narrowed } from '../expressions/arithmetic.ts';
 import { combine, wrapErrors } from '../expressions/rows.ts';
-import { joinSeconds, splitSeconds } from '../expressions/time-bytes.ts';
+import { joinSeconds, secondsOf, splitSeconds } from '../expressions/time-bytes.ts';
 import { byKernel, data, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { compileFormat, momentOf, type Moment } from './strftime.ts';
 
@@ -35,21 +35,39 @@ const bucketQuickly = (v: NumberVector, size: number): NumberArray | undefined =
     for (let i = 0; i < v.length; i++) out[i] = v.values[i]! - (v.values[i]! % size) + 0;
     return out;
   }
-  const whole = size % 1e9 === 0;
-  if (!whole && 1e9 % size !== 0) return undefined;
+  if (size % 1e9 === 0) return bucketSeconds(v.values, v.length, size / 1e9);
+  if (1e9 % size !== 0) return undefined;
   const { seconds, nanos } = splitSeconds(v);
-  let least = 0;
-  for (let i = 0; i < v.length; i++) if (seconds[i]! < least) least = seconds[i]!;
-  // Buckets are cut toward zero, and these parts are rounded down.
-  if (least < 0) return undefined;
-  if (whole) {
-    cutDown(seconds, size / 1e9);
-    nanos.fill(0);
-  } else for (let i = 0; i < v.length; i++) nanos[i] = nanos[i]! - (nanos[i]! % size);
+  for (let i = 0; i < v.length; i++) {
+    // Buckets are cut toward zero, and these parts are rounded down.
+    if (seconds[i]! < 0) return undefined;
+    nanos[i] = nanos[i]! - (nanos[i]! % size);
+  }
   return joinSeconds(seconds, nanos);
 };
-/** To multiples of the span: whole numbers from 0 up to 2^34, whose quotients never round up to the next whole number. */
-const cutDown = (values: Float64Array, span: number): void => { for (let i = 0; i < values.length; i++) values[i] = Math.floor(values[i]! / span) * span; };
+/** Nanoseconds that a rounded double may be off. */
+const roundingMax = 1024;
+/** Buckets of whole seconds: rows that are well inside the bucket of the row before are told by a rounded double. Undefined for numbers below zero. */
+const bucketSeconds = (values: BigInt64Array | BigUint64Array, length: number, span: number): NumberArray | undefined => {
+  const halves = new Int32Array(values.buffer, values.byteOffset, length * 2), out = new BigInt64Array(length), outHalves = new Int32Array(out.buffer);
+  let least = 1, greatest = 0, low = 0, high = 0, most = 0;
+  for (let i = 0; i < length; i++) {
+    const x = halves[i * 2 + 1]! * 4294967296 + (halves[i * 2]! >>> 0);
+    if (x < least || x > greatest) {
+      if (halves[i * 2 + 1]! < 0) return undefined;
+      // Whole numbers below 2^34, whose quotients never round up to the next whole number.
+      const start = Math.floor(secondsOf(halves[i * 2]!, x) / span) * span;
+      if (start > most) most = start;
+      low = Math.imul(start, 1_000_000_000);
+      high = Math.round((start * 1e9 - (low >>> 0)) / 4294967296);
+      least = start * 1e9 + roundingMax;
+      greatest = (start + span) * 1e9 - roundingMax;
+    }
+    outHalves[i * 2] = low;
+    outHalves[i * 2 + 1] = high;
+  }
+  return most < 9007201 ? narrowed(out) : out;
+};
 
 const dateParts: Readonly<Record<string, (m: Moment) => number>> = {
   day: (m) => m.day, dow: (m) => m.weekday, dayofweek: (m) => m.weekday, hour: (m) => m.hour, minute: (m) => m.minute, month: (m) => m.month, second: (m) => m.second, year: (m) => m.year,

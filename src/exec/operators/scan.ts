@@ -3,6 +3,7 @@ import type { FieldPath, PlanExpr, Scan } from '../../query/plan.ts';
 import { fieldsRead } from '../../query/plan-walk.ts';
 import { type Vector, nulls, take } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
+import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
@@ -44,7 +45,7 @@ export const scan = (op: Scan & { readonly best?: TopOptions }, build: Build): (
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
-    const filter = scanFilter(test && { test, columns: fieldsRead(op.filter!) }, bound?.(), progress);
+    const filter = scanFilter(test && { test, columns: fieldsRead(op.filter!), textOnly: isTextSearch(op.filter!) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
       for (const item of pulled(() => host.scan(source, isFiltered ? { ...request, filter } : request), context.signal)) {
@@ -61,9 +62,20 @@ export const scan = (op: Scan & { readonly best?: TopOptions }, build: Build): (
   };
 };
 
+/** Searches for text in the whole row, and what is made of them. */
+const isTextSearch = (e: PlanExpr): boolean => {
+  switch (e.kind) {
+    case 'and': case 'or': return isTextSearch(e.left) && isTextSearch(e.right);
+    case 'not': return isTextSearch(e.operand);
+    case 'searchText': case 'searchRegexp': return e.operand.kind === 'this';
+    case 'call': return e.name === 'grep' && e.arguments[0]?.kind === 'literal' && e.arguments[0].value.type === types.string && e.arguments[1]?.kind === 'this';
+    default: return false;
+  }
+};
+
 /** The filter and the bound of a top behind it, as the scan of a host may use them. */
 const scanFilter = (
-  filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined } | undefined, bound: KeyBound | undefined, progress: Progress,
+  filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly textOnly: boolean } | undefined, bound: KeyBound | undefined, progress: Progress,
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
@@ -73,7 +85,7 @@ const scanFilter = (
     return rest && kept ? rest.map((i) => kept[i]!) : rest ?? kept;
   };
   return {
-    ...(columns && { columns }),
+    ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true }),
     keep: (rows) => {
       progress.recordsRead += rows.length;
       if (!filter) return bounded(rows, undefined);

@@ -132,10 +132,7 @@ export class BodyReader {
           continue;
         }
       }
-      const tag = this.tag(bytes, at, end), stop = tag === 0 ? this.tagEnd : this.tagEnd + tag - 1;
-      if (stop > end) throw malformed();
-      this.append(child, tag, bytes, this.tagEnd, stop);
-      at = stop;
+      at = this.appendTagged(child, bytes, at, end);
     }
     if (at !== end) throw malformed();
     this.cells += type.fields.length;
@@ -144,13 +141,7 @@ export class BodyReader {
 
   private appendList(d: Decoder, bytes: Uint8Array, start: number, end: number): void {
     const { part } = d, child = d.children[0] ?? d.child(0);
-    for (let at = start; at < end;) {
-      const tag = this.tag(bytes, at, end), from = this.tagEnd, stop = tag === 0 ? from : from + tag - 1;
-      if (stop > end) throw malformed();
-      this.append(child, tag, bytes, from, stop);
-      at = stop;
-      this.cells++;
-    }
+    for (let at = start; at < end; this.cells++) at = this.appendTagged(child, bytes, at, end);
     part.pushCode(child.column.length);
   }
 
@@ -161,10 +152,8 @@ export class BodyReader {
     const member = smallUnsigned(bytes, from, behind);
     if (member >= part.columns.length) throw malformed();
     const child = d.children[member] ?? d.child(member);
-    const tag = this.tag(bytes, behind, end), stop = tag === 0 ? this.tagEnd : this.tagEnd + tag - 1;
-    if (stop !== end) throw malformed();
     const slot = child.column.length;
-    this.append(child, tag, bytes, this.tagEnd, stop);
+    if (this.appendTagged(child, bytes, behind, end) !== end) throw malformed();
     part.pushMember(member, slot);
     this.cells++;
   }

@@ -51,7 +51,7 @@ const plainNumber = (bytes: Uint8Array, start: number, end: number): number => {
   return negative ? -x : x;
 };
 
-const syntax = /^[+-]?(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?$/;
+const syntax = /^[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?$/;
 const infinity = /^([+-]?)inf(?:inity)?$/i;
 /** The number that a whole cell spells, or undefined. */
 export const numberOf = (text: string): number | undefined => {

@@ -52,7 +52,10 @@ export const jsonRowPrinter = (v: Vector, out: TextOut): RowPrinter => {
 const numberPrinter = (v: NumberVector, out: TextOut): RowPrinter => {
   const { values, type } = v;
   switch (type) {
-    case types.float64: case types.float32: case types.float16: return (row) => out.ascii(jsonFloatText(values[row] as number));
+    case types.float64: case types.float32: case types.float16: return (row) => {
+      const x = values[row] as number;
+      if (!out.decimal(x)) out.ascii(jsonFloatText(x));
+    };
     case types.duration: return (row) => out.ascii(`"${durationText(values[row]!)}"`);
     case types.time: return (row) => out.ascii(`"${timeText(values[row]!)}"`);
   }

@@ -22,7 +22,7 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
     if (text.trim() === '') return;
     try {
       const object = parsed(text);
-      if (!isObject(object) || !isObject(object['type'])) throw new Fault(`malformed JSUP: bad type object: ${JSON.stringify(text)}`);
+      if (!isObject(object) || !isObject(object['type'])) throw new Fault(`malformed JSUP: bad type object: ${shown(text)}`);
       const type = table.type(object['type'], 0);
       builder.appendData(type, table.data(type, object['value'], 0));
       count++;
@@ -57,6 +57,13 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
 }
 
 class Fault extends Error {}
+/** Most characters of an input that an error text repeats. */
+const shownMax = 1_000;
+const shown = (x: unknown): string => {
+  const text = JSON.stringify(x);
+  return text.length > shownMax ? `${text.slice(0, shownMax)}...` : text;
+};
+
 type Json = Readonly<Record<string, unknown>>;
 const isObject = (x: unknown): x is Json => typeof x === 'object' && x !== null && !Array.isArray(x);
 
@@ -66,7 +73,7 @@ const parsed = (text: string): unknown => {
   } catch (problem) {
     const first = text.trimStart()[0]!;
     const reason = first === '{' ? (problem as Error).message : `invalid character '${first}' looking for beginning of value`;
-    throw new Fault(`malformed JSUP: bad type object: ${JSON.stringify(text)}: unpacker error parsing JSON: ${reason}`);
+    throw new Fault(`malformed JSUP: bad type object: ${shown(text)}: unpacker error parsing JSON: ${reason}`);
   }
 };
 
@@ -79,12 +86,12 @@ class JsupTypes {
 
   type(object: unknown, depth: number): Type {
     this.enter(depth);
-    if (!isObject(object)) throw new Fault(`malformed JSUP: bad type object: ${JSON.stringify(object)}`);
+    if (!isObject(object)) throw new Fault(`malformed JSUP: bad type object: ${shown(object)}`);
     const { kind, name, id } = object;
     if (kind === 'primitive') return primitiveNamed(String(name)) ?? unknown(String(name));
     if (kind === 'ref') return this.byId.get(Number(id)) ?? unknownReference(id);
     const type = this.complex(String(kind), object, depth + 1);
-    if (typeof id !== 'number') throw new Fault(`malformed JSUP: type without id: ${JSON.stringify(object)}`);
+    if (typeof id !== 'number') throw new Fault(`malformed JSUP: type without id: ${shown(object)}`);
     this.byId.set(id, type);
     return type;
   }
@@ -116,7 +123,7 @@ class JsupTypes {
   private record(fields: readonly unknown[], depth: number): RecordType {
     const seen = new Set<string>();
     return recordType(fields.map((f) => {
-      if (!isObject(f) || typeof f['name'] !== 'string') throw new Fault(`malformed JSUP: bad record field: ${JSON.stringify(f)}`);
+      if (!isObject(f) || typeof f['name'] !== 'string') throw new Fault(`malformed JSUP: bad record field: ${shown(f)}`);
       if (seen.has(f['name'])) throw new Fault(`duplicate field: "${f['name']}"`);
       seen.add(f['name']);
       return { name: f['name'], type: this.type(f['type'], depth), optional: f['opt'] === true };

@@ -40,6 +40,7 @@ export const probeParquet = async (input: AsyncIterable<Uint8Array>): Promise<st
   return head === magic ? undefined : 'auto-detection requires seekable input';
 };
 
+const nothing = new Uint8Array(0);
 const collect = async (input: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -50,9 +51,10 @@ const collect = async (input: AsyncIterable<Uint8Array>, bytesMax: number): Prom
   }
   const file = new Uint8Array(size);
   let at = 0;
-  for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) {
-    file.set(chunk, at);
-    at += chunk.length;
+  for (let i = 0; i < chunks.length; i++) {
+    file.set(chunks[i], at);
+    at += chunks[i].length;
+    chunks[i] = nothing;
   }
   return file;
 };

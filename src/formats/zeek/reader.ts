@@ -17,7 +17,7 @@ type Node = { readonly column: Column } | { readonly shape: Shape; readonly chil
 export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const limits = readLimits(options);
   const window = new ByteWindow(input, { format: 'zeek', valueBytesMax: limits.valueBytesMax });
-  const log = new ZeekLog();
+  const log = new ZeekLog(limits.nestingMax);
   let builder = new Builder();
   try {
     while (await window.more()) {
@@ -53,6 +53,8 @@ class ZeekLog {
   private layout: { readonly root: Node & { readonly shape: Shape }; readonly columns: readonly Column[]; readonly path: string | undefined } | undefined;
   private number = 0;
   private count = 0;
+  private readonly nestingMax: number;
+  constructor(nestingMax: number) { this.nestingMax = nestingMax; }
 
   /** Takes one line; a row goes to the builder. */
   line(text: string, builder: Builder): void {
@@ -121,6 +123,7 @@ class ZeekLog {
     if (path !== undefined) tree.set('_path', { type: types.string, union: nullable(types.string) as UnionType, index: -1 });
     this.fields.forEach((field, i) => {
       const parts = field.split('.');
+      if (parts.length > this.nestingMax) throw this.broken(`nesting too deep (limit ${this.nestingMax})`);
       let branch = tree;
       for (const part of parts.slice(0, -1)) {
         let next = branch.get(part);

@@ -155,6 +155,16 @@ export const projectColumn = (column: Column, wanted: Projection): Column => {
   }
 };
 
+/** A record's column with nulls in place of its numbers. */
+export const withoutNumbers = (column: Column): Column => {
+  switch (column.form) {
+    case 'record': return { ...column, fields: column.fields.map((f) => ({ ...f, values: withoutNumbers(f.values) })) };
+    case 'number': return { form: 'null', rows: column.rows };
+    case 'dynamic': return column.parts.every((p) => p.form === 'number' || p.form === 'null') ? { form: 'null', rows: column.rows } : column;
+    default: return column;
+  }
+};
+
 /** `known`: true for a node of the directory that is at hand, decoded; its segments are passed over. */
 export interface SegmentVisitor {
   readonly segment: (s: Segment) => void;

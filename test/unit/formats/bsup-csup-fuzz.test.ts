@@ -27,7 +27,7 @@ for (const format of ['bsup', 'csup'] as const) {
       if (process.env['FUZZ_RUNS']) console.log(format, report);
       expect(report.failed + report.read).toBe(runs);
       expect(report.failed).toBeGreaterThan(runs / 3);
-      expect(report.slowestMs).toBeLessThan(2_000);
+      expect(report.slowestMs).toBeLessThan(20_000);
       expect(report.largestBytes).toBeLessThan(100 << 20);
     }, Math.max(60_000, runs * 10));
     if (format === 'csup') {
@@ -36,7 +36,7 @@ for (const format of ['bsup', 'csup'] as const) {
         if (process.env['FUZZ_RUNS']) console.log(format, report);
         expect(report.failed).toBeGreaterThan(runs / 20);
         expect(report.read).toBeGreaterThan(runs / 20);
-        expect(report.slowestMs).toBeLessThan(2_000);
+        expect(report.slowestMs).toBeLessThan(20_000);
       }, Math.max(60_000, runs * 10));
     }
   });

@@ -23,7 +23,7 @@ describe('the commit header', () => {
   test('what is not JSON, not an object or not text is refused', () => {
     expect(() => commitNote({ 'superdb-commit': 'not json' })).toThrow('load endpoint encountered invalid JSON in SuperDB-Commit header: ');
     expect(() => commitNote({ 'superdb-commit': '[]' })).toThrow('json: cannot unmarshal array into Go value of type api.CommitMessage');
-    expect(() => commitNote({ 'superdb-commit': '{"meta":{}}' })).toThrow('json: cannot unmarshal object into Go struct field CommitMessage.meta of type string');
+    expect(() => commitNote({ 'superdb-commit': '{"meta":{}}' })).toThrow('json: cannot unmarshal object into Go struct field CommitMessage.Meta of type string');
     expect(() => commitNote({ 'superdb-commit': '{"meta":"}"}' })).toThrow('invalid commit metadata in request');
   });
 });

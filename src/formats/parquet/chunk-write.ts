@@ -1,0 +1,100 @@
+/** A column chunk: a dictionary if it pays, then pages of about a megabyte, snappy-compressed where that makes them smaller. */
+import type { ColumnChunk, Encoding, PageHeader } from 'hyparquet';
+import { ByteWriter } from 'hyparquet-writer';
+import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
+import { snappyCompress } from 'hyparquet-writer/src/snappy.js';
+import { bitsFor } from './decode.ts';
+import { type Coded, type Physical, coded, hybrid, physicalOf, plainSize, plainValues } from './encode.ts';
+import type { LeafData } from './shred.ts';
+import { statisticsOf } from './statistics.ts';
+
+const pageBytes = 1 << 20;
+/** Also a page of codes or of nothing but nulls ends. */
+const pageEntries = 1 << 17;
+
+export interface WrittenChunk { readonly bytes: readonly Uint8Array[]; readonly chunk: ColumnChunk }
+
+/** `start`: where in the file the chunk begins. */
+export const writeChunk = (data: LeafData, start: number): WrittenChunk => {
+  const { leaf } = data, physical = physicalOf(leaf, data.values), dictionary = coded(physical);
+  const out = new Pages();
+  if (dictionary) out.dictionary(dictionary.entries);
+  const dataStart = out.length;
+  for (const page of pagesOf(data, physical)) out.data(data, page, physical, dictionary);
+  const encodings: Encoding[] = dictionary ? ['PLAIN', 'RLE', 'RLE_DICTIONARY'] : ['PLAIN', 'RLE'];
+  return {
+    bytes: out.bytes,
+    chunk: {
+      file_offset: BigInt(start),
+      meta_data: {
+        type: leaf.physical, encodings, path_in_schema: [...leaf.path], codec: 'SNAPPY', num_values: BigInt(data.entries),
+        total_uncompressed_size: BigInt(out.rawLength), total_compressed_size: BigInt(out.length),
+        data_page_offset: BigInt(start + dataStart), ...(dictionary && { dictionary_page_offset: BigInt(start) }),
+        statistics: statisticsOf(leaf, dictionary?.entries ?? physical, data.entries - physical.count),
+      },
+    },
+  };
+};
+
+/** Entries [start, end) with values [first, last). */
+interface Page { readonly start: number; readonly end: number; readonly first: number; readonly last: number }
+
+/** Pages begin with a row; a row is never cut. */
+function* pagesOf({ entries, definition, repetition, leaf }: LeafData, physical: Physical): Generator<Page> {
+  const step = 1024;
+  let start = 0, first = 0, at = 0, value = 0;
+  while (at < entries) {
+    let end = Math.min(entries, at + step);
+    while (repetition && end < entries && repetition[end] !== 0) end++;
+    if (definition) for (let i = at; i < end; i++) value += definition[i] === leaf.definitionMax ? 1 : 0;
+    else value += end - at;
+    at = end;
+    if (at < entries && at - start < pageEntries && plainSize(physical, first, value) < pageBytes) continue;
+    yield { start, end: at, first, last: value };
+    start = at;
+    first = value;
+  }
+}
+
+class Pages {
+  readonly bytes: Uint8Array[] = [];
+  length = 0;
+  /** Before compression. */
+  rawLength = 0;
+
+  dictionary(entries: Physical): void {
+    this.page(plainValues(entries, 0, entries.count), { type: 'DICTIONARY_PAGE', dictionary_page_header: { num_values: entries.count, encoding: 'PLAIN' } });
+  }
+  data({ leaf, definition, repetition }: LeafData, page: Page, physical: Physical, dictionary: Coded | undefined): void {
+    const parts: Uint8Array[] = [], entries = page.end - page.start;
+    if (leaf.repetitionMax > 0) parts.push(...counted(hybrid(repetition!, page.start, page.end, bitsFor(leaf.repetitionMax))));
+    if (leaf.definitionMax > 0) parts.push(...counted(definition ? hybrid(definition, page.start, page.end, bitsFor(leaf.definitionMax)) : allAt(leaf.definitionMax, entries)));
+    if (dictionary) {
+      const width = bitsFor(dictionary.entries.count - 1);
+      parts.push(Uint8Array.of(width), hybrid(dictionary.codes, page.first, page.last, width));
+    } else parts.push(plainValues(physical, page.first, page.last));
+    this.page(parts.length === 1 ? parts[0] : Buffer.concat(parts), {
+      type: 'DATA_PAGE',
+      data_page_header: { num_values: entries, encoding: dictionary ? 'RLE_DICTIONARY' : 'PLAIN', definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' },
+    });
+  }
+
+  private page(raw: Uint8Array, header: Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>): void {
+    const packed = snappyCompress(raw), head = new ByteWriter(64);
+    writePageHeader(head, { ...header, uncompressed_page_size: raw.length, compressed_page_size: packed.length });
+    this.push(head.getBytes());
+    this.push(packed);
+    this.rawLength += head.offset + raw.length;
+  }
+  private push(bytes: Uint8Array): void {
+    this.bytes.push(bytes);
+    this.length += bytes.length;
+  }
+}
+
+const counted = (levels: Uint8Array): readonly Uint8Array[] => {
+  const size = new Uint8Array(4);
+  new DataView(size.buffer).setUint32(0, levels.length, true);
+  return [size, levels];
+};
+const allAt = (level: number, count: number): Uint8Array => hybrid(new Uint8Array(count).fill(level), 0, count, bitsFor(level));

@@ -1,0 +1,114 @@
+/**
+ * Columns cut down to their leaves: the values that are there, in order, and the levels that tell where.
+ *
+ * Every step knows the entries so far: how deep each exists, at which level it repeats, and which row of the vector at hand it is.
+ */
+import { LakeError } from '../../errors.ts';
+import { type ListVector, type MapVector, type RecordVector, type Vector, take } from '../../vectors/vector.ts';
+import { type Plain, firstOfOtherSize, plainOf } from '../column-out.ts';
+import { type LeafOut, type NodeOut, writerName } from './schema-write.ts';
+
+export interface LeafData {
+  readonly leaf: LeafOut;
+  readonly entries: number;
+  /** Undefined: all are at the highest level, which is 0 or reached by all. */
+  readonly definition: Uint8Array | undefined;
+  readonly repetition: Uint8Array | undefined;
+  /** Of the entries at the highest level. */
+  readonly values: Plain['values'];
+}
+
+interface Entries {
+  readonly count: number;
+  readonly definition: Uint8Array | undefined;
+  readonly repetition: Uint8Array | undefined;
+  /** Level of all entries if `definition` is absent. */
+  readonly level: number;
+  /** The vector's row of each entry, -1 for one that ended above. Absent: entry i is row i. */
+  readonly rows: Int32Array | undefined;
+}
+
+/** The leaves of a column's rows, in the order of the schema. @throws LakeError `write-columns-value` */
+export const shred = (node: NodeOut, v: Vector, present: Uint8Array | undefined): Generator<LeafData> =>
+  step(node, v, present, { count: v.length, definition: undefined, repetition: undefined, level: 0, rows: undefined });
+
+function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entries: Entries): Generator<LeafData> {
+  const { content } = node;
+  if (content.kind === 'leaf' && content.type.kind === 'null') {
+    yield { leaf: content, entries: entries.count, definition: entries.definition ?? new Uint8Array(entries.count).fill(entries.level), repetition: entries.repetition, values: { form: 'null', length: 0 } };
+    return;
+  }
+  const { values, valid } = plainOf(v, present), here = node.nullable ? defined(entries, valid) : entries;
+  switch (content.kind) {
+    case 'leaf':
+      yield { leaf: content, entries: here.count, definition: content.definitionMax > 0 ? here.definition : undefined, repetition: here.repetition, values: alive(values, here) };
+      return;
+    case 'struct':
+      for (const [k, f] of content.fields.entries()) yield* step(f, (values as RecordVector).fields[k].values, (values as RecordVector).fields[k].present, here);
+      return;
+    case 'list': {
+      const list = values as ListVector;
+      if (content.size !== undefined) checkSize(list, content.size, valid);
+      yield* step(content.item, list.items, undefined, opened(here, list.offsets, content.repetition));
+      return;
+    }
+    case 'map': {
+      const map = values as MapVector, items = opened(here, map.offsets, content.repetition);
+      yield* step(content.key, map.keys, undefined, items);
+      yield* step(content.value, map.values, undefined, items);
+    }
+  }
+}
+
+/** The entries one level on, where they are not null. */
+const defined = (e: Entries, valid: Uint8Array | undefined): Entries => {
+  if (!valid && !e.definition) return { ...e, level: e.level + 1 };
+  const { count } = e, definition = new Uint8Array(count), rows = new Int32Array(count);
+  for (let i = 0; i < count; i++) {
+    const row = e.rows ? e.rows[i] : i, before = e.definition ? e.definition[i] : e.level;
+    const isThere = row >= 0 && (!valid || valid[row] === 1);
+    definition[i] = isThere ? before + 1 : before;
+    rows[i] = isThere ? row : -1;
+  }
+  return { ...e, definition, rows };
+};
+
+/** An entry an item; an empty list stays an entry that ends here. */
+const opened = (e: Entries, offsets: Uint32Array, repetition: number): Entries => {
+  let count = 0;
+  for (let i = 0; i < e.count; i++) {
+    const row = e.rows ? e.rows[i] : i;
+    count += row < 0 ? 1 : Math.max(1, offsets[row + 1] - offsets[row]);
+  }
+  const definition = new Uint8Array(count), repetitions = new Uint8Array(count), rows = new Int32Array(count);
+  let at = 0;
+  for (let i = 0; i < e.count; i++) {
+    const row = e.rows ? e.rows[i] : i, before = e.definition ? e.definition[i] : e.level, first = e.repetition ? e.repetition[i] : 0;
+    const start = row < 0 ? 0 : offsets[row], end = row < 0 ? 0 : offsets[row + 1];
+    if (start === end) {
+      definition[at] = before;
+      repetitions[at] = first;
+      rows[at++] = -1;
+    }
+    for (let item = start; item < end; item++) {
+      definition[at] = before + 1;
+      repetitions[at] = item === start ? first : repetition;
+      rows[at++] = item;
+    }
+  }
+  return { count, definition, repetition: repetitions, level: 0, rows };
+};
+
+/** The rows that entries have. */
+const alive = (values: Plain['values'], e: Entries): Plain['values'] => {
+  if (!e.rows) return values;
+  const index = new Uint32Array(e.count);
+  let count = 0;
+  for (let i = 0; i < e.count; i++) if (e.rows[i] >= 0) index[count++] = e.rows[i];
+  return plainOf(take(values, index.subarray(0, count))).values;
+};
+
+const checkSize = (v: ListVector, size: number, valid: Uint8Array | undefined): void => {
+  const row = firstOfOtherSize(v.offsets, v.length, size, valid);
+  if (row >= 0) throw new LakeError('write-columns-value', { writer: writerName, fault: `value of ${v.offsets[row + 1] - v.offsets[row]} items in a column of ${size}` });
+};

@@ -1,0 +1,76 @@
+/** The least and the greatest of a column's values, for readers that skip what they need not read. */
+import type { Statistics } from 'hyparquet';
+import type { Physical } from './encode.ts';
+import type { LeafOut } from './schema-write.ts';
+
+/** Values as hyparquet-writer takes them: numbers, bigints, bytes. Without bounds where there is no value, or none that has an order. */
+export const statisticsOf = (leaf: LeafOut, p: Physical, nulls: number): Statistics => {
+  const null_count = BigInt(nulls);
+  if (p.count === 0) return { null_count };
+  const bounds = boundsOf(leaf, p);
+  return bounds ? { null_count, min_value: bounds[0], max_value: bounds[1] } : { null_count };
+};
+
+type Bounds = readonly [number | bigint | boolean | Uint8Array, number | bigint | boolean | Uint8Array];
+const boundsOf = (leaf: LeafOut, p: Physical): Bounds | undefined => {
+  switch (p.kind) {
+    case 'bools': return [p.bytes.indexOf(0) < 0, p.bytes.indexOf(1) >= 0];
+    case 'runs': return runBounds(p.offsets, p.bytes, p.count);
+    case 'fixed': return undefined;
+    case 'words': {
+      if (leaf.physical === 'FLOAT') return floatBounds(new Float32Array(p.words.buffer, p.words.byteOffset, p.count));
+      if (leaf.physical === 'DOUBLE') return floatBounds(new Float64Array(p.words.buffer, p.words.byteOffset, p.count));
+      return p.width === 1 ? wordBounds(p.words, p.count, leaf.unsigned) : pairBounds(p.words, p.count, leaf.unsigned);
+    }
+  }
+};
+/** NaN has no place in the order; zero of either sign counts as both. */
+const floatBounds = (values: Float32Array | Float64Array): Bounds | undefined => {
+  let least = Infinity, most = -Infinity, found = false;
+  for (let i = 0; i < values.length; i++) {
+    const x = values[i];
+    if (x < least) least = x;
+    if (x > most) most = x;
+    found ||= x === x;
+  }
+  return found ? [least === 0 ? -0 : least, most === 0 ? 0 : most] : undefined;
+};
+/** The bytes of unsigned words are those of signed ones. */
+const wordBounds = (words: Int32Array, count: number, unsigned: boolean): Bounds => {
+  const flip = unsigned ? 0x80000000 : 0;
+  let least = words[0] ^ flip, most = least;
+  for (let i = 1; i < count; i++) {
+    const x = words[i] ^ flip;
+    if (x < least) least = x;
+    if (x > most) most = x;
+  }
+  return [least ^ flip, most ^ flip];
+};
+const pairBounds = (words: Int32Array, count: number, unsigned: boolean): Bounds => {
+  const flip = unsigned ? 0x80000000 : 0;
+  let least = 0, most = 0;
+  for (let i = 1; i < count; i++) {
+    if (isBelow(words, i, least, flip)) least = i;
+    else if (isBelow(words, most, i, flip)) most = i;
+  }
+  const value = (i: number): bigint => (BigInt(words[i * 2 + 1]) << 32n) | BigInt(words[i * 2] >>> 0);
+  return [value(least), value(most)];
+};
+const isBelow = (words: Int32Array, a: number, b: number, flip: number): boolean => {
+  const x = words[a * 2 + 1] ^ flip, y = words[b * 2 + 1] ^ flip;
+  return x < y || (x === y && words[a * 2] >>> 0 < words[b * 2] >>> 0);
+};
+const runBounds = (offsets: Uint32Array, bytes: Uint8Array, count: number): Bounds => {
+  let least = 0, most = 0;
+  for (let i = 1; i < count; i++) {
+    if (compareRuns(offsets, bytes, i, least) < 0) least = i;
+    else if (compareRuns(offsets, bytes, i, most) > 0) most = i;
+  }
+  const run = (i: number): Uint8Array => bytes.slice(offsets[i], offsets[i + 1]);
+  return [run(least), run(most)];
+};
+const compareRuns = (offsets: Uint32Array, bytes: Uint8Array, a: number, b: number): number => {
+  const x = offsets[a], y = offsets[b], xs = offsets[a + 1] - x, ys = offsets[b + 1] - y;
+  for (let k = 0; k < xs && k < ys; k++) if (bytes[x + k] !== bytes[y + k]) return bytes[x + k] - bytes[y + k];
+  return xs - ys;
+};

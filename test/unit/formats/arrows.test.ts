@@ -1,0 +1,128 @@
+/** Arrow IPC streams: what is written comes back, what other writers may send is read, damage ends in an error. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createWriter, openReader } from '../../../src/formats/formats.ts';
+import { supText } from '../../../src/vectors/sup-print.ts';
+import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { typeText } from '../../../src/vectors/type.ts';
+import type { Value } from '../../../src/vectors/value.ts';
+import { valueAt } from '../../../src/vectors/vector.ts';
+import { someRecords } from '../../support/column-values.ts';
+import { convert, pieces, readValues, written } from '../../support/convert.ts';
+import { fuzz } from '../../support/mutations.ts';
+import { seedOf } from '../../support/random.ts';
+import { someValues } from '../../support/values.ts';
+
+const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
+const printed = (values: readonly Value[]): string[] => values.map((v) => `${typeText(v.type)} ${supText(v)}`);
+const trip = async (text: string): Promise<string> => {
+  const { output, error } = await convert(written(parseSupValues(text), 'arrows'), { from: 'arrows' });
+  return output + error;
+};
+
+describe('what is written comes back', () => {
+  test('records of any type that Arrow has', async () => {
+    await fc.assert(fc.asyncProperty(someRecords({ parquet: false }), fc.integer({ min: 1, max: 2000 }), async (values, pieceBytes) => {
+      const back: Value[] = [];
+      for await (const batch of await openReader('arrows', pieces(written(values, 'arrows'), pieceBytes))) for (let i = 0; i < batch.length; i++) back.push(valueAt(batch, i));
+      expect(back).toEqual(values);
+    }), { numRuns: 700, seed: seedOf(21) });
+  });
+  test('records of any type at all settle after one trip', async () => {
+    await fc.assert(fc.asyncProperty(someValues({ maxLength: 4 }), async (values) => {
+      const records = values.filter((v) => v.type.kind === 'record' && v.type === values.find((w) => w.type.kind === 'record')!.type);
+      if (records.length === 0) return;
+      let first: Value[];
+      try {
+        first = await readValues(written(records, 'arrows'), 'arrows');
+      } catch (problem) {
+        expect(String(problem)).toMatch(/arrowio: unsupported type: (empty record|map with null keys)/);
+        return;
+      }
+      expect(first.length).toBe(records.length);
+      expect(printed(await readValues(written(first, 'arrows'), 'arrows'))).toEqual(printed(first));
+    }), { numRuns: 700, seed: seedOf(22) });
+  });
+  test('batches of 1024 rows in batches of the reader', async () => {
+    const values = parseSupValues(Array.from({ length: 5000 }, (_, i) => `{a:${i},b:${i % 3 ? `"${i}"` : 'null'}::(string|null),c:[${i}]}`).join('\n'));
+    const lengths: number[] = [], back: Value[] = [];
+    for await (const batch of await openReader('arrows', pieces(written(values, 'arrows'), 1000), { batchRows: 700 })) {
+      lengths.push(batch.length);
+      for (let i = 0; i < batch.length; i++) back.push(valueAt(batch, i));
+    }
+    expect(lengths).toEqual([700, 324, 700, 324, 700, 324, 700, 324, 700, 204]);
+    expect(back).toEqual(values);
+  });
+});
+
+describe('types that change on the way', () => {
+  for (const [from, to] of [
+    ['{a:|["x"]|,b:1.2.3.4,c:10.0.0.0/8,d:<int64>,e:"A"::enum(A,B),f:error("x")}', '{a:["x"],b:"1.2.3.4",c:"10.0.0.0/8",d:"int64",e:"A",f:"error(\\"x\\")"}\n'],
+    ['{a:1::=foo,b:{c:2}::=bar}::=baz', '{a:1,b:{c:2}}\n'],
+    ['{a:{}}', '{a:null}\n'],
+    ['{a?:1,b?:_::string}\n{a?:_::int64,b?:"x"}', '{a:1::(int64|null),b:null::(string|null)}\n{a:null::(int64|null),b:"x"::(string|null)}\n'],
+    ['{a:1.2.3.4::(ip|string)}\n{a:"x"::(ip|string)}', '{a:"1.2.3.4"}\n{a:"x"}\n'],
+    ['{a:1.2.3.4::(ip|string|int64)}\n{a:7::(ip|string|int64)}\n{a:"x"::(ip|string|int64)}', '{a:"1.2.3.4"::(int64|string)}\n{a:7::(int64|string)}\n{a:"x"::(int64|string)}\n'],
+    ['{a?:_::(int64|string)}\n{a?:1::(int64|string)}', '{a:null::(int64|string|null)}\n{a:1::(int64|string|null)}\n'],
+  ]) test(from!, async () => { expect(await trip(from!)).toBe(to); });
+});
+
+describe('what cannot be written', () => {
+  for (const [from, error] of [
+    ['{a:1}\n{b:2}', "arrowio: encountered multiple types (consider 'fuse'): {a:int64} and {b:int64}"],
+    ['{a:1}\n{a:"x"}', "arrowio: encountered multiple types (consider 'fuse'): {a:int64} and {a:string}"],
+    ['1', 'arrowio: not a record: 1'], ['{a:1}\n"x"', 'arrowio: not a record: "x"'], ['{}', 'arrowio: unsupported type: empty record'],
+    ['{a:[1]::=arrow_fixed_size_list_2}', 'arrowio: value of 1 items in a column of 2'], ['{a:0x01::=arrow_fixed_size_binary_2}', 'arrowio: value of 1 bytes in a column of 2'],
+  ]) test(`${from!.replace('\n', ' ')}: ${error}`, async () => { expect((await convert(from!, { from: 'sup', to: 'arrows' })).error).toBe(error); });
+  test('the rows before one of another type are given out', async () => {
+    const chunks: Uint8Array[] = [];
+    const writer = createWriter('arrows');
+    await expect((async () => {
+      for await (const batch of await openReader('sup', pieces(Buffer.from('{a:1}\n{a:2}\n{b:3}'), 100))) for (const chunk of writer.write(batch)) chunks.push(chunk);
+    })()).rejects.toThrow('multiple types');
+    expect(await readValues(Buffer.concat(chunks), 'arrows')).toEqual(parseSupValues('{a:1}\n{a:2}'));
+  });
+  test('no rows are no bytes', () => { expect(written([], 'arrows')).toEqual(Buffer.alloc(0)); });
+});
+
+describe('the stream', () => {
+  const one = written(parseSupValues('{a:1}\n{a:2}'), 'arrows'), other = written(parseSupValues('{b:"x"}'), 'arrows');
+  test('is detected by its schema', async () => { expect((await convert(one, { from: 'auto' })).output).toBe('{a:1}\n{a:2}\n'); });
+  test('may be followed by another one', async () => { expect((await convert(Buffer.concat([one, other]), { from: 'arrows' })).output).toBe('{a:1}\n{a:2}\n{b:"x"}\n'); });
+  test('may lack its mark of the end', async () => { expect((await convert(one.subarray(0, one.length - 8), { from: 'arrows' })).output).toBe('{a:1}\n{a:2}\n'); });
+  test('of an old writer lacks the marks before lengths', async () => {
+    const old = Buffer.from(one.toString('hex').replaceAll('ffffffff', ''), 'hex');
+    expect(await convert(old, { from: 'arrows' })).toEqual({ output: '{a:1}\n{a:2}\n', error: '' });
+  });
+  test('may be inside of a file', async () => {
+    const file = Buffer.concat([Buffer.from('ARROW1\0\0'), one, Buffer.from('table of contents'), Buffer.from('ARROW1')]);
+    expect(await convert(file, { from: 'auto' })).toEqual({ output: '{a:1}\n{a:2}\n', error: '' });
+  });
+  for (const [bytes, error] of [
+    ['', 'arrows: arrow/ipc: could not read message schema: EOF (byte 0)'], ['00000000', 'arrows: arrow/ipc: could not read message schema: EOF (byte 4)'],
+    ['ffffffff10000000', 'arrows: arrow/ipc: could not read message schema: unexpected EOF (byte 8)'],
+  ]) test(`${bytes || 'nothing'}: ${error}`, async () => { expect((await convert(Buffer.from(bytes!, 'hex'), { from: 'arrows' })).error).toBe(error); });
+  test('cut inside of a batch gives the batches before', async () => {
+    const many = written(parseSupValues(Array.from({ length: 2048 }, (_, i) => `{a:${i}}`).join('\n')), 'arrows');
+    const { output, error } = await convert(many.subarray(0, many.length - 100), { from: 'arrows' });
+    expect(output.split('\n').length).toBe(1025);
+    expect(error).toMatch(/^arrows: arrow\/ipc: could not read message batch body: unexpected EOF \(byte \d+\)$/);
+  });
+  test('with a body beyond the limit is refused', async () => {
+    expect((await convert(one, { from: 'arrows', read: { arrowBodyBytesMax: 8 } })).error).toMatch(/^arrows: arrow\/ipc: message body of \d+ bytes \(limit 8\)/);
+  });
+});
+
+const runs = Number(process.env['FUZZ_RUNS'] ?? 2_000);
+test(`${runs} damaged streams end in values or an error`, async () => {
+  const samples = readdirSync(folder).filter((name) => name.endsWith('.arrows') && !name.startsWith('big')).map((name) => readFileSync(folder + name));
+  const random = fc.sample(someRecords({ parquet: false, maxLength: 40 }), { numRuns: 60, seed: seedOf(23) }).map((values) => written(values, 'arrows'));
+  const report = await fuzz({ format: 'arrows', good: [...samples, ...random], runs, seed: seedOf(23) });
+  if (process.env['FUZZ_RUNS']) console.log(report);
+  expect(report.failed + report.read).toBe(runs);
+  expect(report.failed).toBeGreaterThan(runs / 4);
+  expect(report.slowestMs).toBeLessThan(5_000);
+  expect(report.largestBytes).toBeLessThan(100 << 20);
+}, Math.max(60_000, runs * 10));
