@@ -52,7 +52,7 @@ export const serveOptions = [
   { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core', ...shared },
   { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of sorts, groups, joins and the column cache, all workers together', ...shared },
   { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...shared },
-  { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries that run at once; more wait', ...shared },
+  { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries at once, taking turns on the workers; more are refused with 503', ...shared },
   { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; more are closed at once', ...shared },
   { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'jobs that wait in one pool\'s queue; more are refused with 503', ...shared },
   { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...shared },

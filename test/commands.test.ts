@@ -120,10 +120,10 @@ describe('lake load and lake fsck', () => {
     ({ address, lake: lakeFolder } = service);
     await fetch(`${address}/pool`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"p"}' });
     put('rows.json', Array.from({ length: 20_000 }, (_, i) => `{"ts":${i},"text":"row ${i} ${(i * 2654435761) % 4294967296}"}\n`).join(''));
-    const loaded = lake(['load', '-lake', address, '-use', 'p', '-user', 'me', '-message', 'all of it', 'rows.json']);
+    const loaded = lake(['load', '-lake', address, '-use', 'p', '-user', 'Zoë', '-message', 'all of it', 'rows.json']);
     expect(loaded).toMatchObject({ status: 0, out: expect.stringMatching(/^0x[0-9a-f]{40} rows\.json\n$/) as string });
     const log = await (await fetch(`${address}/query`, { method: 'POST', headers: { 'content-type': 'application/x-sup' }, body: '{query:"from p:log | has(message) | cut author, message"}' })).text();
-    expect(log).toBe('{author:"me",message:"all of it"}\n');
+    expect(log).toBe('{author:"Zoë",message:"all of it"}\n');
     expect(lake(['load', '-lake', address, '-use', 'p@nope', 'rows.json'])).toMatchObject({ status: 1, err: 'rows.json: "nope": branch not found\n' });
     expect(lake(['load', '-lake', address, 'rows.json'])).toMatchObject({ status: 2, err: 'lake load: -use POOL[@BRANCH] says where to load\n' });
     expect(lake(['load', '-lake', address, '-use', 'p', 'gone.json'])).toMatchObject({ status: 1, err: 'gone.json: file does not exist\n' });

@@ -2,8 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { parseSync } from 'oxc-parser';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { errorTable } from '../src/errors.ts';
+import { aggregateTable } from '../src/exec/aggregates/aggregates.ts';
+import { functionTable } from '../src/exec/functions/functions.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -171,6 +174,33 @@ describe('code', () => {
 
   test('no test is skipped, singled out or left for later', () => {
     expect(everything.filter((path) => path !== 'test/rules.test.ts' && /\b(test|it|describe)\.(only|skip|todo)\(/.test(textOf(path)))).toEqual([]);
+  });
+});
+
+describe('tables', () => {
+  const texts = (folder: string, ending: RegExp): string =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).filter((e) => e.isFile() && ending.test(e.name) && !e.parentPath.includes(`${sep}out`))
+      .map((e) => readFileSync(join(e.parentPath, e.name), 'utf8')).join('\n');
+  const tests = texts('test', /\.(ts|yaml)$/), code = sources.filter((p) => p !== 'src/errors.ts').map(textOf).join('\n');
+
+  test('every error is thrown somewhere', () => {
+    expect(Object.keys(errorTable).filter((name) => !code.includes(`'${name}'`))).toEqual([]);
+  });
+
+  /** What a test cannot bring about on every machine, with what stands for it. */
+  const unprovoked: Readonly<Record<string, string>> = {
+    'storage-full': 'needs a full disk: a file system of its own, which takes rights that a test run may lack',
+  };
+  test('every error is provoked by a test, which names it by its code or its text', () => {
+    const longest = (text: string): string => text.split(/\{\w+\}/).sort((a, b) => b.length - a.length)[0]!.trim();
+    const missing = Object.entries(errorTable).filter(([name, row]) => !(name in unprovoked) && !tests.includes(name) && !tests.includes(longest(row.text)) && !tests.includes(JSON.stringify(longest(row.text)).slice(1, -1)));
+    expect(missing.map(([name, row]) => `${name}: ${row.text}`)).toEqual([]);
+  });
+
+  test('every function, aggregate and operator has a case file', () => {
+    const names = (folder: string): ReadonlySet<string> => new Set(readdirSync(join(root, 'test/cases', folder)).map((f) => f.replace('.yaml', '')));
+    expect(functionTable.map((r) => r.name).filter((name) => !names('functions').has(name))).toEqual([]);
+    expect(aggregateTable.map((r) => r.signature.name).filter((name) => !names('aggregates').has(name))).toEqual([]);
   });
 });
 

@@ -46,13 +46,16 @@ const send = async (url: URL, path: string, type: string | undefined, note: { re
   const response = await fetch(url, {
     method: 'POST', body: Readable.toWeb(Readable.from(bytes)) as ReadableStream, duplex: 'half',
     headers: {
-      accept: 'application/json', ...(type && { 'content-type': type }), ...(Object.keys(given).length > 0 && { 'superdb-commit': JSON.stringify(given) }),
+      accept: 'application/json', ...(type && { 'content-type': type }), ...(Object.keys(given).length > 0 && { 'superdb-commit': asciiJson(given) }),
     },
   } as RequestInit).catch((cause: unknown) => { throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause }); });
   const body = await response.text();
   if (!response.ok) throw new Error(`${path}: ${(parse(body) as { error?: string }).error ?? `${response.status} ${body}`}`);
   return (parse(body) as { commit: string }).commit;
 };
+/** Headers hold ASCII alone. */
+const asciiJson = (value: unknown): string => JSON.stringify(value).replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown;

@@ -1,6 +1,7 @@
 /**
  * The work of each kind of pool job. Called by the pool's machine, one group at a time; what a job carries beyond its plain data comes with it as `Payload`.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import type { PoolJob, PoolJobKind } from '../../machines/pool.events.ts';
 import { base62, zeroId } from './ksuid.ts';
@@ -11,6 +12,9 @@ import type { ObjectEntry, ObjectList } from './object-list.ts';
 import type { NewCommit, PoolStore } from './pool-store.ts';
 import { prepareRevert } from './revert.ts';
 import { removeObjects, vacuumable } from './vacuum.ts';
+
+/** Objects that a job looks up before others get their turn of the event loop. */
+const idsPerTurn = 512;
 
 /** What stays with the host while the job's plain data goes through the machine. */
 export interface Payload { readonly note: CommitNote; readonly objects: readonly ObjectMeta[]; readonly candidates: readonly ObjectEntry[] }
@@ -95,7 +99,13 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
   rewrite: async ({ store, payload }, job) => {
     const { note, objects } = payload(job.id);
     const list = await store.list(store.branch(job.branch).commit);
-    const ids = [...new Set(job.removes)], removes = ids.flatMap((id) => store.entry(id) ?? []).filter((e) => list.has(e));
+    const ids = [...new Set(job.removes)], removes: ObjectEntry[] = [];
+    for (const [i, id] of ids.entries()) {
+      const entry = store.entry(id);
+      if (entry && list.has(entry)) removes.push(entry);
+      // The branch cannot move meanwhile: this is its pool's turn.
+      if (i % idsPerTurn === idsPerTurn - 1) await nextTurn();
+    }
     if (removes.length < ids.length) {
       const there = new Set(removes.map((e) => e.id));
       throw new Overtaken(ids.filter((id) => !there.has(id)));

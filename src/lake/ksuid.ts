@@ -33,14 +33,21 @@ export const newId = (nowMs: number = Date.now()): Id => {
 export const idBuffer = (id: Id): Buffer => Buffer.from(id, 'hex');
 export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 
+const eightDigits = 62n ** 8n;
 /** 27 characters of base 62, as in messages and error texts. */
 export const base62 = (id: Id): string => {
   let rest = BigInt(`0x${id}`), text = '';
-  for (let i = 0; i < base62Length; i++) {
-    text = digits[Number(rest % 62n)]! + text;
-    rest /= 62n;
+  while (text.length < base62Length) {
+    // Eight digits fit a number, which is divided sooner.
+    let part = Number(rest % eightDigits);
+    rest /= eightDigits;
+    for (let i = 0; i < 8; i++) {
+      const next = Math.floor(part / 62);
+      text = digits[part - next * 62]! + text;
+      part = next;
+    }
   }
-  return text;
+  return text.slice(-base62Length);
 };
 
 const hexPattern = /^0x[0-9a-fA-F]{40}$/;

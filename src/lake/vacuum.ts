@@ -36,7 +36,8 @@ export const vacuumable = async (store: PoolStore, candidates: readonly ObjectEn
   const lists: ObjectList[] = [];
   for (const tip of tips) lists.push(await store.list(tip));
   // From here on nothing waits: a snapshot that is opened later finds its objects in `vacuuming`.
-  return candidates.filter((e) => !store.vacuumed(e.id) && !lists.some((list) => list.has(e)) && ![...store.pins.keys()].some((list) => list.has(e)));
+  const holders = [...new Set([...lists, ...store.pins.keys()])];
+  return candidates.filter((e) => !store.vacuumed(e.id) && !holders.some((list) => list.has(e)));
 };
 
 /** Removes them for good. Answers with those that are gone: all, or those before a failure, which it throws. */

@@ -356,7 +356,7 @@ export class BatchReader {
   private array<A>(kind: { new(buffer: ArrayBufferLike, offset: number, length: number): A; readonly BYTES_PER_ELEMENT: number }, count: number): A {
     const width = kind.BYTES_PER_ELEMENT, bytes = this.buffer();
     if (bytes.length < count * width) throw new BytesFault(`buffer of ${bytes.length} bytes for ${count} values of ${width}`);
-    const own = bytes.byteOffset % width === 0 ? bytes : bytes.slice();
+    const own = bytes.byteOffset % width === 0 ? bytes : new Uint8Array(bytes);
     return new kind(own.buffer, own.byteOffset, count);
   }
   private buffer(): Uint8Array {

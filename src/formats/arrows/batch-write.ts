@@ -45,7 +45,8 @@ export class BatchWriter {
     }
   }
 
-  private column(c: Column, v: Vector, present?: Uint8Array): void {
+  /** `alive`: 0 where what holds the row is null, so that nobody sees it. */
+  private column(c: Column, v: Vector, present?: Uint8Array, alive?: Uint8Array): void {
     const { type } = c, rows = v.length;
     if (type.kind === 'null') {
       this.nodes.push(rows, rows);
@@ -56,9 +57,10 @@ export class BatchWriter {
     const nulls = nullCount(valid);
     this.nodes.push(rows, nulls);
     this.push(valid && nulls > 0 ? packBits(valid, rows) : none);
-    this.values(type, values, valid, rows);
+    this.values(type, values, bothOf(valid, alive), rows);
   }
 
+  /** `valid`: 0 where the row's value is not looked at. */
   private values(type: ColumnType, v: Plain['values'], valid: Uint8Array | undefined, rows: number): void {
     switch (type.kind) {
       case 'bool': return this.push(packBits((v as BoolVector).values, rows));
@@ -78,7 +80,7 @@ export class BatchWriter {
       case 'fixed-binary': return this.fixedRuns(type.size, v as BytesVector, valid);
       case 'list': return this.list(type, v as ListVector);
       case 'fixed-list': return this.fixedList(type, v as ListVector, valid);
-      case 'struct': return type.fields.forEach((f, k) => this.column(f, (v as RecordVector).fields[k].values, (v as RecordVector).fields[k].present));
+      case 'struct': return type.fields.forEach((f, k) => this.column(f, (v as RecordVector).fields[k].values, (v as RecordVector).fields[k].present, valid));
       case 'map': return this.map(type, v as MapVector);
       default: throw new Error(`column of kind ${type.kind} is not written`);
     }
@@ -139,9 +141,13 @@ export class BatchWriter {
     const { size } = type;
     checkSize(v.offsets, v.length, size, valid, 'items');
     if (!valid) return this.column(type.item, slice(v.items, v.offsets[0], v.offsets[v.length]));
-    const index = new Uint32Array(v.length * size).fill(v.items.length);
-    for (let i = 0; i < v.length; i++) if (valid[i]) for (let k = 0; k < size; k++) index[i * size + k] = v.offsets[i] + k;
-    return this.column(type.item, take(withPlaceholder(v.items), index));
+    const index = new Uint32Array(v.length * size).fill(v.items.length), alive = new Uint8Array(v.length * size);
+    for (let i = 0; i < v.length; i++) {
+      if (!valid[i]) continue;
+      for (let k = 0; k < size; k++) index[i * size + k] = v.offsets[i] + k;
+      alive.fill(1, i * size, (i + 1) * size);
+    }
+    return this.column(type.item, take(withPlaceholder(v.items), index), undefined, alive);
   }
   private map(type: Extract<ColumnType, { kind: 'map' }>, v: MapVector): void {
     const start = v.offsets[0], end = v.offsets[v.length];
@@ -180,6 +186,7 @@ export class BatchWriter {
   private push(bytes: Uint8Array): void { this.buffers.push(bytes); }
 }
 
+const bothOf = (a: Uint8Array | undefined, b: Uint8Array | undefined): Uint8Array | undefined => (a && b ? a.map((x, i) => x & b[i]) : a ?? b);
 const padded = (size: number): number => Math.ceil(size / 8) * 8;
 
 /** Members of unlike types that share a column are text, as a rule: they can be joined once they are the text itself. */

@@ -60,7 +60,7 @@ class Fault extends Error {}
 /** Most characters of an input that an error text repeats. */
 const shownMax = 1_000;
 const shown = (x: unknown): string => {
-  const text = JSON.stringify(x);
+  const text = String(JSON.stringify(x));
   return text.length > shownMax ? `${text.slice(0, shownMax)}...` : text;
 };
 

@@ -92,7 +92,8 @@ export const plainBytes = (p: Place, count: number, width: number): Uint8Array =
   if (size > p.end - p.at) throw cut();
   const whole = p.bytes.subarray(p.at, p.at + size);
   p.at += size;
-  return whole.byteOffset % 8 === 0 ? whole : whole.slice();
+  // A copy, whatever class the bytes have: `slice` of a Buffer is a view.
+  return whole.byteOffset % 8 === 0 ? whole : new Uint8Array(whole);
 };
 
 export interface Runs { readonly offsets: Uint32Array; readonly bytes: Uint8Array }

@@ -1,5 +1,5 @@
 /** Reads Parquet files: the whole file first, since its table of contents comes last, then a row group at a time, column by column. */
-import { type FileMetaData, type RowGroup, parquetMetadata } from 'hyparquet';
+import { type FileMetaData, type RowGroup, type SchemaElement, parquetMetadata } from 'hyparquet';
 import { LakeError } from '../../errors.ts';
 import { type Field, type Vector, slice } from '../../vectors/vector.ts';
 import { distinctNames } from '../column-types.ts';
@@ -67,11 +67,19 @@ const contentsOf = (file: Uint8Array): FileMetaData => {
   const size = new DataView(file.buffer, file.byteOffset).getUint32(file.length - 8, true);
   if (size > file.length - 12) throw new BytesFault(`table of contents of ${size} bytes in a file of ${file.length}`);
   try {
-    return parquetMetadata(file.subarray(file.length - 8 - size), { geoparquet: false });
+    const metadata = parquetMetadata(file.subarray(file.length - 8 - size), { geoparquet: false });
+    metadata.schema.forEach(checkNumbers);
+    return metadata;
   } catch (cause) {
     // The library has no class for its errors; what it cannot read is damaged.
-    throw new BytesFault(`table of contents: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new BytesFault(`table of contents: ${cause instanceof Error && !(cause instanceof TypeError) ? cause.message : 'damaged'}`, { cause });
   }
+};
+/** The library gives out whatever kind of thing the bytes have in a number's place. */
+const checkNumbers = (element: SchemaElement): void => {
+  const { logical_type: logical, num_children, type_length, scale, precision } = element;
+  const decimal = logical?.type === 'DECIMAL' ? [logical.scale, logical.precision] : [];
+  if ([num_children, type_length, scale, precision, ...decimal].some((x: unknown) => x !== undefined && !Number.isInteger(x))) throw new BytesFault('damaged');
 };
 
 const readGroup = (file: Uint8Array, group: RowGroup, columns: readonly Node[]): Vector => {

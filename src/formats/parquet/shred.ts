@@ -5,7 +5,7 @@
  */
 import { LakeError } from '../../errors.ts';
 import { type ListVector, type MapVector, type RecordVector, type Vector, take } from '../../vectors/vector.ts';
-import { type Plain, firstOfOtherSize, plainOf } from '../column-out.ts';
+import { type Plain, plainOf } from '../column-out.ts';
 import { type LeafOut, type NodeOut, writerName } from './schema-write.ts';
 
 export interface LeafData {
@@ -48,7 +48,7 @@ function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entrie
       return;
     case 'list': {
       const list = values as ListVector;
-      if (content.size !== undefined) checkSize(list, content.size, valid);
+      if (content.size !== undefined) checkSize(list, content.size, here);
       yield* step(content.item, list.items, undefined, opened(here, list.offsets, content.repetition));
       return;
     }
@@ -108,7 +108,10 @@ const alive = (values: Plain['values'], e: Entries): Plain['values'] => {
   return plainOf(take(values, index.subarray(0, count))).values;
 };
 
-const checkSize = (v: ListVector, size: number, valid: Uint8Array | undefined): void => {
-  const row = firstOfOtherSize(v.offsets, v.length, size, valid);
-  if (row >= 0) throw new LakeError('write-columns-value', { writer: writerName, fault: `value of ${v.offsets[row + 1] - v.offsets[row]} items in a column of ${size}` });
+/** Lists of rows that nobody sees may have any size. */
+const checkSize = (v: ListVector, size: number, e: Entries): void => {
+  for (let i = 0; i < e.count; i++) {
+    const row = e.rows ? e.rows[i] : i, items = row < 0 ? size : v.offsets[row + 1] - v.offsets[row];
+    if (items !== size) throw new LakeError('write-columns-value', { writer: writerName, fault: `value of ${items} items in a column of ${size}` });
+  }
 };

@@ -54,6 +54,7 @@ const nanosOf = (text: string): number | bigint | undefined => {
     const x = parseFloat64(text);
     return x === undefined || !Number.isFinite(x) ? undefined : integer(BigInt(Math.round(x * 1e9)));
   }
+  if (m[2]!.length > 30) return undefined;
   const nanos = BigInt(m[2]!) * 1_000_000_000n + BigInt((m[3] ?? '').slice(0, 9).padEnd(9, '0'));
   return nanos >= 1n << 63n ? undefined : integer(m[1] ? -nanos : nanos);
 };

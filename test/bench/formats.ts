@@ -1,0 +1,192 @@
+/**
+ * Throughput of the readers and writers beside what one would use otherwise, in one run on the same rows, taking turns. `npm run bench:formats [ROWS]`.
+ *
+ * Mixed rows (three shapes) go through the formats that hold them; the `http` rows alone, one shape, through those that want columns. Every reader must
+ * give back what was written; times are printed and returned, never judged here.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse as parseCsv } from 'csv-parse';
+import { parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { type FormatName, createWriter, formatTable } from '../../src/formats/formats.ts';
+import { type Vector, valueAt } from '../../src/vectors/vector.ts';
+import { supText } from '../../src/vectors/sup-print.ts';
+import { median } from '../support/figures.ts';
+import { writeEvents } from './events.ts';
+
+export interface FormatFigures {
+  readonly rows: number;
+  /** Names of formats that have no reader or no writer yet. */
+  readonly left: readonly string[];
+  readonly lines: readonly Figure[];
+}
+/** `ratio`: how many times as fast as the peer, in the unit that the line compares. `right`: what came out was what went in. */
+export interface Figure { readonly what: string; readonly megabytesPerSecond: number; readonly rowsPerSecond: number; readonly peer?: string; readonly ratio?: number; readonly wanted?: number; readonly right: boolean }
+
+interface Timed { readonly ms: number; readonly count: number }
+type Run = () => Promise<number> | number;
+
+/** Runs take turns, so that both see the same weather; the median of each. The first turn warms up. */
+const timed = async (runs: readonly Run[], turns: number): Promise<readonly Timed[]> => {
+  const times = runs.map((): number[] => []), counts: number[] = [];
+  for (let turn = 0; turn <= turns; turn++) {
+    for (const [k, run] of runs.entries()) {
+      const began = performance.now();
+      counts[k] = await run();
+      if (turn > 0) times[k].push(performance.now() - began);
+    }
+  }
+  return runs.map((_, k) => ({ ms: median(times[k]), count: counts[k] }));
+};
+
+const pieceBytes = 1 << 18;
+const pieces = async function* (bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+};
+const batchesOf = async (format: FormatName, bytes: Uint8Array): Promise<Vector[]> => {
+  const out: Vector[] = [];
+  for await (const batch of formatTable[format].reader!(pieces(bytes), {})) out.push(batch);
+  return out;
+};
+const countRows = async (format: FormatName, bytes: Uint8Array): Promise<number> => {
+  let rows = 0;
+  for await (const batch of formatTable[format].reader!(pieces(bytes), {})) rows += batch.length;
+  return rows;
+};
+const encode = (format: FormatName, batches: readonly Vector[]): Buffer => {
+  const writer = createWriter(format), chunks: Uint8Array[] = [];
+  for (const batch of batches) chunks.push(...writer.write(batch));
+  chunks.push(...writer.end());
+  return Buffer.concat(chunks);
+};
+/** The bytes without keeping them. */
+const encodedBytes = (format: FormatName, batches: readonly Vector[]): number => {
+  const writer = createWriter(format);
+  let size = 0;
+  for (const batch of batches) for (const chunk of writer.write(batch)) size += chunk.length;
+  for (const chunk of writer.end()) size += chunk.length;
+  return size;
+};
+
+const sampleRows = (batches: readonly Vector[]): readonly string[] =>
+  batches.flatMap((batch) => Array.from({ length: Math.ceil(batch.length / 97) }, (_, i) => supText(valueAt(batch, i * 97))));
+const rowsOf = (batches: readonly Vector[]): number => batches.reduce((sum, batch) => sum + batch.length, 0);
+
+/** Formats that hold records of unlike types, and those that hold one type with its types kept. */
+const mixedFormats = ['sup', 'ndjson', 'json', 'jsup', 'bsup', 'csup'] as const, columnFormats = ['arrows', 'parquet'] as const, textFormats = ['csv', 'tsv', 'zeek', 'table'] as const;
+
+export const measureFormats = async (rows: number, turns = 5): Promise<FormatFigures> => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-formats-')), lines: Figure[] = [];
+  const left = Object.values(formatTable).filter((f) => f.mediaTypes.length > 0 && ((!f.reader && !f.responseOnly) || !f.writer)).map((f) => f.name);
+  try {
+    const path = join(folder, 'events.ndjson');
+    await writeEvents(path, rows);
+    const ndjson = readFileSync(path), mixed = await batchesOf('json', ndjson);
+    const flatText = ndjson.toString().split('\n').filter((line) => line.includes('"kind":"http"'));
+    const flatNdjson = Buffer.from(flatText.map((line) => `${line}\n`).join('')), flat = await batchesOf('json', flatNdjson);
+    const has = (format: FormatName): boolean => !left.includes(format);
+    lines.push(await ndjsonIn(ndjson, rows, turns));
+    if (has('csv')) lines.push(await csvIn(encode('csv', flat), flatText.length, turns));
+    for (const format of ['bsup', 'csup'] as const) if (has(format)) lines.push(await binaryIn(format, { ndjson, batches: mixed }, turns));
+    if (has('arrows')) lines.push(await binaryIn('arrows', { ndjson: flatNdjson, batches: flat }, turns));
+    if (has('parquet')) {
+      lines.push(await parquetIn(encode('parquet', flat), flat, turns));
+      lines.push(await parquetOut(flat, flatText, turns));
+    }
+    for (const format of mixedFormats) if (has(format)) lines.push(await output(format, mixed, ndjson.length, turns));
+    for (const format of [...columnFormats, ...textFormats]) if (has(format)) lines.push(await output(format, flat, flatNdjson.length, turns));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  return { rows, left, lines };
+};
+
+interface Compared { readonly what: string; readonly peer: string; readonly wanted: number; readonly bytes: number; readonly rows: number; readonly right?: boolean }
+const compared = ([ours, theirs]: readonly Timed[], { what, peer, wanted, bytes, rows, right = true }: Compared): Figure => ({
+  what, peer, wanted, megabytesPerSecond: bytes / ours.ms / 1e3, rowsPerSecond: rows / ours.ms * 1e3, ratio: theirs.ms / ours.ms, right: right && ours.count === rows && theirs.count === rows,
+});
+
+const ndjsonIn = async (bytes: Buffer, rows: number, turns: number): Promise<Figure> => compared(await timed([
+  () => countRows('json', bytes),
+  () => {
+    let count = 0;
+    for (let at = 0; at < bytes.length; count++) {
+      const end = bytes.indexOf(10, at);
+      JSON.parse(bytes.toString('utf8', at, end));
+      at = end + 1;
+    }
+    return count;
+  },
+], turns), { what: 'ndjson in', peer: 'JSON.parse line by line', wanted: 1, bytes: bytes.length, rows });
+
+const csvIn = async (bytes: Buffer, rows: number, turns: number): Promise<Figure> => compared(await timed([
+  () => countRows('csv', bytes),
+  () => new Promise<number>((resolve, reject) => {
+    let count = -1;
+    const parser = parseCsv();
+    parser.on('data', () => { count++; });
+    parser.on('end', () => { resolve(count); });
+    parser.on('error', reject);
+    for (let at = 0; at < bytes.length; at += pieceBytes) parser.write(bytes.subarray(at, at + pieceBytes));
+    parser.end();
+  }),
+], turns), { what: 'csv in', peer: 'csv-parse', wanted: 1, bytes: bytes.length, rows });
+
+/** Bytes a second beside the bytes of the same rows as NDJSON that our own JSON reader takes. */
+const binaryIn = async (format: FormatName, { ndjson, batches }: { readonly ndjson: Buffer; readonly batches: readonly Vector[] }, turns: number): Promise<Figure> => {
+  const bytes = encode(format, batches), rows = rowsOf(batches);
+  const right = sampleText(await batchesOf(format, bytes)) === sampleText(batches);
+  const [ours, theirs] = await timed([() => countRows(format, bytes), () => countRows('json', ndjson)], turns);
+  const figure = compared([ours, theirs], { what: `${format} in`, peer: 'bytes/s of ndjson in', wanted: 1.5, bytes: bytes.length, rows, right });
+  return { ...figure, ratio: (bytes.length / ours.ms) / (ndjson.length / theirs.ms) };
+};
+/** Rows regardless of how they were cut into batches. */
+const sampleText = (batches: readonly Vector[]): string => {
+  const rows: string[] = [];
+  let at = 0;
+  for (const batch of batches) {
+    for (let row = (97 - (at % 97)) % 97; row < batch.length; row += 97) rows.push(supText(valueAt(batch, row)));
+    at += batch.length;
+  }
+  return rows.join('\n');
+};
+
+const parquetIn = async (bytes: Buffer, batches: readonly Vector[], turns: number): Promise<Figure> => {
+  const file = new Uint8Array(bytes).buffer, rows = rowsOf(batches);
+  const right = sampleText(await batchesOf('parquet', bytes)) === sampleText(batches);
+  return compared(await timed([() => countRows('parquet', bytes), async () => (await parquetReadObjects({ file, compressors })).length], turns),
+    { what: 'parquet in', peer: 'hyparquet parquetReadObjects', wanted: 1.5, bytes: bytes.length, rows, right });
+};
+
+const parquetOut = async (batches: readonly Vector[], lines: readonly string[], turns: number): Promise<Figure> => {
+  const objects = lines.map((line) => JSON.parse(line) as Readonly<Record<string, string | number>>), names = Object.keys(objects[0] ?? {});
+  const columnData = names.map((name) => {
+    const data = objects.map((o) => o[name]), type = typeof data[0] === 'string' ? 'STRING' : data.every(Number.isInteger) ? 'INT64' : 'DOUBLE';
+    return { name, type: type as 'STRING' | 'INT64' | 'DOUBLE', data: type === 'INT64' ? data.map((x) => BigInt(x)) : data };
+  });
+  const bytes = encodedBytes('parquet', batches), rows = rowsOf(batches);
+  return compared(await timed([
+    () => (encodedBytes('parquet', batches) > 0 ? rows : 0), () => (parquetWriteBuffer({ columnData }).byteLength > 0 ? rows : 0),
+  ], turns), { what: 'parquet out', peer: 'hyparquet-writer alone', wanted: 1, bytes, rows });
+};
+
+/** Figures of an output are megabytes of what is written; the ratio is to the same rows as NDJSON. */
+const output = async (format: FormatName, batches: readonly Vector[], jsonBytes: number, turns: number): Promise<Figure> => {
+  const [ours] = await timed([() => encodedBytes(format, batches)], turns), rows = rowsOf(batches);
+  const { reader } = formatTable[format];
+  const bytes = ours.count, same = reader && !(textFormats as readonly string[]).includes(format) && format !== 'json' ? sampleRows(await batchesOf(format, encode(format, batches))).length > 0 : bytes > 0;
+  return { what: `${format} out (${(bytes / jsonBytes).toFixed(2)} of the size as NDJSON)`, megabytesPerSecond: bytes / ours.ms / 1e3, rowsPerSecond: rows / ours.ms * 1e3, right: same };
+};
+
+const text = ({ what, megabytesPerSecond, rowsPerSecond, peer, ratio, wanted, right }: Figure): string =>
+  `${what.padEnd(44)}${megabytesPerSecond.toFixed(1).padStart(8)} MB/s ${(rowsPerSecond / 1e6).toFixed(2).padStart(6)} M rows/s${ratio === undefined ? '' : `  ${ratio.toFixed(2)}x ${peer} (wanted ${wanted}x${ratio >= wanted! ? '' : ': MISSED'})`}${right ? '' : '  WRONG OUTPUT'}`;
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { rows, left, lines } = await measureFormats(Number(process.argv[2] ?? 200_000));
+  console.log(`${rows} rows${left.length > 0 ? `; without reader or writer yet: ${left.join(', ')}` : ''}`);
+  for (const line of lines) console.log(text(line));
+}

@@ -1,0 +1,85 @@
+/** Scans that filter, read part by part and keep decoded columns: the same rows as reading everything and testing each. */
+import { afterAll, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ColumnCache } from '../../../src/lake/columns/cache.ts';
+import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
+import type { ObjectReader } from '../../../src/lake/object-reader.ts';
+import { openObjects } from '../../../src/lake/objects.ts';
+import { type ScanOptions, scanObjects } from '../../../src/lake/scan.ts';
+import type { RowFilter } from '../../../src/lake/scan-block.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
+import { supText } from '../../../src/vectors/sup-print.ts';
+import { type Value, intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
+import { valueAt } from '../../../src/vectors/vector.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lake-filter-'));
+afterAll(() => { rmSync(folder, { recursive: true }); });
+const objects = openObjects(folder);
+
+/** Two shapes and a bare number now and then, sorted by k. */
+const rows: readonly Value[] = Array.from({ length: 30_000 }, (_, i) => {
+  const k = { name: 'k', value: intValue(i) };
+  if (i % 1000 === 7) return intValue(i);
+  return i % 3 === 0 ? recordValue([k, { name: 'a', value: stringValue(`text ${i % 50}`) }, { name: 'n', value: intValue(i % 10) }]) : recordValue([k, { name: 'n', value: intValue(i % 100) }]);
+});
+const { objects: metas } = await sortIntoObjects((async function* give() { yield vectorOf(rows); })(), {
+  keys: [['k']], order: 'asc', threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => openObjects(join(folder, 'spill')),
+});
+
+const readers = new Map<string, ObjectReader>();
+const columns = new ColumnCache(1 << 18);
+const scan = async (options: Partial<ScanOptions>, cached: boolean): Promise<string[]> => {
+  const out: string[] = [], source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: metas }) };
+  const cache = { columns, get: (id: string) => readers.get(id), set: (id: string, reader: ObjectReader) => { readers.set(id, reader); } };
+  for await (const batch of scanObjects({ ...source, ...(cached && { readers: cache }) }, { ordered: true, ...options })) for (let i = 0; i < batch.length; i++) out.push(supText(valueAt(batch, i)));
+  return out;
+};
+/** Rows whose text has this in it; asks with a promise now and then. */
+const having = (text: string, columns?: RowFilter['columns']): RowFilter => {
+  let asked = 0;
+  return {
+    ...(columns && { columns }),
+    keep: (batch) => {
+      const kept = Uint32Array.from(Array.from({ length: batch.length }, (_, i) => i).filter((i) => supText(valueAt(batch, i)).includes(text)));
+      return asked++ % 2 === 0 ? kept : Promise.resolve(kept);
+    },
+  };
+};
+const all = rows.map((v) => supText(v));
+const prunes = { kind: 'test', test: { path: ['a'], operator: '==', value: stringValue('text 6') } } as const;
+
+test.each([false, true, true])('filtered rows come in order, of all parts or of one (cached: %s)', async (cached) => {
+  expect((await scan({}, cached))).toEqual([...all.filter((t) => t.startsWith('{')), ...all.filter((t) => !t.startsWith('{'))]);
+  expect(await scan({ filter: having('n:3}') }, cached)).toEqual(all.filter((t) => t.includes('n:3}')));
+  expect(await scan({ filter: having('n:3}', [['n']]) }, cached)).toEqual(all.filter((t) => t.includes('n:3}')));
+  expect(await scan({ filter: having('"text 6"', [['a']]), pruner: prunes }, cached)).toEqual(all.filter((t) => t.includes('"text 6"')));
+  expect(await scan({ filter: having('nowhere') }, cached)).toEqual([]);
+});
+
+test.each([false, true, true])('without an order every wanted row comes once (cached: %s)', async (cached) => {
+  expect((await scan({ ordered: false }, cached)).sort()).toEqual([...all].sort());
+  expect((await scan({ ordered: false, filter: having('n:3}', [['n']]) }, cached)).sort()).toEqual(all.filter((t) => t.includes('n:3}')).sort());
+  expect(await scan({ ordered: false, columns: [['n']], filter: having('n:77}', [['n']]) }, cached)).toEqual(all.filter((t) => t.includes('n:77}')).map(() => '{n:77}'));
+  expect((await scan({ ordered: false, columns: [] }, cached)).length).toBe(rows.length);
+});
+
+test('decoded columns stay within their budget, and those of the running scan stay', () => {
+  const cache = new ColumnCache(100), [a, b, c] = [{}, {}, {}];
+  cache.begin();
+  cache.set(a, 'a', 60);
+  cache.set(b, 'b', 60);
+  expect([cache.get(a), cache.get(b), cache.bytes]).toEqual(['a', undefined, 60]);
+  cache.begin();
+  cache.set(c, 'c', 90);
+  expect([cache.get(a), cache.get(c), cache.bytes]).toEqual([undefined, 'c', 90]);
+  expect(columns.bytes).toBeLessThanOrEqual(1 << 18);
+});
+
+test('numbers are left out for a filter of texts only', async () => {
+  const seen = new Set<string>();
+  const filter: RowFilter = { textOnly: true, keep: (batch) => { seen.add(supText(valueAt(batch, 0))); return new Uint32Array(0); } };
+  expect(await scan({ ordered: false, filter }, false)).toEqual([]);
+  expect([...seen].every((t) => !/:[0-9]/.test(t))).toBe(true);
+});
