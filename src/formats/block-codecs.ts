@@ -5,6 +5,7 @@
  */
 import * as zlib from 'node:zlib';
 import { decodeLz4At, lz4ExpansionMax } from './lz4.ts';
+import { decodeSnappy } from './snappy.ts';
 import { BytesFault } from './type-bytes.ts';
 import { expandZstd } from './zstd.ts';
 
@@ -34,7 +35,7 @@ const expanders: Readonly<Record<Codec, Expander>> = {
   'lz4-block': lz4Block,
   'lz4-hadoop': (input, size) => lz4Hadoop(input, size) ?? lz4Block(input, size),
   zstd: (input, size) => unlessBroken(() => (nativeZstd ? nativeZstd(input, { maxOutputLength: size }) : expandZstd(input, size))),
-  snappy: (input, size) => snappy(input, size),
+  snappy: (input, size) => decodeSnappy(input, size),
   gzip: (input, size) => unlessBroken(() => zlib.unzipSync(input, { maxOutputLength: size })),
   brotli: (input, size) => unlessBroken(() => zlib.brotliDecompressSync(input, { maxOutputLength: size })),
 };
@@ -89,46 +90,4 @@ const lz4Hadoop = (input: Uint8Array, size: number): Uint8Array | undefined => {
     to += expanded;
   }
   return at === input.length && to === size ? out : undefined;
-};
-
-/** Runs longer than this go through the engine's copy, which has a price per call. */
-const shortRun = 32;
-const snappy = (input: Uint8Array, size: number): Uint8Array | undefined => {
-  let at = 0, to = 0;
-  while (at < input.length && input[at++] >= 0x80);
-  const out = new Uint8Array(size), { length } = input;
-  while (at < length) {
-    const tag = input[at++];
-    if ((tag & 3) === 0) {
-      let run = tag >>> 2;
-      if (run >= 60) {
-        const bytes = run - 59;
-        if (bytes > length - at) return undefined;
-        run = 0;
-        for (let k = bytes - 1; k >= 0; k--) run = run * 256 + input[at + k];
-        at += bytes;
-      }
-      run++;
-      if (run > length - at || run > size - to) return undefined;
-      if (run > shortRun) out.set(input.subarray(at, at + run), to);
-      else for (let k = 0; k < run; k++) out[to + k] = input[at + k];
-      at += run;
-      to += run;
-      continue;
-    }
-    const bytes = tag & 3, distanceBytes = bytes === 3 ? 4 : bytes;
-    if (distanceBytes > length - at) return undefined;
-    let run = (tag >>> 2) + 1, distance = input[at];
-    if (bytes === 1) {
-      run = ((tag >>> 2) & 7) + 4;
-      distance |= (tag >>> 5) << 8;
-    } else if (bytes === 2) distance |= input[at + 1] << 8;
-    else distance += input[at + 1] * 256 + input[at + 2] * 65536 + input[at + 3] * 16777216;
-    at += distanceBytes;
-    if (distance === 0 || distance > to || run > size - to) return undefined;
-    if (distance >= run && run > shortRun) out.copyWithin(to, to - distance, to - distance + run);
-    else for (let k = 0; k < run; k++) out[to + k] = out[to + k - distance];
-    to += run;
-  }
-  return to === size ? out : undefined;
 };

@@ -14,7 +14,7 @@ import { ByteReader } from './columns/byte-reader.ts';
 import { checksum } from './columns/checksum.ts';
 import type { ColumnCache } from './columns/cache.ts';
 import {
-  type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, projectColumn, visitSegments, visitTags,
+  type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, owned, projectColumn, visitSegments, visitTags,
 } from './columns/decode.ts';
 import { type Layout, readLayout, readTypes } from './columns/layout.ts';
 import { type ColumnPruner, mayBeTrue } from './columns/prune.ts';
@@ -178,7 +178,7 @@ export class ObjectReader {
       const known = kept.get(node);
       if (known !== undefined) return known as ReturnType<typeof create>;
       const value = create();
-      cache?.set(node, value, bytes(value));
+      cache?.set(node, bytes(value), () => owned(value));
       return value;
     };
     const entry = this.blocks[block] as BlockEntry, place = `block ${block}`;

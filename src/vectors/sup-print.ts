@@ -175,12 +175,14 @@ const recordText = (c: Context, type: RecordType, data: readonly (Data | undefin
 
 const mapText = (c: Context, key: Type, value: Type, entries: readonly (readonly [Data, Data])[], place: Place): string => {
   if (entries.length === 0 && c.indent > 0) return `|{${newline(c, place.level)}}|`;
-  const texts = entries.map(([k, v]) => {
+  const texts: string[] = [];
+  // A loop: values nest as deep as the stack just allows.
+  for (const [k, v] of entries) {
     const keyText = elementText(c, key, k, place), valueText = elementText(c, value, v, place);
     // The colon behind an IPv6 address would be read as part of it, and hex digits before an address as its beginning.
     const apart = /^[0-9a-fA-F:.]*$/.test(keyText) && (keyText.includes(':') || /^[0-9a-fA-F]*:/.test(valueText));
-    return `${keyText}${apart ? ' ' : ''}:${c.indent > 0 ? ' ' : ''}${valueText}`;
-  });
+    texts.push(`${keyText}${apart ? ' ' : ''}:${c.indent > 0 ? ' ' : ''}${valueText}`);
+  }
   return listText(c, '|{', '}|', texts, place.level);
 };
 

@@ -72,8 +72,8 @@ const numberPrinter = ({ out }: Context, v: NumberVector): RowPrinter => {
   switch (type) {
     case types.float64: return (row) => {
       const x = values[row] as number;
-      // Whole numbers end in a point, small ones may have an exponent.
-      if (x < 0.001 || x === Math.floor(x) || !out.decimal(x)) out.ascii(floatText(x));
+      // Whole numbers end in a point, small and large ones may have an exponent.
+      if (x < 0.001 || x >= 1e6 || x === Math.floor(x) || !out.decimal(x)) out.ascii(floatText(x));
     };
     case types.float32: case types.float16: return (row) => out.ascii(`${floatText(values[row] as number, 32)}::${type.name}`);
     case types.duration: return (row) => out.ascii(durationText(values[row]!));

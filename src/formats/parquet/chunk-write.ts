@@ -2,7 +2,7 @@
 import type { ColumnChunk, Encoding, PageHeader } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { snappyCompress } from 'hyparquet-writer/src/snappy.js';
+import { encodeSnappy } from '../snappy.ts';
 import { bitsFor } from './decode.ts';
 import { type Coded, type Physical, coded, hybrid, physicalOf, plainSize, plainValues } from './encode.ts';
 import type { LeafData } from './shred.ts';
@@ -80,7 +80,7 @@ class Pages {
   }
 
   private page(raw: Uint8Array, header: Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>): void {
-    const packed = snappyCompress(raw), head = new ByteWriter(64);
+    const packed = encodeSnappy(raw), head = new ByteWriter(64);
     writePageHeader(head, { ...header, uncompressed_page_size: raw.length, compressed_page_size: packed.length });
     this.push(head.getBytes());
     this.push(packed);

@@ -34,6 +34,7 @@ const codecs: Readonly<Record<string, Codec | 'none'>> = {
 export const readChunk = (file: Uint8Array, meta: ColumnMetaData, leaf: Leaf): ChunkData => {
   const codec = codecs[meta.codec];
   if (!codec) throw new BytesFault(`compression ${meta.codec}`);
+  if (Number(meta.num_values) === 0) return new ChunkReader(new Uint8Array(0), codec, leaf).read(0);
   const start = Number(meta.dictionary_page_offset && meta.dictionary_page_offset < meta.data_page_offset ? meta.dictionary_page_offset : meta.data_page_offset);
   const end = start + Number(meta.total_compressed_size), entries = Number(meta.num_values);
   if (!(start >= 4 && end >= start && end <= file.length)) throw new BytesFault('column chunk outside of the file');
@@ -81,7 +82,7 @@ class ChunkReader {
   private page(header: PageHeader, packed: Uint8Array, entriesLeft: number): void {
     const { kind } = header;
     if (kind === pageKind.dictionary) {
-      if (header.values > pageValuesMax) throw new BytesFault(`dictionary of ${header.values}`);
+      if (!(header.values >= 0 && header.values <= pageValuesMax)) throw new BytesFault(`dictionary of ${header.values}`);
       this.dictionary = valuesVector(this.leaf, encodings.plain, placeOf(this.expanded(packed, header.bytes)), header.values);
       return;
     }
@@ -169,7 +170,7 @@ const fieldsOf = (reader: { view: DataView<ArrayBufferLike>; offset: number }): 
 };
 const numberIn = (fields: Fields, field: number): number => {
   const x = fields[`field_${field}`];
-  if (typeof x !== 'number') throw new BytesFault('page header lacks a number');
+  if (typeof x !== 'number' || !Number.isInteger(x)) throw new BytesFault('page header lacks a number');
   return x;
 };
 

@@ -47,7 +47,7 @@ class FileWriter {
 
   *group(v: RecordVector): Generator<Uint8Array> {
     const { nodes } = this.schema!, columns: RowGroup['columns'] = [], start = this.length;
-    if (this.length === 0) yield this.count(magic);
+    if (this.length === 0) yield this.count(magic.slice());
     for (const [k, node] of nodes.entries()) {
       for (const leaf of shred(node, v.fields[k].values, v.fields[k].present)) {
         const { bytes, chunk } = writeChunk(leaf, this.length);

@@ -29,7 +29,8 @@ export class ColumnCache {
     return entry.value;
   }
 
-  set(key: object, value: unknown, bytes: number): void {
+  /** Keeps what `value` gives, if there is room for so many bytes. */
+  set(key: object, bytes: number, value: () => unknown): void {
     if (bytes > this.bytesMax || this.entries.has(key)) return;
     for (const [oldest, entry] of this.entries) {
       if (this.held + bytes <= this.bytesMax) break;
@@ -37,7 +38,7 @@ export class ColumnCache {
       this.entries.delete(oldest);
       this.held -= entry.bytes;
     }
-    this.entries.set(key, { value, bytes, scan: this.scan });
+    this.entries.set(key, { value: value(), bytes, scan: this.scan });
     this.held += bytes;
   }
 }

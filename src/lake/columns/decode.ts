@@ -264,6 +264,14 @@ export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
   }
 };
 
+/** A decoded column that does not hold on to a buffer much larger than itself, as views of what was read at once do. */
+export const owned = (value: unknown): unknown => {
+  const v = value as Partial<Vector>;
+  if (v.form === 'bytes' && v.bytes!.buffer.byteLength > v.bytes!.byteLength * 2) return { ...v, bytes: v.bytes!.slice() };
+  if (v.form === 'number' && v.values!.buffer.byteLength > v.values!.byteLength * 2) return { ...v, values: v.values!.slice() };
+  return value;
+};
+
 /** A dictionary's values are its reader's. */
 const ownBytes = (v: Vector): number => (v.form === 'dictionary' ? v.codes.byteLength : sizeOf(v));
 

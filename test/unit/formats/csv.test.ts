@@ -8,12 +8,17 @@ const sup = async (text: string, csvDelimiter = ',', pieceBytes?: number): Promi
   return output + error;
 };
 
+test('a byte-order mark before the header goes, however the bytes come, in TSV too', async () => {
+  expect(await sup('\ufeffa,b\n1,2\n', ',', 1)).toBe('{a:1.,b:2.}\n');
+  expect((await convert('\ufeff"a"\tb\n1\t2\n', { from: 'tsv' })).output).toBe('{a:1.,b:2.}\n');
+});
+
 describe('reading CSV', () => {
   for (const [text, printed] of [
     ['a,b,c\n1,2,3\nhello,world,4\n', '{a:1.,b:2.,c:3.}\n{a:"hello",b:"world",c:4.}\n'], ['a\n\n\n1', '{a:1.}\n'], ['\n\na,b\r\n1,x\r\n', '{a:1.,b:"x"}\n'], ['a,b\n,""\n', '{a:null,b:null}\n'],
     ['a\ntrue\nT\nf\nFalse\ntruth\n', '{a:true}\n{a:true}\n{a:false}\n{a:false}\n{a:"truth"}\n'], ['a\n1e3\n-inf\nnan\n0x10\n1_000\n+5\n.5\n5.\n1e400\n', '{a:1000.}\n{a:-Inf}\n{a:NaN}\n{a:"0x10"}\n{a:1000.}\n{a:5.}\n{a:0.5}\n{a:5.}\n{a:"1e400"}\n'],
     ['a,b\n"x, ""y""", z\n', '{a:"x, \\"y\\"",b:"z"}\n'], ['f,g"3"\nvalue1,value"3" my friend\n', '{f:"value1",g3:"value3 my friend"}\n'.replace('g3', 'g3')], ['a,b\n"1\r\n2",3\n', '{a:"1\\n2",b:3.}\n'],
-    ['a.b,c d\n1,2\n', '{"a.b":1.,"c d":2.}\n'], ['a\n2020-01-02T03:04:05Z\n10.0.0.1\n', '{a:"2020-01-02T03:04:05Z"}\n{a:"10.0.0.1"}\n'], ['\ufeffa,b\n1,2\n', '{"\ufeffa":1.,b:2.}\n'],
+    ['a.b,c d\n1,2\n', '{"a.b":1.,"c d":2.}\n'], ['a\n2020-01-02T03:04:05Z\n10.0.0.1\n', '{a:"2020-01-02T03:04:05Z"}\n{a:"10.0.0.1"}\n'], ['\ufeffa,b\n1,2\n', '{a:1.,b:2.}\n'], ['\ufeff"a b",c\n\ufeff1,2\n', '{"a b":"\ufeff1",c:2.}\n'],
     ['a\né\n', '{a:"é"}\n'], ['a,b\n1 ,\t2\n', '{a:"1 ",b:2.}\n'],
     ['a,b\n1,2\n3\n4,5\n', '{a:1.,b:2.}\ncsv: record on line 3: wrong number of fields'], ['a,b\n1,2,3\n', 'csv: record on line 2: wrong number of fields'], ['a,b\n"x\n', 'csv: record on line 2: quote not closed'],
     ['a,b\n', 'csv: empty csv file'], ['', 'csv: empty csv file'], ['a,a\n1,2\n', 'csv: duplicate field: "a"'], ['a,b\n"1\n2",3\n4\n', '{a:"1\\n2",b:3.}\ncsv: record on line 4: wrong number of fields'],

@@ -68,11 +68,11 @@ test.each([false, true, true])('without an order every wanted row comes once (ca
 test('decoded columns stay within their budget, and those of the running scan stay', () => {
   const cache = new ColumnCache(100), [a, b, c] = [{}, {}, {}];
   cache.begin();
-  cache.set(a, 'a', 60);
-  cache.set(b, 'b', 60);
+  cache.set(a, 60, () => 'a');
+  cache.set(b, 60, () => 'b');
   expect([cache.get(a), cache.get(b), cache.bytes]).toEqual(['a', undefined, 60]);
   cache.begin();
-  cache.set(c, 'c', 90);
+  cache.set(c, 90, () => 'c');
   expect([cache.get(a), cache.get(c), cache.bytes]).toEqual([undefined, 'c', 90]);
   expect(columns.bytes).toBeLessThanOrEqual(1 << 18);
 });
