@@ -99,7 +99,7 @@ describe('control bodies', () => {
     ['a branch that is there', '/pool/p', 'application/json', `{"name":"kid","commit":"0x${'0'.repeat(40)}"}`, [409, 'conflict with pending operation', 'p/kid: branch already exists']],
     ['ids that are numbers', '/pool/p/branch/main/delete', 'application/json', '{"object_ids":[1]}', bad('incompatible type translation: Super type int64, Go type string, Go kind string')],
     ['an id of 39 digits', '/pool/p/branch/main/delete', 'application/json', `{"object_ids":["0x${'a'.repeat(39)}"]}`, bad(`invalid ID: 0x${'a'.repeat(39)}`)],
-    ['an id of 100,000 digits', '/pool/p/branch/main/delete', 'application/json', `{"object_ids":["0x${'a'.repeat(60_000)}"]}`, bad(`invalid ID: 0x${'a'.repeat(60_000)}`)],
+    ['an id of 60,000 digits', '/pool/p/branch/main/delete', 'application/json', `{"object_ids":["0x${'a'.repeat(60_000)}"]}`, bad(like(/^invalid ID: 0xa{100}/))],
     ['a filter that is no text', '/pool/p/branch/main/delete', 'application/json', '{"where":1}', bad('incompatible type translation: Super type int64, Go type string, Go kind string')],
     ['a filter that does not parse', '/pool/p/branch/main/delete', 'application/json', '{"where":"k =="}', bad(like(/^parse error at line 1, column \d+:/))],
     ['a filter with an unknown function', '/pool/p/branch/main/delete', 'application/json', '{"where":"nope(k)"}', bad(like(/nope/))],
