@@ -111,7 +111,7 @@ describe('imports', () => {
     { packages: /^xstate(\/.*)?$/, home: /^(machines|src\/lake|src\/http|src\/workers)\// },
     { packages: /^node:worker_threads$/, home: /^src\/workers\// },
     { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|commit-log|probe|fsck)|workers\/spill|recording\/.*|commands\/.*|config|main|http\/.*static.*)(\.|$|\/)/ },
-    { packages: /^(vitest|fast-check|oxc-parser|autocannon|vega-datasets)$/, home: /^test\// },
+    { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];
   for (const { packages, home } of homes) {
     test(`${packages.source} is imported only in ${home.source}`, () => {

@@ -3,7 +3,7 @@
  * Reading goes the other way: see column-in.ts.
  */
 import { LakeError } from '../errors.ts';
-import { type NamedType, type Type, arrayType, namedType, recordType, typeText, types } from '../vectors/type.ts';
+import { type NamedType, type RecordType, type Type, arrayType, namedType, recordType, typeText, types } from '../vectors/type.ts';
 
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 export type ColumnType =
@@ -99,6 +99,12 @@ const sizeIn = (name: string, prefix: string): number | undefined => {
   return /^[1-9]\d{0,8}$/.test(digits) || digits === '0' ? Number(digits) : undefined;
 };
 
+/** The columns for the fields of a record. @throws LakeError `write-columns-unsupported` */
+export const columnsOf = (type: RecordType, writer: string): readonly Column[] => {
+  if (type.fields.length === 0) throw new LakeError('write-columns-unsupported', { writer, fault: 'empty record' });
+  return type.fields.map((f) => columnOf(f.name, f.type, writer, f.optional));
+};
+
 /** The column for values of a type. @throws LakeError `write-columns-unsupported` */
 export const columnOf = (name: string, type: Type, writer: string, optional = false): Column => {
   const { type: inner, nullable } = stripped(type), column = withAbsence(columnTypeOf(inner, writer), optional);
@@ -114,8 +120,7 @@ const withAbsence = (type: ColumnType, optional: boolean): ColumnType => {
 const columnTypeOf = (type: Type, writer: string): ColumnType => {
   switch (type.kind) {
     case 'primitive': return primitiveColumns[type.name];
-    case 'record':
-      return type.fields.length === 0 ? { kind: 'null' } : { kind: 'struct', fields: type.fields.map((f) => columnOf(f.name, f.type, writer, f.optional)) };
+    case 'record': return { kind: 'struct', fields: columnsOf(type, writer) };
     case 'array': case 'set': return { kind: 'list', layout: 'plain', item: columnOf('', type.element, writer) };
     case 'map': {
       const key = columnOf('key', type.key, writer);

@@ -1,7 +1,6 @@
 /** Writes Arrow IPC streams: a schema from the first record, then a batch for every 1024 records, not compressed. */
-import { LakeError } from '../../errors.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { type Column, columnOf } from '../column-types.ts';
+import { type Column, columnsOf } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { RecordRows } from '../record-rows.ts';
 import { BatchWriter, writerName } from './batch-write.ts';
@@ -16,8 +15,7 @@ export const createArrowsWriter = (_options: WriteOptions): Writer => {
   const rows = new RecordRows({
     writer: writerName, rows: batchRows,
     start: (type) => {
-      if (type.fields.length === 0) throw new LakeError('write-columns-unsupported', { writer: writerName, fault: 'empty record' });
-      columns = type.fields.map((f) => columnOf(f.name, f.type, writerName, f.optional));
+      columns = columnsOf(type, writerName);
       schema = message('schema', schemaHeader(columns));
       started = true;
     },

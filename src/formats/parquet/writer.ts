@@ -2,9 +2,8 @@
 import type { RowGroup } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import { LakeError } from '../../errors.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
-import { columnOf } from '../column-types.ts';
+import { columnsOf } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { RecordRows } from '../record-rows.ts';
 import { writeChunk } from './chunk-write.ts';
@@ -21,10 +20,7 @@ export const createParquetWriter = (_options: WriteOptions): Writer => {
   const file = new FileWriter();
   const rows = new RecordRows({
     writer: writerName, rows: groupRows, bytes: groupBytes,
-    start: (type) => {
-      if (type.fields.length === 0) throw new LakeError('write-columns-unsupported', { writer: writerName, fault: 'empty record' });
-      file.start(schemaOf(type.fields.map((f) => columnOf(f.name, f.type, writerName, f.optional))));
-    },
+    start: (type) => file.start(schemaOf(columnsOf(type, writerName))),
   });
   return {
     *write(batch: Vector) {
