@@ -122,14 +122,12 @@ describe('apache-arrow at the other end', () => {
       { a: 1, s: 'é', n: null, l: [1, 2], r: { x: 1.5 } }, { a: 2, s: '', n: 'x', l: [], r: { x: -1 } },
     ]);
   });
-  for (const kind of ['stream', 'file'] as const) {
-    test(`writes what we read as a ${kind}`, async () => {
-      const table = tableFromArrays({ i: Int32Array.of(1, 2), f: Float64Array.of(0.5, NaN), s: ['x', 'y'], b: [true, false] });
-      expect(await convert(tableToIPC(table, kind), { from: 'auto' })).toEqual({
-        output: '{i:1::int32,f:0.5,s:"x"::(string|null),b:true::(bool|null)}\n{i:2::int32,f:NaN,s:"y"::(string|null),b:false::(bool|null)}\n', error: '',
-      });
+  test('writes what we read, strings in a dictionary', async () => {
+    const table = tableFromArrays({ i: Int32Array.of(1, 2), f: Float64Array.of(0.5, NaN), s: ['x', 'y'], b: [true, false] });
+    expect(await convert(tableToIPC(table, 'stream'), { from: 'auto' })).toEqual({
+      output: '{i:1::int32,f:0.5,s:"x"::(string|null),b:true::(bool|null)}\n{i:2::int32,f:NaN,s:"y"::(string|null),b:false::(bool|null)}\n', error: '',
     });
-  }
+  });
 });
 
 const runs = Number(process.env['FUZZ_RUNS'] ?? 2_000);
