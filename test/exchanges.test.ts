@@ -54,7 +54,7 @@ const needsLater = ({ request }: Step): boolean =>
 
 const replay = (url: string, server: string, json: string): Promise<{ readonly output: string; readonly results: readonly Result[] }> => new Promise((resolve, reject) => {
   const only = (process.env['EXCHANGES_ONLY'] ?? '').split(',').filter((name) => name !== '').flatMap((name) => ['--only', name]);
-  const child = spawn('python3', [join(directory!, 'replay.py'), '--base', url, '--profile', 'seed', '--errors', process.env['EXCHANGES_ERRORS'] ?? 'kind', '--server', server, '--diffs', '100', '--timeout', '15', '--json', json, ...only, join(directory!, 'exchanges.jsonl')]);
+  const child = spawn('python3', [join(directory!, 'replay.py'), '--base', url, '--profile', 'seed', '--errors', process.env['EXCHANGES_ERRORS'] ?? 'full', '--server', server, '--diffs', '100', '--timeout', '15', '--json', json, ...only, join(directory!, 'exchanges.jsonl')]);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
   child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString(); });

@@ -61,9 +61,9 @@ const collect = async (input: AsyncIterable<Uint8Array>, bytesMax: number): Prom
 
 const contentsOf = (file: Uint8Array): FileMetaData => {
   const markAt = (at: number): string => String.fromCharCode(...file.subarray(at, at + magic.length));
-  if (file.length < 12) throw new BytesFault(`parquet: file too small (size=${file.length})`);
+  if (file.length < 12) throw new BytesFault(`file too small (size=${file.length})`);
   if (markAt(file.length - 4) === 'PARE') throw new BytesFault('encrypted file');
-  if (markAt(0) !== magic || markAt(file.length - 4) !== magic) throw new BytesFault('parquet: invalid magic bytes, either a corrupted file or not parquet');
+  if (markAt(0) !== magic || markAt(file.length - 4) !== magic) throw new BytesFault('invalid magic bytes, either a corrupted file or not parquet');
   const size = new DataView(file.buffer, file.byteOffset).getUint32(file.length - 8, true);
   if (size > file.length - 12) throw new BytesFault(`table of contents of ${size} bytes in a file of ${file.length}`);
   try {

@@ -103,7 +103,7 @@ describe('the file', () => {
     expect((await convert(one, { from: 'parquet', read: { parquetFileBytesMax: 100 } })).error).toBe('parquet: file: more than 100 bytes');
   });
   for (const [bytes, error] of [
-    ['', 'parquet: parquet: file too small (size=0)'], ['PAR1 is how this begins', 'parquet: parquet: invalid magic bytes, either a corrupted file or not parquet'],
+    ['', 'parquet: file too small (size=0)'], ['PAR1 is how this begins', 'parquet: invalid magic bytes, either a corrupted file or not parquet'],
     ['PAR1 and an end\0\0\0\0PAR1', 'parquet: table of contents: damaged'], ['PAR1 and a key\0\0\0\0PARE', 'parquet: encrypted file'],
   ]) test(`${JSON.stringify(bytes)}: ${error}`, async () => { expect((await convert(Buffer.from(bytes!), { from: 'parquet' })).error).toContain(error!.slice(0, 40)); });
 });
