@@ -5,6 +5,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { mapRow } from '../src/commands/help.ts';
 import { queryCommand } from '../src/commands/query.ts';
 import { program, startBuiltService } from './support/built-service.ts';
 
@@ -38,6 +39,9 @@ describe('lake', () => {
     const { out } = lake(['help', 'functions']);
     expect(out).toContain('upper(');
     expect(out).toMatch(/count\(.*\)\n {4}.+\n {4}count\(\) <<< .+ => \d/);
+  });
+  test('has examples of map that are true', async () => {
+    for (const { query: text, output } of mapRow.examples) expect((await query(['-s', '-c', `values ${text}`])).out).toBe(`${output}\n`);
   });
   test('tells its version', () => expect(lake(['version']).out).toMatch(/^v\d+\.\d+\.\d+\n$/));
   test('ends with status 2 and one line for what it does not know', () => {

@@ -5,7 +5,12 @@ import { functionTable } from '../exec/functions/functions.ts';
 /** What functions and aggregates have in common here. */
 export interface HelpRow { readonly name: string; readonly syntax: string; readonly text: string; readonly examples: readonly { readonly query: string; readonly input?: string; readonly output: string }[] }
 
-export const functionRows: readonly HelpRow[] = functionTable.map((r) => ({ name: r.name, syntax: r.signature, text: r.text, examples: r.examples }));
+/** `map` takes a function, so the compiler makes it an expression of its own: it has no row in the function table. */
+export const mapRow: HelpRow = {
+  name: 'map', syntax: 'map(c, f)', text: 'The array or set of what a function (`&name` or a lambda) makes of each element.',
+  examples: [{ query: 'map([1,2,3],lambda x:x+1)', output: '[2,3,4]' }, { query: 'map(["a"],&upper)', output: '["A"]' }],
+};
+export const functionRows: readonly HelpRow[] = [...functionTable.map((r) => ({ name: r.name, syntax: r.signature, text: r.text, examples: r.examples })), mapRow];
 export const aggregateRows: readonly HelpRow[] = aggregateTable.map((r) => ({
   name: r.signature.name, syntax: r.signature.argumentsMin === 0 ? `${r.signature.name}([v])` : `${r.signature.name}(v)`, text: r.text, examples: r.examples,
 }));
