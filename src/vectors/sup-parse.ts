@@ -7,21 +7,12 @@
  * - A value that the end of the text cuts short outside a string is no value and no error (`truncated` tells).
  */
 import {
-  type Type, type RecordType, types, primitiveNamed, recordType, arrayType, setType, mapType, unionType, enumType, errorType, namedType,
-  isFloat, isInteger, componentsMax, typeText, type TypeNames,
+  type RecordType, type Type, types, primitiveNamed, recordType, arrayType, setType, mapType, unionType, enumType, errorType, namedType, componentsMax, type TypeNames,
 } from './type.ts';
-import { type Data, type Value, arrayValue, setValue, mapValue, canonicalMap, canonicalSet, integer, errorValue, nullValue } from './value.ts';
-import {
-  parseInteger, parseFloat64, parseTime, parseDuration, parseNet, parseIp, parseBytes, fitsInt64, roundFloat, uint64Max,
-} from './literal.ts';
-
-/** Bad SUP text. */
-export class SupError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SupError';
-  }
-}
+import { type Data, type Value, arrayValue, setValue, mapValue, errorValue } from './value.ts';
+import { adoptLiteral, adoptTyped } from './sup-decorate.ts';
+import { SupError } from './sup-error.ts';
+import { wordValue } from './sup-words.ts';
 
 /** Deepest nesting of values and types that is read. */
 export const supNestingMax = 1_000;
@@ -199,7 +190,7 @@ export class SupParser {
     let end = this.at + 2;
     while (end < text.length && isTokenCode(text.charCodeAt(end))) end++;
     const token = text.slice(this.at, end);
-    return /^::[0-9a-f]/i.test(token) && !this.names.has(token.slice(2)) && primitive(token)?.type === types.ip;
+    return /^::[0-9a-f]/i.test(token) && !this.names.has(token.slice(2)) && wordValue(token)?.type === types.ip;
   }
 
   private decorate(value: Value, decorated: boolean): Value {
@@ -370,7 +361,7 @@ export class SupParser {
     if (text.endsWith('::', end) && decoratorStart.test(text.charAt(end))) end -= 2;
     // Decorators and map separators begin with a colon too: the longest prefix that reads as a value counts.
     for (let cut = end; cut > start; cut = text.lastIndexOf(':', cut - 1)) {
-      const value = primitive(text.slice(start, cut));
+      const value = wordValue(text.slice(start, cut));
       if (value) {
         this.at = cut;
         return value;
@@ -601,110 +592,3 @@ const unescaped: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/':
 // eslint-disable-next-line no-control-regex
 const nonAscii = /[^\u0000-\u007f]/;
 const normalized = (text: string): string => (nonAscii.test(text) ? text.normalize('NFC') : text);
-
-/** A value without quotes: the kinds are tried in the order of sup.md section 1. */
-const primitive = (text: string): Value | undefined => {
-  if (text.endsWith('Z')) {
-    const time = parseTime(text);
-    if (time !== undefined) return timeValue(text, time);
-  }
-  switch (text) {
-    case 'true': return { type: types.bool, data: true };
-    case 'false': return { type: types.bool, data: false };
-    case 'null': return nullValue;
-  }
-  const whole = parseInteger(text);
-  if (whole !== undefined) return wholeNumber(whole);
-  const float = parseFloat64(text);
-  if (float !== undefined) return { type: types.float64, data: float };
-  const c = text.charCodeAt(0);
-  const digit = c >= 0x30 && c <= 0x39;
-  if (digit) {
-    const time = parseTime(text);
-    if (time !== undefined) return timeValue(text, time);
-  }
-  if (digit || c === 0x2d || c === 0x2e) {
-    const duration = parseDuration(text);
-    if (duration !== undefined) return { type: types.duration, data: duration };
-  }
-  const net = parseNet(text);
-  if (net) return { type: types.net, data: net };
-  const ip = parseIp(text);
-  if (ip) return { type: types.ip, data: ip };
-  const bytes = parseBytes(text);
-  return bytes && { type: types.bytes, data: bytes };
-};
-const wholeNumber = (x: number | bigint): Value => {
-  if (fitsInt64(x)) return { type: types.int64, data: x };
-  return x > 0 && x <= uint64Max ? { type: types.uint64, data: x } : { type: types.float64, data: Number(x) };
-};
-const timeValue = (text: string, nanos: number | bigint): Value => {
-  if (!fitsInt64(nanos)) throw new SupError(nanos > 0 ? `time overflow: ${text} (max: 2262-04-11T23:47:16Z)` : `time underflow: ${text} (min: 1677-09-21T00:12:44Z)`);
-  return { type: types.time, data: nanos };
-};
-
-const mismatch = (from: Type, to: Type): never => { throw new SupError(`type mismatch: "${typeText(from)}" cannot be used as "${typeText(to)}"`); };
-
-/** Data of an already decorated value under a further decorator: its type must be that type, a member of the union or inside the name. */
-const adoptTyped = (value: Value, type: Type): Data => {
-  if (value.type === type) return value.data;
-  if (type.kind === 'union') return unionData(value, type);
-  if (type.kind === 'named') return adoptTyped(value, type.inner);
-  throw new SupError(`decorator conflict enclosing context "${typeText(type)}" and decorator cast "${typeText(value.type)}"`);
-};
-const unionData = (value: Value, type: Type & { readonly kind: 'union' }): Data => {
-  if (!type.members.includes(value.type)) throw new SupError(`type "${typeText(value.type)}" is not in union type "${typeText(type)}"`);
-  return value;
-};
-
-/** Data of a literal whose parts take the types that the decorator names. */
-const adoptLiteral = (from: Type, data: Data, type: Type): Data => {
-  if (from === type) return data;
-  switch (type.kind) {
-    case 'named': return adoptLiteral(from, data, type.inner);
-    case 'union': return unionData({ type: from, data }, type);
-    case 'primitive': return adoptPrimitive(from, data, type);
-    case 'enum': {
-      if (from !== types.string) return mismatch(from, type);
-      const index = type.symbols.indexOf(data as string);
-      if (index < 0) throw new SupError(`symbol "${data as string}" not a member of ${typeText(type)}`);
-      return index;
-    }
-    case 'error': return from.kind === 'error' ? adoptLiteral(from.inner, data, type.inner) : mismatch(from, type);
-    case 'array':
-      if (from.kind !== 'array') return mismatch(from, type);
-      return (data as readonly Data[]).map((d) => adoptElement(from.element, d, type.element));
-    case 'set':
-      if (from.kind !== 'set') return mismatch(from, type);
-      return canonicalSet(type.element, (data as readonly Data[]).map((d) => adoptElement(from.element, d, type.element)));
-    case 'map':
-      if (from.kind !== 'map') return mismatch(from, type);
-      return canonicalMap(type.key, (data as readonly (readonly [Data, Data])[]).map(([k, v]) =>
-        [adoptElement(from.key, k, type.key), adoptElement(from.value, v, type.value)] as const));
-    case 'record': return from.kind === 'record' ? adoptRecord(from, data as readonly (Data | undefined)[], type) : mismatch(from, type);
-  }
-};
-/** Elements of unlike types were put under a union when the literal was read: their own types count. */
-const adoptElement = (from: Type, data: Data, type: Type): Data => {
-  if (from.kind !== 'union' || from === type) return adoptLiteral(from, data, type);
-  const member = data as Value;
-  return adoptLiteral(member.type, member.data, type);
-};
-const adoptRecord = (from: RecordType, data: readonly (Data | undefined)[], type: RecordType): (Data | undefined)[] => {
-  if (from.fields.length !== type.fields.length) {
-    throw new SupError(`record decorator fields (${type.fields.length}) mismatched with value fields (${from.fields.length})`);
-  }
-  return data.map((d, i) => {
-    const field = type.fields[i]!;
-    if (d !== undefined) return adoptLiteral(from.fields[i]!.type, d, field.type);
-    if (!field.optional) throw new SupError(`_ cannot appear in non-optional field "${field.name}"`);
-    return undefined;
-  });
-};
-const adoptPrimitive = (from: Type, data: Data, type: Type): Data => {
-  if (isInteger(from) && isInteger(type)) return data;
-  if (isInteger(from) && isFloat(type)) return roundFloat(type, Number(data));
-  if (isInteger(from) && (type === types.duration || type === types.time)) return integer(data as number | bigint);
-  if (isFloat(from) && isFloat(type)) return roundFloat(type, data as number);
-  return mismatch(from, type);
-};

@@ -5,7 +5,8 @@ import { durationText, fitsInt64, ipText, netText, parseDuration, parseInteger, 
 import { type BoolVector, type BytesVector, type FlatVector, type NumberVector, type Vector, bools, dataAt, numbers, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder, BytesBuilder, NumberBuilder } from '../../vectors/builder.ts';
 import { supText } from '../../vectors/sup-print.ts';
-import { SupError, parseSupType } from '../../vectors/sup-parse.ts';
+import { parseSupType } from '../../vectors/sup-parse.ts';
+import { SupError } from '../../vectors/sup-error.ts';
 import { boolOfText, goFloat } from './number-text.ts';
 import { overlay, wrapErrors } from './rows.ts';
 import { timeOfText } from './time-text.ts';

@@ -1,7 +1,8 @@
 /** Functions that parse text: grok, parse_sup, parse_uri. */
 import { types } from '../../vectors/type.ts';
 import { type Value, nullValue } from '../../vectors/value.ts';
-import { SupError, parseSup } from '../../vectors/sup-parse.ts';
+import { parseSup } from '../../vectors/sup-parse.ts';
+import { SupError } from '../../vectors/sup-error.ts';
 import { grok } from './grok.ts';
 import { byValues, refused, type FunctionRow } from './row.ts';
 import { parseUri } from './uri.ts';

@@ -6,7 +6,7 @@
  * - Arrays are given away by `take` and made anew at the first value after it, as long as the last ones were used.
  */
 import { type PrimitiveType, type Type, bitsOf, isSigned, isUnsigned, types } from '../../vectors/type.ts';
-import type { FlatVector, NumberArray, Vector } from '../../vectors/vector.ts';
+import type { FlatVector, NumberArray } from '../../vectors/vector.ts';
 import { validText } from '../valid-text.ts';
 import type { Column } from './column.ts';
 

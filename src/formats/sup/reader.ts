@@ -1,7 +1,8 @@
 /** Reads SUP values one by one from a stream of text. Names that a value defines hold for the values after it. */
 import { LakeError } from '../../errors.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { SupError, SupParser } from '../../vectors/sup-parse.ts';
+import { SupParser } from '../../vectors/sup-parse.ts';
+import { SupError } from '../../vectors/sup-error.ts';
 import type { TypeNames } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
