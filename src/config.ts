@@ -50,7 +50,7 @@ export const serveOptions = [
   { name: 'log.level', type: 'text', fallback: 'info', value: 'LEVEL', choices: logLevels, text: 'least level that is logged', ...shared },
   { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) that may use the service from elsewhere; may be repeated, * stands for anything', ...shared },
   { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core', ...shared },
-  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of sorts, groups, joins and the column cache, all workers together', ...shared },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of operators: a query may hold half of it, the loads of one worker a quarter, before they spill or end with an error; decoded columns are cached beside it, 32 MiB a worker', ...shared },
   { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...shared },
   { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries at once, taking turns on the workers; more are refused with 503', ...shared },
   { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; more are closed at once', ...shared },
