@@ -13,6 +13,10 @@ export class ByteWindow {
   final = false;
   /** Bytes before `bytes[0]` in the stream. */
   offset = 0;
+  /** Where the line that `nextLine` took is, and whether a line break ended it. */
+  lineStart = 0;
+  lineEnd = 0;
+  lineBroken = false;
   private readonly source: AsyncIterator<Uint8Array>;
   private readonly format: string;
   private readonly valueBytesMax: number;
@@ -38,6 +42,24 @@ export class ByteWindow {
       }
       this.append(value);
     } while (this.end - this.start < least);
+    return true;
+  }
+
+  /**
+   * Takes the next line: it is bytes[lineStart, lineEnd), without its break. False when the rest is no whole line yet; at the end of the stream what is
+   * left counts as one.
+   */
+  nextLine(): boolean {
+    const { bytes, start } = this;
+    let end = bytes.indexOf(0x0a, start);
+    this.lineBroken = end >= 0 && end < this.end;
+    if (!this.lineBroken) {
+      if (!this.final || start === this.end) return false;
+      end = this.end;
+    }
+    this.lineStart = start;
+    this.lineEnd = end;
+    this.start = Math.min(end + 1, this.end);
     return true;
   }
 

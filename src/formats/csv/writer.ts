@@ -5,29 +5,13 @@ import { TextOut } from '../../vectors/text-out.ts';
 import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues, leavesOf } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
+import { chunkBytes, rowChunks } from '../row-chunks.ts';
 import { cellPrinter, printCell, quoteFrom } from './cell-text.ts';
-
-const chunkBytes = 1 << 16;
 
 export const createCsvWriter = (options: WriteOptions): Writer => {
   const rows = new CsvRows(options);
-  const { out } = rows;
   return {
-    *write(batch: Vector) {
-      const print = rows.printer(batch);
-      for (let row = 0; row < batch.length; row++) {
-        const start = out.length;
-        try {
-          print(row);
-        } catch (problem) {
-          out.cutTo(start);
-          if (out.length > 0) yield out.take();
-          throw problem;
-        }
-        if (out.length >= chunkBytes) yield out.take();
-      }
-      if (out.length > 0) yield out.take();
-    },
+    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, rows.printer(batch)); },
     end: () => [],
   };
 };

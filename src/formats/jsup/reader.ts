@@ -33,15 +33,8 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
   };
   try {
     while (await window.more()) {
-      for (;;) {
-        const { bytes, start } = window;
-        let end = bytes.indexOf(0x0a, start);
-        if (end < 0 || end >= window.end) {
-          if (!window.final || start === window.end) break;
-          end = window.end;
-        }
-        window.start = Math.min(end + 1, window.end);
-        take(textOf(bytes, start, end));
+      while (window.nextLine()) {
+        take(textOf(window.bytes, window.lineStart, window.lineEnd));
         if (builder.length < limits.batchRows) continue;
         yield builder.finish();
         builder = new Builder();

@@ -12,15 +12,9 @@ export async function* readLines(input: AsyncIterable<Uint8Array>, options: Read
   let builder = new Builder();
   try {
     while (await window.more()) {
-      for (;;) {
-        const { bytes, start } = window;
-        let end = bytes.indexOf(0x0a, start);
-        if (end < 0 || end >= window.end) {
-          if (!window.final || start === window.end) break;
-          end = window.end;
-        }
-        appendText(builder, bytes, start, end > start && bytes[end - 1] === 0x0d && end < window.end ? end - 1 : end);
-        window.start = Math.min(end + 1, window.end);
+      while (window.nextLine()) {
+        const { bytes, lineStart: start, lineEnd: end } = window;
+        appendText(builder, bytes, start, end > start && bytes[end - 1] === 0x0d && window.lineBroken ? end - 1 : end);
         if (builder.length < limits.batchRows) continue;
         yield builder.finish();
         builder = new Builder();

@@ -21,14 +21,8 @@ export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadO
   let builder = new Builder();
   try {
     while (await window.more()) {
-      for (;;) {
-        const { bytes, start } = window;
-        let end = bytes.indexOf(0x0a, start);
-        if (end < 0 || end >= window.end) {
-          if (!window.final || start === window.end) break;
-          end = window.end;
-        }
-        window.start = Math.min(end + 1, window.end);
+      while (window.nextLine()) {
+        const { bytes, lineStart: start, lineEnd: end } = window;
         log.line(textOf(bytes, start, end > start && bytes[end - 1] === 0x0d ? end - 1 : end), builder);
         if (builder.length < limits.batchRows) continue;
         yield builder.finish();

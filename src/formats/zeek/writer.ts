@@ -6,29 +6,14 @@ import { type Type, types } from '../../vectors/type.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
+import { chunkBytes, rowChunks } from '../row-chunks.ts';
 import { cellText } from './cells.ts';
 import { zeekOfType } from './types.ts';
 
-const chunkBytes = 1 << 16;
-
 export const createZeekWriter = (_options: WriteOptions): Writer => {
   const rows = new ZeekRows();
-  const { out } = rows;
   return {
-    *write(batch: Vector) {
-      for (let row = 0; row < batch.length; row++) {
-        const start = out.length;
-        try {
-          rows.print(batch, row);
-        } catch (problem) {
-          out.cutTo(start);
-          if (out.length > 0) yield out.take();
-          throw problem;
-        }
-        if (out.length >= chunkBytes) yield out.take();
-      }
-      if (out.length > 0) yield out.take();
-    },
+    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, (row) => rows.print(batch, row)); },
     end: () => [],
   };
 };

@@ -1,0 +1,21 @@
+/** Rows printed one after the other, given out in chunks; for formats that cannot hold every row. */
+import type { TextOut } from '../vectors/text-out.ts';
+
+/** Text that is gathered before it is given out. */
+export const chunkBytes = 1 << 16;
+
+/** Prints rows 0 to `count`. When one cannot be printed, what came before it is given out, nothing of it, and its error is thrown. */
+export function* rowChunks(out: TextOut, count: number, print: (row: number) => void): Generator<Uint8Array> {
+  for (let row = 0; row < count; row++) {
+    const start = out.length;
+    try {
+      print(row);
+    } catch (problem) {
+      out.cutTo(start);
+      if (out.length > 0) yield out.take();
+      throw problem;
+    }
+    if (out.length >= chunkBytes) yield out.take();
+  }
+  if (out.length > 0) yield out.take();
+}
