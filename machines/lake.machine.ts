@@ -90,7 +90,7 @@ export const lakeMachine = setup({
       { guard: 'queue is full', actions: 'refuse job: queue is full' },
       { actions: 'put job into queue' },
     ],
-    // Taken in every state: a lake that still starts closes as soon as it is ready.
+    // Taken in every state: a lake that still starts, or works, closes as soon as it is idle.
     close: { actions: 'remember that close is asked for' },
     'store failed': { actions: 'remember why the store failed' },
     'pool wanted': [
@@ -109,7 +109,6 @@ export const lakeMachine = setup({
     },
     ready: {
       initial: 'idle',
-      on: { close: 'closing' },
       states: {
         idle: {
           always: [
@@ -120,8 +119,6 @@ export const lakeMachine = setup({
         },
         working: {
           entry: 'take next job',
-          // The job that runs settles first.
-          on: { close: { actions: 'remember that close is asked for' } },
           invoke: {
             src: 'work',
             input: ({ context }) => ({ job: context.running! }),

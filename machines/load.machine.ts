@@ -17,7 +17,14 @@ export const loadMachine = setup({
   id: 'load',
   context: ({ input }) => ({ ...input, bodyBytes: 0, objects: [], records: 0, bytes: 0, commit: null, error: null }),
   initial: 'receiving',
-  on: { failed: { target: '.rejected', actions: 'note why it failed' } },
+  on: {
+    failed: { target: '.rejected', actions: 'note why it failed' },
+    // Out of their order they say nothing.
+    'all rows read': {},
+    'rows sorted': {},
+    'objects written': {},
+    committed: {},
+  },
   states: {
     receiving: { on: { 'all rows read': { target: 'sorting', actions: 'note size of body' } } },
     sorting: { on: { 'rows sorted': 'writing' } },

@@ -97,7 +97,6 @@ export const poolMachine = setup({
         onDone: [
           { guard: 'store is unsound', target: 'failed', actions: ['settle finished jobs', 'clear running jobs', 'remember why the store failed'] },
           { guard: 'close is asked for', target: 'closing', actions: ['settle finished jobs', 'clear running jobs'] },
-          { guard: 'jobs wait', target: 'working', reenter: true, actions: 'settle finished jobs' },
           { target: 'idle', actions: ['settle finished jobs', 'clear running jobs'] },
         ],
         onError: { target: 'idle', actions: ['settle running jobs as failed', 'clear running jobs'] },
@@ -106,7 +105,6 @@ export const poolMachine = setup({
     /** Does what waits, takes nothing more. */
     closing: {
       initial: 'choosing',
-      on: { job: { actions: 'refuse job: pool closes' } },
       states: {
         choosing: { always: [{ guard: 'jobs wait', target: 'draining' }, { target: '#pool.closed' }] },
         draining: {

@@ -18,6 +18,8 @@ export const queryMachine = setup({
   id: 'query',
   context: ({ input }) => ({ ...input, error: '' }),
   initial: 'working',
+  // After the end, or for the second time, they change nothing.
+  on: { compiled: {}, 'first bytes': {}, ended: {}, failed: {}, cancel: {} },
   states: {
     working: {
       initial: 'compiling',

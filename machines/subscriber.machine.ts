@@ -31,13 +31,18 @@ export const subscriberMachine = setup({
   on: {
     'client left': { target: '.closed', actions: { type: 'note why it ends', params: { reason: 'client left' } } },
     'service closing': { target: '.closed', actions: { type: 'note why it ends', params: { reason: 'service closing' } } },
+    // Where a state says nothing of them they change nothing.
+    'connection full': {},
+    'connection drained': {},
+    'fell behind': {},
+    'caught up': {},
+    'log ended': {},
   },
   states: {
     open: {
       on: {
         'event came': { actions: ['note the event', 'write it'] },
         'connection full': 'lagging',
-        'connection drained': {},
         'fell behind': 'catching up',
       },
     },
@@ -46,8 +51,6 @@ export const subscriberMachine = setup({
         'event came': { actions: 'note the event' },
         'caught up': 'open',
         'log ended': { target: 'closed', actions: { type: 'note why it ends', params: { reason: 'too slow' } } },
-        'connection full': {},
-        'connection drained': {},
       },
     },
     lagging: {
@@ -60,7 +63,6 @@ export const subscriberMachine = setup({
           { guard: 'nothing waits any more', target: 'open', actions: 'take off what was written' },
           { actions: 'take off what was written' },
         ],
-        'connection full': {},
       },
     },
     closed: { type: 'final', entry: 'end the connection' },

@@ -5,7 +5,7 @@
  * - An event's row is in the same transaction as its change; listeners hear of it after that is durable, in the order of the numbers of one pool.
  * - Numbers only grow, across restarts too; a change that was refused may leave a gap.
  */
-import type { LakeEvent } from './lake.types.ts';
+import type { Draws, Id, LakeEvent, LakeFact, LakeOptions } from './lake.types.ts';
 import { type Counters, countersKey, decodeCounters, decodeEvent, encodeCounters, encodeEvent, eventKey, idOfEventKey } from './rows.ts';
 import type { Change, Tables } from './tables.ts';
 
@@ -13,11 +13,15 @@ export class Feed {
   private readonly tables: Tables;
   private readonly keptMax: number;
   private readonly report: (fault: unknown) => void;
+  private readonly drew: ((poolId: Id, fact: LakeFact) => void) | undefined;
+  private readonly draws: Draws | undefined;
   private readonly listeners = new Set<(event: LakeEvent) => void>();
   private counters: Counters;
   private published: number;
 
-  constructor(tables: Tables, keptMax: number, report: (fault: unknown) => void) {
+  constructor(tables: Tables, keptMax: number, report: (fault: unknown) => void, { drew, draws }: Pick<LakeOptions, 'drew' | 'draws'> = {}) {
+    this.drew = drew;
+    this.draws = draws;
     this.tables = tables;
     this.report = report;
     this.keptMax = keptMax;
@@ -27,8 +31,9 @@ export class Feed {
 
   /** A new event and the rows that keep it. */
   make(draft: Omit<LakeEvent, 'id'>): { readonly event: LakeEvent; readonly changes: readonly Change[] } {
-    const id = this.counters.event + 1;
+    const last = this.counters.event, id = this.draws?.eventId?.(last) ?? last + 1;
     this.counters = { ...this.counters, event: id };
+    this.drew?.(draft.poolId, { what: 'event', id });
     const event = { id, ...draft }, changes: Change[] = [{ table: 'events', key: eventKey(id), payload: encodeEvent(event) }];
     if (id > this.keptMax) changes.push({ table: 'events', key: eventKey(id - this.keptMax) });
     return { event, changes };

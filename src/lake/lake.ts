@@ -17,7 +17,7 @@ import { type PoolActor, provideLake } from './actors.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, Id, Lake, LakeEvent, LakeOptions, MetaPage, MetaSource, PoolConfig, Snapshot,
+  BranchRecord, CreatePoolRequest, Draws, Id, Lake, LakeEvent, LakeOptions, MetaPage, MetaSource, PoolConfig, Snapshot,
 } from './lake.types.ts';
 import { type Lock, lockLake } from './lock.ts';
 import { metaPage } from './meta.ts';
@@ -47,6 +47,7 @@ export const openLake = async (options: LakeOptions): Promise<Lake> => {
 class OpenLake implements Lake {
   directory: string;
   private readonly options: LakeOptions;
+  private readonly draws: Draws;
   private readonly actor: Actor<typeof lakeMachine>;
   private readonly pools_ = new Map<Id, PoolFace>();
   private readonly names = new Map<string, PoolFace>();
@@ -65,6 +66,7 @@ class OpenLake implements Lake {
   constructor(options: LakeOptions) {
     this.options = options;
     this.directory = options.directory;
+    this.draws = options.draws ?? { newId, nowNs };
     const machine = provideLake({
       start: () => this.openTables(),
       recover: () => this.recover(),
@@ -100,7 +102,7 @@ class OpenLake implements Lake {
       await tables.initialize();
       const report = (fault: unknown): void => this.report(fault);
       this.stores = {
-        tables, feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report),
+        tables, feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
         snapshots: new SnapshotCache(tables, this.options.snapshotObjectsMax ?? snapshotObjectsMaxDefault, report),
       };
     } catch (error) {
@@ -172,7 +174,7 @@ class OpenLake implements Lake {
     if (request.name === '') throw new LakeError('pool-name-missing');
     if (request.name === 'HEAD') throw new LakeError('pool-name-reserved', { name: request.name });
     if (this.names.has(request.name)) throw new LakeError('pool-exists', { pool: request.name });
-    const poolId = newId();
+    const poolId = this.draws.newId();
     await this.submit({ kind: 'create pool', name: request.name, poolId }, request);
     const face = this.face_(poolId);
     return { pool: face.config, branch: face.branch('main') };
@@ -208,7 +210,7 @@ class OpenLake implements Lake {
     await this.lock?.release(true);
   }
 
-  private submit(task: LakeTask, request?: CreatePoolRequest): Promise<void> {
+  submit(task: LakeTask, request?: CreatePoolRequest): Promise<void> {
     const id = ++this.jobs;
     return new Promise((resolve, reject) => {
       if (this.actor.getSnapshot().status !== 'active') {
@@ -267,12 +269,13 @@ class OpenLake implements Lake {
   }
 
   private async doCreate(id: Id, request: CreatePoolRequest): Promise<void> {
-    const tsNs = nowNs(), { name } = request;
+    const tsNs = this.draws.nowNs(), { name } = request;
     const keys = request.keys && request.keys.length > 0 ? request.keys : [['ts']];
     const config: PoolConfig = {
       tsNs, name, id, layout: { order: request.order ?? 'asc', keys },
       seekStride: request.seekStride || seekStrideDefault, threshold: request.threshold || thresholdDefault,
     };
+    this.options.drew?.(id, { what: 'pool', name, tsNs: String(tsNs), ...config.layout, seekStride: config.seekStride, threshold: config.threshold });
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
     await this.write({ kind: 'pool-new', poolId: id }, [
       { table: 'pools', key: idBuffer(id), payload: encodePool(config) },

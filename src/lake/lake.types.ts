@@ -5,6 +5,8 @@
  * Everything here can be cloned between threads, save for what has functions: `Lake`, `Pool`, `Snapshot`, `ObjectFiles`.
  */
 
+import type { LakeTask } from '../../machines/lake.events.ts';
+
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
 export type SortOrder = 'asc' | 'desc';
@@ -170,6 +172,8 @@ export interface Lake {
   /** Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id was never given). */
   eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined;
   lastEventId(): number;
+  /** Puts a job into the lake's queue as it is; what the other calls check before is not checked here. `request` comes with the creation of a pool. */
+  submit(task: LakeTask, request?: CreatePoolRequest): Promise<void>;
   /** Refuses new work, lets running jobs settle, marks the clean stop. */
   close(): Promise<void>;
 }
@@ -179,6 +183,15 @@ export interface ObjectFiles {
   delete(id: Id): Promise<void>;
   list(): AsyncIterable<Id>;
 }
+
+/** What the lake draws: ids, times, and numbers of events (default: one more than the last). A replay gives those of its recording. */
+export interface Draws { newId(): Id; nowNs(): bigint; eventId?(last: number): number }
+/** Something that was drawn for a change, told before the change is durable. Times are nanoseconds since 1970 as text. */
+export type LakeFact =
+  | { readonly what: 'pool'; readonly name: string; readonly tsNs: string; readonly order: SortOrder; readonly keys: readonly (readonly string[])[]; readonly seekStride: number; readonly threshold: number }
+  | { readonly what: 'branch'; readonly name: string; readonly commit: Id; readonly tsNs: string }
+  | { readonly what: 'commit'; readonly branch: string; readonly commit: Omit<CommitRecord, 'dateNs'> & { readonly dateNs: string } }
+  | { readonly what: 'event'; readonly id: number };
 
 export interface LakeOptions {
   readonly directory: string;
@@ -191,6 +204,10 @@ export interface LakeOptions {
   readonly snapshotObjectsMax?: number;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
   readonly inspect?: (event: unknown) => void;
+  /** Default: KSUIDs of the system's randomness, its clock. */
+  readonly draws?: Draws;
+  /** Told of what was drawn, in order. Must not throw. */
+  readonly drew?: (poolId: Id, fact: LakeFact) => void;
   /** Told of faults that no call can tell of: background work, errors of the service itself. */
   readonly report?: (fault: unknown) => void;
   /** Text that a second server tells of this one, e.g. its address. */

@@ -8,8 +8,8 @@
  */
 import assert from 'node:assert';
 import { LakeError } from '../errors.ts';
-import { idBuffer, newId, zeroId } from './ksuid.ts';
-import type { BranchRecord, CommitNote, Id, LakeEvent, ObjectMeta, PoolConfig } from './lake.types.ts';
+import { idBuffer, zeroId } from './ksuid.ts';
+import type { BranchRecord, CommitNote, Draws, Id, LakeEvent, LakeFact, ObjectMeta, PoolConfig } from './lake.types.ts';
 import type { Feed } from './feed.ts';
 import type { Changes } from './commit.ts';
 import type { ObjectEntry, ObjectList } from './object-list.ts';
@@ -18,9 +18,14 @@ import {
 } from './rows.ts';
 import { isVacuumed, type SnapshotCache } from './snapshot.ts';
 import type { Change, Tables } from './tables.ts';
-import { nowNs } from './time.ts';
 
-export interface Stores { readonly tables: Tables; readonly feed: Feed; readonly snapshots: SnapshotCache }
+export interface Stores {
+  readonly tables: Tables;
+  readonly feed: Feed;
+  readonly snapshots: SnapshotCache;
+  readonly draws: Draws;
+  readonly drew?: (poolId: Id, fact: LakeFact) => void;
+}
 
 /** One commit to be written: who, what it changes, and the objects that are new to the lake. */
 export interface NewCommit {
@@ -131,13 +136,14 @@ export class PoolStore {
       const adds = [...commit.changes.adds, ...created];
       const addVectors = commit.vectorsOfCreated ? created : commit.addVectors ?? [];
       const row: StoredCommit = {
-        id: newId(), parent: tip.now, ...(commit.secondParent && { secondParent: commit.secondParent }),
+        id: this.stores.draws.newId(), parent: tip.now, ...(commit.secondParent && { secondParent: commit.secondParent }),
         height: 1 + Math.max(tip.height, commit.secondParent ? this.height(commit.secondParent) : 0),
-        author: commit.note.author ?? '', dateNs: nowNs(), message: commit.note.body || commit.message, meta: commit.note.meta ?? 'null',
+        author: commit.note.author ?? '', dateNs: this.stores.draws.nowNs(), message: commit.note.body || commit.message, meta: commit.note.meta ?? 'null',
         adds: adds.map((e) => e.id), deletes: commit.changes.removes.map((e) => e.id),
         ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
         ...(commit.deleteVectors && { deleteVectors: commit.deleteVectors.map((e) => e.id) }),
       };
+      this.drewCommit(commit.branch, row);
       rows.push({ table: 'commits', key: pairKey(this.poolId, row.id), payload: encodeCommit(row) });
       if (!commit.silent) {
         const made = this.stores.feed.make({ kind: 'pool-commit', poolId: this.poolId, commitId: row.id, branch: commit.branch, parent: commit.secondParent ? commit.branch : '' });
@@ -159,6 +165,10 @@ export class PoolStore {
     for (const tip of moved) this.move(tip);
     this.stores.feed.publish(events);
     return ids;
+  }
+
+  private drewCommit(branch: string, { height: _, dateNs, ...commit }: StoredCommit): void {
+    this.stores.drew?.(this.poolId, { what: 'commit', branch, commit: { ...commit, dateNs: String(dateNs) } });
   }
 
   /** Adds a commit's changes up, so that a group changes the list once. Only single commits remove anything: a group is loads alone. */
@@ -197,7 +207,8 @@ export class PoolStore {
 
   async createBranch(name: string, commit: Id): Promise<BranchRecord> {
     if (this.loadBranches().has(name)) throw new LakeError('branch-exists', { pool: this.config.name, branch: name });
-    const branch: BranchRecord = { tsNs: nowNs(), name, commit };
+    const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
+    this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
     const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, branch: name });
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
     await this.stores.tables.write([row, ...changes, this.stores.feed.countersRow()], () => this.checkPool());

@@ -163,7 +163,8 @@ export class PoolFace implements Pool {
     return { commit };
   }
 
-  private submit(task: PoolTask, payload: Payload = nothing): Promise<JobResult> {
+  /** Puts a job into the queue as it is; what the other calls check before is not checked here. */
+  submit(task: PoolTask, payload: Payload = nothing): Promise<JobResult> {
     const id = this.host.nextJobId();
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { payload, resolve, reject });

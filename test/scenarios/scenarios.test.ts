@@ -1,29 +1,46 @@
-/** Every scenario of every machine, replayed: the same events give the same states and the same emitted events (P9). */
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
-import type { AnyStateMachine } from 'xstate';
-import { lakeMachine } from '../../machines/lake.machine.ts';
-import { loadMachine } from '../../machines/load.machine.ts';
-import { poolMachine } from '../../machines/pool.machine.ts';
-import { queryMachine } from '../../machines/query.machine.ts';
-import { subscriberMachine } from '../../machines/subscriber.machine.ts';
-import { expected, play, readScenario } from '../support/scenario-player.ts';
+/** Every scenario of test/scenarios, played: the same messages give the same states, commits and events (P9). */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { playLakeScenario } from '../../src/commands/lake-scenario.ts';
+import { machineNames } from '../../src/recording/record.ts';
+import { expectedSteps, type LakeScenario, parseScenario, playScenario } from '../../src/recording/scenario.ts';
+import { program } from '../support/built-service.ts';
+import { runMutants } from '../support/machine-mutants.ts';
+import { machineScenarios, scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
-const machines: Readonly<Record<string, AnyStateMachine>> = {
-  lake: lakeMachine, pool: poolMachine, load: loadMachine, query: queryMachine, subscriber: subscriberMachine,
-};
-
-for (const [name, machine] of Object.entries(machines)) {
-  const folder = join(here, name);
-  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.yaml')).sort() : [];
-  if (files.length === 0) continue;
-  describe(name, () => {
-    for (const file of files) {
-      const scenario = readScenario(join(folder, file));
-      test(`${file}: ${scenario.why}`, () => { expect(play(machine, scenario)).toEqual(expected(scenario)); });
+for (const machine of machineNames) {
+  describe(machine, () => {
+    for (const { file, scenario } of machineScenarios(machine)) {
+      test(`${file}: ${scenario.why}`, () => {
+        const { steps, differences } = playScenario(scenario);
+        expect(steps).toEqual(expectedSteps(scenario));
+        expect(differences).toEqual([]);
+      });
     }
   });
 }
+
+test('every transition that is deleted and every guard that is negated is noticed by a scenario', () => {
+  const mutants = runMutants();
+  expect(mutants.filter((m) => m.noticed === undefined).map((m) => m.change)).toEqual([]);
+  expect(mutants.length).toBeGreaterThan(100);
+});
+
+describe.concurrent('service', () => {
+  // The built program: its workers start at once.
+  let play: typeof playLakeScenario;
+  beforeAll(async () => { ({ playLakeScenario: play } = await import(join(dirname(program), 'commands/lake-scenario.js')) as { readonly playLakeScenario: typeof playLakeScenario }); });
+  for (const file of scenarioFiles('service')) {
+    const scenario = parseScenario(readFileSync(join(scenarioFolder, 'service', file), 'utf8'), file) as LakeScenario;
+    test(`${file}: ${scenario.why}`, async ({ expect: expectHere }) => {
+      const directory = mkdtempSync(join(tmpdir(), 'lake-scenario-'));
+      try {
+        expectHere((await play(scenario, directory)).differences).toEqual([]);
+      } finally {
+        rmSync(directory, { recursive: true, force: true });
+      }
+    });
+  }
+});

@@ -1,0 +1,200 @@
+/**
+ * Turns XState's inspection events into records (record.ts): one when an actor comes, one for every message that entered an actor. The recording and the
+ * inspector's feed listen to the same watch, so that both number the messages alike.
+ *
+ * - `inspect` goes into `createActor` of every root actor of the service; the actors of pools come along with the lake's. Work that a machine invoked (promises)
+ *   is no actor of its own here: what it ends with is a message to its machine.
+ * - Nothing is made for a message while nobody listens.
+ * - A listener is called while the actor is at work: it must return at once and must not throw.
+ */
+import { type ActorRecord, type MachineName, type MessageRecord, type RecordedEvent, machineNames } from './record.ts';
+
+/** What is seen of an actor's snapshot. */
+export interface WatchedSnapshot { readonly status: string; readonly value: unknown; readonly context: unknown }
+/** What is seen of an actor: XState's own, without its types. */
+export interface WatchedActor {
+  readonly logic?: { readonly id?: string };
+  readonly id: string;
+  readonly src?: unknown;
+  readonly _parent?: WatchedActor;
+  getSnapshot(): WatchedSnapshot;
+  getPersistedSnapshot(): unknown;
+  on(type: '*', listener: (event: RecordedEvent) => void): unknown;
+}
+export interface WatchListener {
+  /** An actor has started. `ref` can be asked for its snapshot as long as it is there. */
+  actor?(record: ActorRecord, ref: WatchedActor): void;
+  /** A message was taken. `snapshot`: the actor's, behind it. */
+  message(record: MessageRecord, snapshot: WatchedSnapshot): void;
+}
+
+interface Pending { readonly event: RecordedEvent; readonly seq: number; readonly ms: number; readonly by?: string }
+interface Tracked {
+  readonly name: string;
+  readonly machine: MachineName;
+  readonly parent?: string;
+  readonly ref: WatchedActor;
+  readonly pending: Pending[];
+  input: unknown;
+  value: unknown;
+  state: readonly string[];
+  emitted: RecordedEvent[];
+  begun: boolean;
+}
+interface Inspected {
+  readonly type: string;
+  readonly actorRef: WatchedActor;
+  readonly sourceRef?: WatchedActor;
+  readonly event?: RecordedEvent;
+  readonly snapshot?: WatchedSnapshot;
+}
+
+const known: ReadonlySet<string> = new Set(machineNames);
+
+export class MachineWatch {
+  private readonly listeners = new Set<WatchListener>();
+  private readonly tracked = new WeakMap<WatchedActor, Tracked>();
+  /** Actors that have not ended, by name. */
+  private readonly live = new Map<string, Tracked>();
+  private readonly counts = new Map<MachineName, number>();
+  private lastSeq = 0;
+  private readonly now: () => number;
+
+  constructor(now: () => number = steadyNow) { this.now = now; }
+
+  listen(listener: WatchListener): () => void {
+    this.listeners.add(listener);
+    return () => { this.listeners.delete(listener); };
+  }
+
+  /** The next number, for lines that tell of something other than a message. */
+  nextSeq(): number { return ++this.lastSeq; }
+
+  /** The actors that are there; with `snapshots`, each with what XState persists of it. */
+  actors(options: { readonly snapshots: boolean } = { snapshots: false }): readonly ActorRecord[] {
+    return [...this.live.values()].filter((one) => one.begun).map((one) => ({
+      ...this.actorRecord(one, { seq: this.nextSeq(), ms: this.now() }), ...(options.snapshots && { snapshot: one.ref.getPersistedSnapshot() }),
+    }));
+  }
+  /** The actor of that name, while it has not ended. */
+  actor(name: string): WatchedActor | undefined { return this.live.get(name)?.ref; }
+
+  /** For `createActor`. */
+  readonly inspect = (inspection: unknown): void => {
+    const { type, actorRef, sourceRef, event, snapshot } = inspection as Inspected;
+    if (type === '@xstate.actor') this.came(actorRef);
+    else if (type === '@xstate.event') this.sent(actorRef, sourceRef, event!);
+    else if (type === '@xstate.snapshot') this.taken(actorRef, event!, snapshot!);
+  };
+
+  private came(ref: WatchedActor): void {
+    const machine = ref.logic?.id;
+    if (machine === undefined || !known.has(machine)) return;
+    const parent = ref._parent && this.tracked.get(ref._parent)?.name;
+    const one: Tracked = {
+      name: this.nameOf(machine as MachineName, ref), machine: machine as MachineName, ref, pending: [], input: null, value: undefined, state: [], emitted: [], begun: false, ...(parent !== undefined && { parent }),
+    };
+    this.tracked.set(ref, one);
+    this.live.set(one.name, one);
+    ref.on('*', (emitted) => { if (this.listeners.size > 0) one.emitted.push(emitted); });
+  }
+  private nameOf(machine: MachineName, ref: WatchedActor): string {
+    const count = (this.counts.get(machine) ?? 0) + 1;
+    this.counts.set(machine, count);
+    const name = machine === 'lake' ? 'lake' : machine === 'pool' ? `pool/${ref.id}` : `${machine}/${count}`;
+    for (let again = 1; ; again++) {
+      const one = again === 1 ? name : `${name}#${again}`;
+      if (!this.ended.has(one) && !this.live.has(one)) return one;
+    }
+  }
+  /** Names of pools and lakes that have ended: only they can come again. */
+  private readonly ended = new Set<string>();
+
+  private sent(ref: WatchedActor, source: WatchedActor | undefined, event: RecordedEvent): void {
+    const one = this.tracked.get(ref);
+    if (!one) return;
+    if (event.type === 'xstate.init') {
+      one.input = (event as { readonly input?: unknown }).input ?? null;
+      one.pending.push({ event, seq: this.nextSeq(), ms: this.now() });
+      return;
+    }
+    if (this.listeners.size === 0) return;
+    const by = source && source !== ref ? this.sender(source) : undefined;
+    const pending: Pending = { event, seq: this.nextSeq(), ms: this.now(), ...(by !== undefined && { by }) };
+    const snapshot = ref.getSnapshot();
+    if (snapshot.status === 'active') one.pending.push(pending);
+    else this.tell(one, pending, snapshot, 'dropped');
+  }
+  private sender(source: WatchedActor): string {
+    const one = this.tracked.get(source);
+    if (one) return one.name;
+    const parent = source._parent && this.tracked.get(source._parent);
+    return `${parent?.name ?? '?'}:${typeof source.src === 'string' ? source.src : source.id}`;
+  }
+
+  private taken(ref: WatchedActor, event: RecordedEvent, snapshot: WatchedSnapshot): void {
+    const one = this.tracked.get(ref);
+    if (!one) return;
+    const at = one.pending.findIndex((pending) => pending.event === event);
+    const pending = at >= 0 ? one.pending.splice(at, 1)[0]! : { event, seq: this.nextSeq(), ms: this.now() };
+    if (!one.begun) {
+      one.begun = true;
+      this.see(one, snapshot);
+      if (this.listeners.size > 0) {
+        const record = this.actorRecord(one, pending);
+        for (const listener of this.listeners) listener.actor?.(record, ref);
+      }
+      one.emitted = [];
+    } else if (this.listeners.size > 0) this.tell(one, pending, snapshot);
+    else this.see(one, snapshot);
+    if (snapshot.status === 'active') return;
+    this.live.delete(one.name);
+    if (one.machine === 'pool' || one.machine === 'lake') this.ended.add(one.name);
+  }
+
+  private tell(one: Tracked, { event, seq, ms, by }: Pending, snapshot: WatchedSnapshot, dropped?: 'dropped'): void {
+    const from = one.state;
+    this.see(one, snapshot);
+    const to = one.state, { emitted } = one;
+    one.emitted = [];
+    const outcome = dropped ?? (snapshot.status !== 'active' ? 'ended' : same(from, to) ? 'stayed' : 'moved');
+    const record: MessageRecord = {
+      kind: 'message', seq, ms, actor: one.name, machine: one.machine, ...(by !== undefined && { by }), event: plainEvent(event), from, to, outcome, ...(emitted.length > 0 && { emitted }),
+    };
+    for (const listener of this.listeners) listener.message(record, snapshot);
+  }
+
+  private see(one: Tracked, snapshot: WatchedSnapshot): void {
+    if (snapshot.value === one.value) return;
+    one.value = snapshot.value;
+    one.state = leavesOf(snapshot.value);
+  }
+  private actorRecord(one: Tracked, { seq, ms }: { readonly seq: number; readonly ms: number }): ActorRecord {
+    return {
+      kind: 'actor', seq, ms, actor: one.name, machine: one.machine, ...(one.parent !== undefined && { parent: one.parent }), input: one.input, state: one.state,
+      ...(one.emitted.length > 0 && { emitted: one.emitted }),
+    };
+  }
+}
+
+/** Milliseconds since 1970 that never go back. */
+const steadyNow = (): number => Math.round(performance.timeOrigin + performance.now());
+
+/** Active leaves of a state value, nested ones with dots: `['ready.idle']`. */
+export const leavesOf = (value: unknown): readonly string[] => {
+  if (typeof value === 'string') return [value];
+  return Object.entries(value as Record<string, unknown>).flatMap(([name, inner]) => {
+    const leaves = leavesOf(inner);
+    return leaves.length === 0 ? [name] : leaves.map((leaf) => `${name}.${leaf}`);
+  });
+};
+
+const same = (a: readonly string[], b: readonly string[]): boolean => a === b || (a.length === b.length && a.every((name, i) => name === b[i]));
+
+/** The event with its error, if it has one, as plain data. */
+const plainEvent = (event: RecordedEvent): RecordedEvent => {
+  const { error } = event;
+  if (!(error instanceof Error)) return event;
+  const { code } = error as { readonly code?: unknown };
+  return { ...event, error: { message: error.message, ...(typeof code === 'string' && { code }) } };
+};
