@@ -1,6 +1,7 @@
 /** The commit message header: `SuperDB-Commit`, or `Zed-Commit` from older clients; JSON `{author,body,meta}` with keys in any letter case. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
+import { jsonFault } from '../formats/json-fault.ts';
 import type { CommitNote } from '../lake/lake.types.ts';
 import { supText } from '../vectors/sup-print.ts';
 import { parseSup } from '../vectors/sup-parse.ts';
@@ -14,7 +15,7 @@ export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new LakeError('commit-header', { fault: (cause as Error).message }, { cause });
+    throw new LakeError('commit-header', { fault: jsonFault(text) ?? (cause as Error).message }, { cause });
   }
   if (json === null) return {};
   if (typeof json !== 'object' || Array.isArray(json)) throw new LakeError('commit-header', { fault: `json: cannot unmarshal ${kindOf(json)} into Go value of type api.CommitMessage` });

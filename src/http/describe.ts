@@ -18,7 +18,9 @@ const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op): S
   switch (op.kind) {
     case 'scan': return [...op.sources];
     case 'null': return ['null'];
-    case 'join': return op.right ? sourcesOf(op.right) : [];
+    case 'join': case 'setOperation': return op.right ? sourcesOf(op.right) : [];
+    case 'recursive': return [op.first, op.next].flatMap(sourcesOf);
+    case 'lateral': return sourcesOf(op.body.pipeline);
     case 'fork': case 'combine': return op.branches.flatMap(sourcesOf);
     case 'switch': return op.cases.flatMap((c) => sourcesOf(c.branch));
     default: return [];

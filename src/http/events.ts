@@ -19,7 +19,13 @@ import { valueBytes } from './reply.ts';
 
 /** Names of the events: the interface's, or those of SuperDB v0.2.0. */
 export type EventNames = 'interface' | 'superdb';
-export interface FeedOptions { readonly subscribersMax: number; readonly waitingMax: number; readonly heartbeatMs: number }
+export interface FeedOptions {
+  readonly subscribersMax: number;
+  readonly waitingMax: number;
+  readonly heartbeatMs: number;
+  /** Told of every machine event and snapshot (XState inspection). */
+  readonly inspect?: (event: unknown) => void;
+}
 export interface SubscribeRequest {
   readonly response: ServerResponse;
   readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;
@@ -71,7 +77,7 @@ export class EventFeed {
     eventBytes({ id: 0, kind: 'pool-commit', poolId: zeroId, commitId: zeroId }, request);
     const last = this.#lastSeen(request.lastEventId);
     const { response } = request;
-    const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() } });
+    const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() }, ...(this.#options.inspect && { inspect: this.#options.inspect }) });
     const subscriber: Subscriber = { actor, request, waiting: [], read: last };
     actor.on('end', () => this.#end(subscriber));
     response.on('drain', () => (actor.getSnapshot().value === 'catching up' ? this.#catchUp(subscriber) : drain(subscriber)));

@@ -10,7 +10,7 @@ import type { Value } from '../vectors/value.ts';
 import { vectorOf } from '../vectors/builder.ts';
 import type { ResponseFormat } from './negotiate.ts';
 
-/** The bytes of one value in a format. @throws format-not-written, or what the writer says of a value that it cannot hold */
+/** The bytes of one value in a format. @throws LakeError, what the writer says of a value that it cannot hold */
 export const valueBytes = (value: Value, format: FormatName): Uint8Array => {
   const writer = createWriter(format);
   return Buffer.concat([...writer.write(vectorOf([value])), ...writer.end()]);

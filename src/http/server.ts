@@ -12,18 +12,22 @@ import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
 import type { ServeConfig } from '../config.ts';
 import { LakeError } from '../errors.ts';
-import { formatTable } from '../formats/formats.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import { base62, newId } from '../lake/ksuid.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
+import type { MachineWatch } from '../recording/watch.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
+import { Inspection } from './inspect.ts';
+import { addInspectSocket, feedPath } from './inspect-socket.ts';
+import { connectStately } from './inspect-stately.ts';
 import { startMetrics } from './metrics.ts';
 import { responseFormat } from './negotiate.ts';
 import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { sendError, sendText } from './reply.ts';
 import type { Call, Route, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
+import { addPages } from './static-pages.ts';
 import { queryParameters, targetOf } from './url.ts';
 
 export interface ServerOptions {
@@ -32,6 +36,8 @@ export interface ServerOptions {
   readonly lake: Lake;
   readonly workers: WorkerPool;
   readonly log: FastifyBaseLogger;
+  /** Sees every machine of the service, and is told of the subscribers' here. Without it there is nothing to inspect. */
+  readonly watch?: MachineWatch;
 }
 export interface Server {
   /** `http://host:port` as it is to be reached. */
@@ -67,8 +73,8 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
 };
 
 /** Builds the server without listening. */
-export const buildApp = ({ config, version, lake, workers, log }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
-  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs });
+export const buildApp = ({ config, version, lake, workers, log, watch }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
+  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
   const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size) };
   const app = Fastify({
     loggerInstance: log,
@@ -92,7 +98,10 @@ export const buildApp = ({ config, version, lake, workers, log }: ServerOptions)
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   addInternalRoutes(app);
   addHooks(app, service);
-  addRoutes(app, service);
+  addPages(app);
+  const inspected = config.inspect.on ? watch : undefined;
+  addRoutes(app, service, inspected !== undefined);
+  if (inspected) addInspection(app, service, inspected);
   return { app, service };
 };
 
@@ -143,11 +152,24 @@ const drainRest = ({ raw }: FastifyRequest): void => {
   raw.once('close', () => clearTimeout(cut));
 };
 
-const addRoutes = (app: FastifyInstance, service: Service): void => {
+/** The inspector's feed, until the server closes. */
+const addInspection = (app: FastifyInstance, { config, version, lake, log }: Service, watch: MachineWatch): void => {
+  const inspection = new Inspection(watch, lake, version), { stately, watchersMax } = config.inspect;
+  const disconnect = stately === '' ? undefined : connectStately(watch, stately, (fault) => { log.warn({ err: fault, url: stately }, 'the Stately inspector cannot be reached'); });
+  addInspectSocket(app, { watch, inspection, watchersMax, rules: { origins: config.corsOrigins, listen: config.listen } });
+  app.addHook('onClose', async () => {
+    disconnect?.();
+    inspection.close();
+  });
+};
+
+/** `inspected`: the feed has a route of its own. */
+const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
     const methods = row.open ? [...app.supportedMethods] : [row.method, ...(row.preflight ? ['OPTIONS'] : [])];
     methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
+    if (row.path === feedPath && inspected) continue;
     app.route({
       method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false,
       schema: { summary: row.summary, ...(row.params && { params: row.params }), ...(row.query && { querystring: row.query }) },
@@ -182,8 +204,6 @@ const answer = async (service: Service, row: Route, request: FastifyRequest, rep
   checkHost(rules, request.headers.host);
   if (row.writes) checkOrigin(rules, request.headers);
   const response = responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
-  // Told now, not when the work is done and its answer cannot be written.
-  if (!row.silent && !formatTable[response.format].writer) throw new LakeError('format-not-written', { format: response.format });
   return row.handler({ ...call, response });
 };
 

@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
+import { fromPolicyOf } from '../../src/commands/from-options.ts';
+import { beginRecording } from '../../src/commands/serve.ts';
 import { parseServe } from '../../src/config.ts';
 import { startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects.ts';
+import { MachineWatch } from '../../src/recording/watch.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
 
@@ -32,9 +35,12 @@ export const startService = async (flags: readonly string[] = [], directory?: st
   const folder = directory ?? await mkdtemp(join(tmpdir(), 'lake-test-'));
   const config = parseServe(['-lake', folder, '-l', '127.0.0.1:0', '-log.level', 'silent', '-shutdown.grace', '200ms', ...flags]);
   if ('help' in config) throw new Error('no flags of a service');
-  const lake = await openLake({ directory: folder, objects: openObjects(folder), queueJobsMax: config.queueJobsMax });
-  const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax }, lake);
-  const server = await startServer({ config, version: 'v0.0.0-test', lake, workers, log: pino({ level: config.logLevel }) });
+  const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: process.cwd(), watch, report: (fault) => { throw fault; } });
+  const inspect = recorder || config.inspect.on ? { inspect: watch.inspect } : {}, objects = openObjects(folder);
+  const lake = await openLake({ directory: folder, objects, queueJobsMax: config.queueJobsMax, ...recorder?.lakeHooks, ...inspect });
+  recorder?.begin(lake);
+  const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, from: fromPolicyOf(config.from, process.cwd()), ...inspect }, recorder?.lakeFor(lake, objects) ?? lake);
+  const server = await startServer({ config, version: 'v0.0.0-test', lake, workers: recorder?.workersFor(workers) ?? workers, log: pino({ level: config.logLevel }), ...('inspect' in inspect && { watch }) });
   const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {
     // A text body would get a Content-Type of fetch's own choice.
     const response = await fetch(server.address + path, { method, headers, redirect: 'manual', ...(body !== undefined && { body: Buffer.from(body as string) }) });
@@ -49,8 +55,10 @@ export const startService = async (flags: readonly string[] = [], directory?: st
     },
     close: async () => {
       await server.close();
+      await recorder?.tips(workers);
       await workers.close();
       await lake.close();
+      await recorder?.close();
       if (!directory) await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,0 +1,108 @@
+/**
+ * The WebSocket of the inspector's feed. A page of another origin gets no connection (a WebSocket has no CORS), nor does one beyond the limit; pages that stop
+ * answering pings are cut off.
+ */
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import websocket from '@fastify/websocket';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { WebSocket } from 'ws';
+import { LakeError } from '../errors.ts';
+import type { MachineWatch } from '../recording/watch.ts';
+import type { Inspection } from './inspect.ts';
+import { statelyFeed } from './inspect-stately.ts';
+import { checkHost, checkOrigin, type OriginRules } from './origin.ts';
+import { sendError } from './reply.ts';
+
+export const feedPath = '/inspect/feed';
+const requestBytesMax = 4096;
+const pingMs = 30_000;
+
+export interface InspectSocketOptions {
+  readonly watch: MachineWatch;
+  readonly inspection: Inspection;
+  readonly rules: OriginRules;
+  readonly watchersMax: number;
+}
+
+/** Adds the route. Plain requests are told to upgrade. */
+export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rules, watchersMax }: InspectSocketOptions): void => {
+  let open = 0;
+  const upgrades = new EventEmitter();
+  app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (isUpgrade(request) && (request.url ?? '').split('?')[0] === feedPath) upgrades.emit('upgrade', request, socket, head);
+    else asPlainRequest(app.server, request, socket, head);
+  });
+  void app.register(async (scope) => {
+    await scope.register(websocket, { options: { server: upgrades as Server, maxPayload: requestBytesMax, perMessageDeflate: false }, preClose: closeSockets });
+    scope.route({
+      method: 'GET', url: feedPath, exposeHeadRoute: false,
+      preValidation: async (request) => {
+        checkHost(rules, request.headers.host);
+        checkOrigin(rules, request.headers);
+        if (!isUpgrade(request.raw)) throw new LakeError('feed-not-upgraded');
+        if (open >= watchersMax) throw new LakeError('watchers-full', { limit: watchersMax });
+      },
+      handler: (_request, reply) => sendError(reply, new LakeError('feed-not-upgraded')),
+      wsHandler: (socket, request) => {
+        open++;
+        socket.once('close', () => { open--; });
+        attach(socket, request, watch, inspection);
+      },
+    });
+  });
+};
+
+/**
+ * A request that asks for another protocol (`Upgrade: h2c`, which some clients always send) is answered as if it had not asked. Since somebody listens for upgrades,
+ * the framework did not get it: its head is put back before the bytes that follow, without the header.
+ */
+const asPlainRequest = (server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void => {
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
+    const [name, value] = request.rawHeaders.slice(at, at + 2) as [string, string];
+    if (/^(upgrade|http2-settings)$/i.test(name)) continue;
+    lines.push(`${name}: ${/^connection$/i.test(name) ? withoutUpgrade(value) : value}`);
+  }
+  socket.removeAllListeners('error');
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
+};
+const withoutUpgrade = (value: string): string => value.split(',').map((item) => item.trim()).filter((item) => !/^(upgrade|http2-settings)$/i.test(item)).join(', ') || 'keep-alive';
+
+/** How long a page may take to say goodbye. */
+const goodbyeMs = 200;
+function closeSockets(this: FastifyInstance, done: () => void): void {
+  const { clients } = this.websocketServer;
+  for (const socket of clients) socket.close(1001);
+  setTimeout(() => { for (const socket of clients) socket.terminate(); }, goodbyeMs).unref();
+  done();
+}
+
+const isUpgrade = ({ headers }: IncomingMessage): boolean => (headers.upgrade ?? '').toLowerCase() === 'websocket';
+
+const attach = (socket: WebSocket, request: FastifyRequest, watch: MachineWatch, inspection: Inspection): void => {
+  const wire = { get bufferedAmount() { return socket.bufferedAmount; }, send: (text: string): void => { socket.send(text); } };
+  const stately = (request.query as { readonly protocol?: unknown }).protocol === 'stately';
+  const close = stately ? statelyFeed(watch, wire) : attachPage(socket, wire, inspection);
+  let alive = true;
+  socket.on('pong', () => { alive = true; });
+  socket.on('error', () => { socket.terminate(); });
+  const ping = setInterval(() => {
+    if (!alive) socket.terminate();
+    alive = false;
+    socket.ping();
+  }, pingMs);
+  ping.unref();
+  socket.once('close', () => {
+    clearInterval(ping);
+    close();
+  });
+};
+
+const attachPage = (socket: WebSocket, wire: Parameters<Inspection['watch']>[0], inspection: Inspection): (() => void) => {
+  const watcher = inspection.watch(wire);
+  socket.on('message', (data: Buffer, isBinary) => { if (!isBinary) watcher.request(data.toString('utf8')); });
+  return () => { watcher.close(); };
+};

@@ -1,0 +1,51 @@
+/**
+ * The browser pages: what vite made of visualize/, served from the folder beside the program.
+ *
+ * - A page stands alone: its content security policy lets it load from its own origin and nothing else, no script or style stands in the HTML.
+ * - Addresses in pages are relative, so that they work behind a path prefix: a page at `/inspect` finds `./assets/` beside it.
+ * - Assets have their content's hash in their names and are kept forever; pages are asked for anew each time.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { LakeError } from '../errors.ts';
+
+/** Pages by path; the file is in the folder of the built pages. */
+export const pages = [
+  { path: '/inspect', file: 'inspect.html', summary: 'The state machines, live or from a recording: a page for browsers' },
+] as const;
+
+export const assetsPath = '/assets';
+const yearSeconds = 365 * 24 * 3600;
+const policy = [
+  'default-src \'self\'', 'connect-src \'self\'', 'img-src \'self\' data: blob:', 'base-uri \'none\'', 'form-action \'none\'', 'frame-ancestors \'none\'', 'object-src \'none\'',
+].join('; ');
+const pageHeaders = {
+  'content-security-policy': policy, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin', 'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+};
+
+/** From the built program (`dist/src/http`) and from its sources alike. */
+const pagesFolder = (): string => {
+  const built = import.meta.url.endsWith('.js');
+  return fileURLToPath(new URL(built ? '../../visualize/' : '../../dist/visualize/', import.meta.url));
+};
+
+/** Lets `sendPage` find its files and serves the assets. */
+export const addPages = (app: FastifyInstance, folder: string = pagesFolder()): void => {
+  const there = existsSync(join(folder, assetsPath));
+  void app.register(fastifyStatic, {
+    root: there ? join(folder, assetsPath) : folder, prefix: `${assetsPath}/`, serve: there, index: false, immutable: true, maxAge: yearSeconds * 1000, decorateReply: true,
+    setHeaders: (response) => { for (const [name, value] of Object.entries(pageHeaders)) response.setHeader(name, value); },
+  });
+  app.decorate('pagesFolder', folder);
+};
+
+/** Answers with a page. @throws page-missing when the pages were not built */
+export const sendPage = (reply: FastifyReply, file: string): FastifyReply => {
+  const folder = (reply.server as FastifyInstance & { readonly pagesFolder: string }).pagesFolder;
+  if (!existsSync(join(folder, file))) throw new LakeError('page-missing', { file });
+  return reply.headers({ ...pageHeaders, 'cache-control': 'no-cache' }).sendFile(file, folder, { cacheControl: false });
+};

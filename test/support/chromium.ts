@@ -1,0 +1,33 @@
+/** Debian's Chromium under playwright-core. Where it is absent, tests are skipped by name; with NO_SKIPS they fail. */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+/** Whether tests that need a browser are to be left out. */
+export const lacksChromium = (): boolean => process.env['NO_SKIPS'] === undefined && !existsSync(executablePath);
+
+export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath, args: ['--no-sandbox'] });
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+interface Finding { readonly id: string; readonly impact: string; readonly help: string; readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[] }
+
+/** What axe-core finds serious or critical: rule, and where. */
+export const seriousFindings = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axe);
+  const found = await page.evaluate('axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations)') as readonly Finding[];
+  return found.filter((f) => f.impact === 'serious' || f.impact === 'critical').map((f) => `${f.id}: ${f.help}: ${f.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} (${n.failureSummary})`).join('; ')}`);
+};
+
+/** Faults of the page's own: uncaught errors, errors on its console (a breach of the content security policy is one), dialogs. */
+export const faultsOf = (page: Page): readonly string[] => {
+  const faults: string[] = [];
+  page.on('pageerror', (error) => { faults.push(String(error)); });
+  page.on('console', (message) => { if (message.type() === 'error') faults.push(message.text()); });
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  return faults;
+};

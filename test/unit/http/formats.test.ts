@@ -1,0 +1,91 @@
+/** Formats over real sockets: limits of what is read, what was tried to tell a format, and answers that a format cannot hold. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { request as httpRequest } from 'node:http';
+import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
+import { written } from '../../support/convert.ts';
+import { type TestService, startService } from '../../support/server.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService(['-value.max', '4KiB', '-bsup.frame.max', '4KiB', '-csup.object.max', '4KiB', '-arrows.body.max', '4KiB', '-parquet.file.max', '4KiB']);
+  expect((await service.ask('POST', '/pool', { body: '{name:"p",layout:{keys:[["a"]]}}' })).status).toBe(200);
+});
+afterAll(() => service?.close());
+
+const load = async (body: string | Uint8Array, type: string): Promise<readonly [number, string]> => {
+  const answer = await service.ask('POST', '/pool/p/branch/main', { headers: type === '' ? {} : { 'content-type': type }, body });
+  return [answer.status, answer.status === 200 ? '' : (JSON.parse(answer.body) as { error: string }).error];
+};
+
+describe('a load beyond a limit names it and commits nothing:', () => {
+  const rows = parseSupValues(Array.from({ length: 900 }, (_, i) => `{a:${i},s:"${(i * 7919).toString(36)} ${(i * 104_729).toString(36)}"}`).join('\n'));
+  const long = 'x'.repeat(200_000);
+  for (const [what, type, body, error] of [
+    ['a JSON value', 'application/json', () => `{"a":1,"s":"${long}"}`, /^json: a single value: more than 4096 bytes \(option -value\.max\)$/],
+    ['a SUP value', 'application/x-sup', () => `{a:1}\n{a:1,s:"${long}"}`, /^sup: a single value: more than 4096 bytes \(line 2\) \(option -value\.max\)$/],
+    ['a CSV row', 'text/csv', () => `a,s\n1,${long}\n`, /^csv: a single value: more than 4096 bytes \(option -value\.max\)$/],
+    ['a Zeek row', 'application/x-zeek', () => `#separator \\x09\n#fields\ta\n#types\tstring\n${long}\n`, /^zeek: a single value: more than 4096 bytes \(option -value\.max\)$/],
+    ['a line', 'application/x-line', () => long, /^line: a single value: more than 4096 bytes \(option -value\.max\)$/],
+    ['a BSUP frame', 'application/x-bsup', () => written(rows, 'bsup', { bsupCompress: false }), /^bsup: large value of \d+ bytes exceeds maximum read buffer/],
+    ['a CSUP object', 'application/x-csup', () => written(rows, 'csup'), /^csup: object of \d+ bytes \(limit 4096\) \(option -csup\.object\.max\)/],
+    ['an Arrow message', 'application/vnd.apache.arrow.stream', () => written(rows, 'arrows'), /^arrows: arrow\/ipc: message body of \d+ bytes \(limit 4096\) \(option -arrows\.body\.max, byte \d+\)$/],
+    ['a Parquet file', 'application/x-parquet', () => written(rows, 'parquet'), /^parquet: file: more than 4096 bytes \(option -parquet\.file\.max\)$/],
+  ] as const) {
+    test(what, async () => {
+      expect(await load(body(), type)).toEqual([413, expect.stringMatching(error)]);
+      expect(await service.query('from p | count()')).toBe('0\n');
+    });
+  }
+});
+
+test('a body of no known format is refused with what each reader said', async () => {
+  expect(await load('garbage that is nothing\n', '')).toEqual([400, `format detection error
+\tarrows: schema message length exceeds 1 MiB
+\tbsup: BSUP version mismatch: expected 1, found 0
+\tcsup: auto-detection requires seekable input
+\tcsv: line 1: delimiter ',' not found
+\tjson: invalid character 'g' looking for beginning of value
+\tline: auto-detection not supported
+\tparquet: auto-detection requires seekable input
+\tsup: line 1: syntax error
+\ttsv: line 1: delimiter '\\t' not found
+\tzeek: line 1: bad types/fields definition in zeek header
+\tjsup: line 1: malformed JSUP: bad type object: "garbage that is nothing": unpacker error parsing JSON: invalid character 'g' looking for beginning of value`]);
+});
+
+interface Streamed { readonly status: number; readonly bytes: number; readonly whole: boolean; readonly queryId: string }
+/** An answer as it comes; `whole`: it ended with its last chunk. */
+const stream = (query: string, accept: string): Promise<Streamed> => new Promise((resolve, reject) => {
+  const request = httpRequest(`${service.url}/query`, { method: 'POST', headers: { accept, 'content-type': 'application/json' } }, (response) => {
+    let bytes = 0;
+    const done = (whole: boolean): void => { resolve({ status: response.statusCode!, bytes, whole, queryId: String(response.headers['x-request-id']) }); };
+    response.on('data', (chunk: Buffer) => { bytes += chunk.length; });
+    response.on('end', () => { done(response.complete); });
+    response.on('error', () => { done(false); });
+  });
+  request.on('error', reject);
+  request.end(JSON.stringify({ query }));
+});
+
+describe('rows that one file cannot hold', () => {
+  beforeAll(async () => {
+    expect((await service.ask('POST', '/pool', { body: '{name:"q",layout:{keys:[["a"]]}}' })).status).toBe(200);
+    // More rows of the first shape than a chunk holds, so that the answer has begun.
+    const body = Array.from({ length: 30_000 }, (_, i) => `{"a":${i},"s":"row ${i}"}\n`).join('');
+    expect((await service.ask('POST', '/pool/q/branch/main', { headers: { 'content-type': 'application/json' }, body: `${body}{"a":30000,"t":1}\n` })).status).toBe(200);
+  });
+  const rows = 'from q | sort a';
+  for (const [accept, fault] of [
+    ['text/csv', /CSV output requires uniform records but multiple types encountered \(consider 'fuse'\)/], ['application/vnd.apache.arrow.stream', /multiple types|more than one type|fuse/], ['application/x-parquet', /multiple types|more than one type|fuse/],
+  ] as const) {
+    test(`end the answer in ${accept} without its last chunk, and the query's status tells why`, async () => {
+      const answer = await stream(rows, accept);
+      const status = await service.ask('GET', `/query/status/${answer.queryId}`);
+      expect(answer).toMatchObject({ status: 200, whole: false });
+      expect(status.body).toMatch(fault);
+    });
+    test(`are whole in ${accept} with fuse before it`, async () => {
+      expect(await stream(`${rows} | fuse`, accept)).toMatchObject({ status: 200, whole: true });
+    });
+  }
+});

@@ -1,0 +1,155 @@
+/** The page's state: which model is shown, what is chosen in it, and what the buttons do. Views read the signals; `changed` tells that the model itself did. */
+import { computed, signal } from '@preact/signals';
+import { connectFeed, type FeedState } from './feed.ts';
+import { type ActorInfo, type Filter, filtered, Model, noFilter, type Step } from './model.ts';
+import { RecordingError, RecordingReader } from './recording.ts';
+
+export type Pane = 'actors' | 'chart' | 'timeline' | 'sequence';
+
+const live = new Model(true);
+export const model = signal<Model>(live);
+/** Counts up when the shown model has changed. */
+export const changed = signal(0);
+export const feedState = signal<FeedState>('connecting');
+/** Name of the recording that is open. */
+export const recordingName = signal<string | null>(null);
+export const chosen = signal('lake');
+export const filter = signal<Filter>(noFilter);
+export const onlyChosen = signal(false);
+/** What a narrow page shows. */
+export const pane = signal<Pane>('chart');
+/** What went wrong, or was done, last; read out to those who cannot see it. */
+export const notice = signal<{ readonly text: string; readonly bad: boolean } | null>(null);
+export const reading = signal<string | null>(null);
+
+export const isLive = computed(() => recordingName.value === null);
+export const paused = computed(() => { changed.value; return model.value.cursor !== undefined; });
+export const shownSteps = computed<readonly Step[]>(() => {
+  changed.value;
+  const steps = filtered(model.value, filter.value);
+  return onlyChosen.value ? steps.filter((s) => s.actor === chosen.value) : steps === model.value.steps ? [...steps] : steps;
+});
+export const chosenActor = computed<ActorInfo | undefined>(() => { changed.value; return model.value.actors.get(chosen.value); });
+
+export const touch = (): void => {
+  changed.value++;
+  play();
+};
+
+/** Step of the chosen actor that the chart shows while it follows the live feed: one after the other, so that states that last a moment are seen. */
+const played = signal(-1);
+const playMs = 160, playMax = 6;
+let playing: ReturnType<typeof setTimeout> | undefined;
+const play = (): void => {
+  if (playing !== undefined || model.value !== live || live.cursor !== undefined) return;
+  const steps = live.actors.get(chosen.value)?.steps ?? [];
+  let at = steps.length;
+  while (at > 0 && steps[at - 1]!.n > played.value) at--;
+  if (at === steps.length) return;
+  // When more come than can be told apart, the newest is shown.
+  played.value = steps[steps.length - at > playMax ? steps.length - 1 : at]!.n;
+  playing = setTimeout(() => {
+    playing = undefined;
+    play();
+  }, playMs);
+};
+/** The place that the chart shows. */
+export const chartAt = computed(() => { changed.value; return model.value === live && live.cursor === undefined && played.value >= live.firstN ? played.value : model.value.at; });
+
+let send: ReturnType<typeof connectFeed> | undefined;
+export const start = (): void => {
+  send = connectFeed({
+    message: (message) => {
+      live.take(message);
+      if (model.value === live) touch();
+    },
+    state: (state) => {
+      feedState.value = state;
+      if (state === 'live') send?.({ kind: 'watch', actor: chosen.value });
+    },
+  });
+};
+
+export const choose = (actor: string): void => {
+  if (chosen.value === actor) return;
+  chosen.value = actor;
+  played.value = live.actors.get(actor)?.steps.at(-1)?.n ?? -1;
+  live.detail = undefined;
+  send?.({ kind: 'watch', actor });
+};
+
+export const seek = (n: number): void => {
+  model.value.seek(n);
+  touch();
+};
+/** To a step and its actor. */
+export const show = (step: Step): void => {
+  choose(step.actor);
+  seek(step.n);
+};
+/** One step forward or back; among those that the filter shows. */
+export const stepBy = (by: 1 | -1): void => {
+  const steps = shownSteps.value, { at } = model.value;
+  const next = by > 0 ? steps.find((s) => s.n > at) : steps.findLast((s) => s.n < at);
+  if (!next) {
+    if (by > 0) seek(model.value.lastN);
+    return;
+  }
+  seek(next.n);
+};
+export const pause = (): void => { seek(model.value.at); };
+export const resume = (): void => { seek(Infinity); };
+
+const use = (next: Model, name: string | null): void => {
+  model.value = next;
+  recordingName.value = name;
+  const first = next.actors.has(chosen.value) ? chosen.value : next.actors.keys().next().value;
+  if (first !== undefined) choose(first);
+  touch();
+};
+export const backToLive = (): void => {
+  use(live, null);
+  resume();
+  notice.value = { text: 'Back to the live view.', bad: false };
+};
+
+/** Opens the files of one recording (a big one has several parts). */
+export const openRecording = async (files: readonly File[]): Promise<void> => {
+  if (files.length === 0) return;
+  const name = files.map((f) => f.name).sort()[0]!;
+  try {
+    const reader = new RecordingReader();
+    for (const file of await inOrder(files)) {
+      reading.value = `Reading ${file.name}…`;
+      await readLines(file, (line) => { reader.line(line); });
+    }
+    const next = reader.finish();
+    if (next.steps.length === 0) throw new RecordingError('There are no messages in this recording.');
+    next.seek(next.firstN);
+    filter.value = noFilter;
+    use(next, name);
+    notice.value = { text: `${name}: ${next.steps.length} messages of ${next.actors.size} actors.`, bad: false };
+  } catch (error) {
+    notice.value = { text: error instanceof RecordingError ? `${name}: ${error.message}` : `${name} cannot be read.`, bad: true };
+  } finally {
+    reading.value = null;
+  }
+};
+
+/** By the part that their first lines tell. */
+const inOrder = async (files: readonly File[]): Promise<readonly File[]> => {
+  if (files.length === 1) return files;
+  const parts = await Promise.all(files.map(async (file) => ({ file, part: Number(/"part":\s*(\d+)/.exec(await file.slice(0, 4096).text())?.[1] ?? 0) })));
+  return parts.sort((a, b) => a.part - b.part).map((p) => p.file);
+};
+
+const readLines = async (file: File, take: (line: string) => void): Promise<void> => {
+  const chunks = file.stream().pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ''; ;) {
+    const { value, done } = await chunks.read();
+    const lines = (rest + (value ?? '')).split('\n');
+    rest = done ? '' : lines.pop()!;
+    for (const line of lines) take(line);
+    if (done) return;
+  }
+};

@@ -1,0 +1,257 @@
+/**
+ * What the page knows: actors, and the messages they took, from the live feed or from a recording; and the place in them that is looked at. Pure: no document, no network.
+ *
+ * - Steps are numbered in the order in which they are shown; with more than `stepsMax` live ones the oldest go.
+ * - The state of an actor at a place is what its last step up to there led to, else what its first step behind it started from.
+ */
+import type { LiveActor, LiveFields, LiveMessage, LiveRecord, LiveSettled } from '../../src/recording/live.ts';
+import type { MachineName } from '../../src/recording/record.ts';
+
+export const stepsMax = 10_000;
+/** They go some at a time. */
+const stepsSlack = 500;
+
+export interface Step {
+  readonly n: number;
+  readonly ms: number;
+  readonly actor: string;
+  readonly machine: MachineName;
+  readonly by?: string;
+  readonly event: string;
+  readonly fields: LiveFields;
+  /** Empty: the actor starts here. */
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly outcome: LiveRecord['outcome'];
+  readonly settled?: LiveSettled;
+}
+export interface ActorInfo {
+  readonly actor: string;
+  readonly machine: MachineName;
+  readonly parent?: string;
+  /** A pool's name. */
+  name?: string;
+  /** As last heard. */
+  state: readonly string[];
+  waiting: number;
+  running: number;
+  ended: boolean;
+  /** Its steps that are kept, oldest first. */
+  readonly steps: Step[];
+}
+export interface Detail { readonly actor: string; readonly context: LiveFields; readonly waiting: readonly LiveFields[]; readonly running: readonly LiveFields[] }
+/** One second of the plots. */
+export interface Sample { readonly ms: number; readonly messages: number; readonly waiting: number }
+
+const samplesMax = 120;
+
+export class Model {
+  readonly actors = new Map<string, ActorInfo>();
+  readonly steps: Step[] = [];
+  /** Kept apart from live ones: nothing is dropped from a recording. */
+  readonly bounded: boolean;
+  samples: Sample[] = [];
+  detail: Detail | undefined;
+  service = '';
+  dropped = 0;
+  actorsLeftOut = 0;
+  /** Number of the step that is looked at; undefined: the end. */
+  cursor: number | undefined;
+  #next = 0;
+  /** Of pools whose actors may come yet. */
+  readonly #poolNames = new Map<string, string>();
+
+  constructor(bounded: boolean) { this.bounded = bounded; }
+
+  get firstN(): number { return this.steps[0]?.n ?? this.#next; }
+  get lastN(): number { return this.#next - 1; }
+  /** Number of the step that is looked at. */
+  get at(): number { return this.cursor ?? this.lastN; }
+  step(n: number): Step | undefined { return this.steps[n - this.firstN]; }
+
+  take(message: LiveMessage): void {
+    if (message.kind === 'detail') {
+      this.detail = message;
+      return;
+    }
+    if (message.kind === 'hello') {
+      for (const info of this.actors.values()) info.ended = true;
+      this.service = message.service;
+      this.actorsLeftOut = message.actorsLeftOut;
+    }
+    for (const actor of message.actors) this.#actor(actor);
+    for (const record of [...message.records].sort((a, b) => a.seq - b.seq)) this.add(record);
+    this.dropped = message.dropped;
+    if (message.kind === 'frame') for (const name of message.gone) this.#gone(name);
+    if (message.kind === 'hello') for (const info of [...this.actors.values()]) this.#forget(info);
+    this.#sample(message.ms, message.kind === 'frame' ? message.records.length : 0);
+  }
+
+  /** Adds a message behind the others. */
+  add(record: Omit<LiveRecord, 'seq'>): Step {
+    const machine = machineOf(record.actor), info = this.info(record.actor);
+    const step: Step = {
+      n: this.#next++, ms: record.ms, actor: record.actor, machine, event: record.event.type, fields: record.event.fields ?? {}, from: record.from ?? record.to, to: record.to, outcome: record.outcome,
+      ...(record.by !== undefined && { by: record.by }), ...(record.settled && { settled: record.settled }),
+    };
+    this.steps.push(step);
+    info.steps.push(step);
+    if (record.outcome === 'ended') info.ended = true;
+    if (record.outcome !== 'dropped') info.state = record.to;
+    const { fields } = step;
+    if ((fields['kind'] === 'create pool' || fields['kind'] === 'rename pool') && typeof fields['poolId'] === 'string') this.nameOfPool(fields['poolId'], String(fields['name']));
+    if (this.bounded && this.steps.length > stepsMax + stepsSlack) this.#dropOldest(this.steps.length - stepsMax);
+    return step;
+  }
+
+  /** What the pool of that id is called. */
+  nameOfPool(id: string, name: string): void {
+    this.#poolNames.set(id, name);
+    const info = this.actors.get(`pool/${id}`);
+    if (info) info.name = name;
+    if (this.#poolNames.size > stepsMax) this.#poolNames.delete(this.#poolNames.keys().next().value!);
+  }
+
+  info(name: string): ActorInfo {
+    let info = this.actors.get(name);
+    const poolName = name.startsWith('pool/') ? this.#poolNames.get(name.slice(5, 45)) : undefined;
+    if (!info) this.actors.set(name, (info = { actor: name, machine: machineOf(name), ...(name.startsWith('pool/') && { parent: 'lake' }), ...(poolName !== undefined && { name: poolName }), state: [], waiting: 0, running: 0, ended: false, steps: [] }));
+    return info;
+  }
+
+  #actor({ actor, name, state, waiting, running }: LiveActor): void {
+    const info = this.info(actor);
+    if (name !== undefined) info.name = name;
+    Object.assign(info, { state, waiting, running, ended: false });
+  }
+  #gone(name: string): void {
+    const info = this.actors.get(name);
+    if (!info) return;
+    Object.assign(info, { ended: true, waiting: 0, running: 0 });
+    this.#forget(info);
+  }
+  /** An actor that ended is known as long as steps of it are. */
+  #forget(info: ActorInfo): void { if (info.ended && info.steps.length === 0) this.actors.delete(info.actor); }
+  #dropOldest(count: number): void {
+    for (const step of this.steps.splice(0, count)) {
+      const info = this.actors.get(step.actor);
+      if (info?.steps[0] === step) info.steps.shift();
+      if (info) this.#forget(info);
+    }
+    if (this.cursor !== undefined && this.cursor < this.firstN) this.cursor = this.firstN;
+  }
+
+  #sample(ms: number, messages: number): void {
+    let waiting = 0;
+    for (const info of this.actors.values()) if (info.machine === 'pool' || info.machine === 'lake') waiting += info.waiting + info.running;
+    const second = Math.floor(ms / 1000), last = this.samples.at(-1);
+    if (last && Math.floor(last.ms / 1000) === second) this.samples[this.samples.length - 1] = { ms: last.ms, messages: last.messages + messages, waiting: Math.max(last.waiting, waiting) };
+    else this.samples.push({ ms, messages, waiting });
+    if (this.samples.length > samplesMax) this.samples.shift();
+  }
+
+  /** The last step of the actor up to the place that is looked at. */
+  lastStep(info: ActorInfo, at: number = this.at): Step | undefined {
+    const { steps } = info;
+    let low = 0, high = steps.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (steps[middle]!.n <= at) low = middle + 1;
+      else high = middle;
+    }
+    return steps[low - 1];
+  }
+
+  /** The actor's state at the place that is looked at; undefined when it was not there. */
+  stateOf(info: ActorInfo, at: number = this.at): readonly string[] | undefined {
+    if (at >= this.lastN) return info.ended && info.steps.length === 0 ? undefined : info.state;
+    const last = this.lastStep(info, at);
+    if (last) return last.to;
+    const next = info.steps.find((s) => s.n > at);
+    if (next) return next.from.length === 0 ? undefined : next.from;
+    return info.state;
+  }
+  /** Whether the actor had ended at the place that is looked at. */
+  endedAt(info: ActorInfo, at: number = this.at): boolean { return at >= this.lastN ? info.ended : this.lastStep(info, at)?.outcome === 'ended'; }
+
+  /** Jobs that the actor had taken and not settled, told by its messages. */
+  jobsInHand(info: ActorInfo, at: number = this.at): readonly LiveFields[] {
+    const jobs: LiveFields[] = [];
+    for (const step of info.steps) {
+      if (step.n > at) break;
+      if (step.event === 'job') jobs.push(step.fields);
+      const { done = 0, failed = 0, refused = 0 } = step.settled ?? {};
+      if (step.event === 'job' && refused > 0) jobs.pop();
+      else jobs.splice(0, done + failed + refused);
+    }
+    return jobs;
+  }
+
+  /** Moves the place by so many steps, within what is there; goes to the end for `Infinity`. */
+  move(by: number): void { this.seek(this.at + by); }
+  seek(n: number): void { this.cursor = n === Infinity ? undefined : Math.max(this.firstN, Math.min(this.lastN, n)); }
+
+  /** How the messages and jobs in hand went over the whole recording, in `samplesMax` equal parts. */
+  sampleAll(): void {
+    const first = this.steps[0]?.ms ?? 0, last = this.steps.at(-1)?.ms ?? first, width = Math.max(1, (last - first + 1) / samplesMax);
+    const samples = Array.from({ length: samplesMax }, (_, i) => ({ ms: first + i * width, messages: 0, waiting: 0 }));
+    let inHand = 0;
+    for (const step of this.steps) {
+      const { done = 0, failed = 0, refused = 0 } = step.settled ?? {};
+      inHand = Math.max(0, inHand + (step.event === 'job' ? 1 : 0) - done - failed - refused);
+      const one = samples[Math.max(0, Math.min(samplesMax - 1, Math.floor((step.ms - first) / width)))]!;
+      one.messages += 1000 / width;
+      one.waiting = Math.max(one.waiting, inHand);
+    }
+    this.samples = samples.map((s) => ({ ...s, messages: Math.round(s.messages * 10) / 10 }));
+  }
+}
+
+const machines: ReadonlySet<string> = new Set(['lake', 'pool', 'load', 'query', 'subscriber'] satisfies MachineName[]);
+export const machineOf = (actor: string): MachineName => {
+  const name = /^[a-z]+/.exec(actor)?.[0] ?? '';
+  return machines.has(name) ? name as MachineName : 'lake';
+};
+
+/** A name for people. */
+export const labelOf = (info: ActorInfo): string => {
+  if (info.machine === 'lake') return info.actor;
+  const [, id = ''] = info.actor.split('/');
+  if (info.machine === 'pool') return info.name ?? `${id.slice(0, 8)}…${id.slice(40)}`;
+  return `${info.machine} ${id}`;
+};
+
+/** An event's name for people: XState's own are long. */
+export const eventLabel = (event: string): string => {
+  const ended = /^xstate\.(done|error)\.actor\.(.*)$/.exec(event);
+  if (ended) return /^\d+\./.test(ended[2]!) ? (ended[1] === 'done' ? 'work is done' : 'work broke') : ended[1] === 'done' ? 'child ended' : 'child broke';
+  const after = /^xstate\.after\.([^.]*)/.exec(event);
+  if (after) return `after: ${after[1]!}`;
+  if (event === 'xstate.init') return 'starts';
+  return event === 'xstate.stop' ? 'stopped' : event;
+};
+
+export const failedStep = (step: Step): boolean =>
+  (step.settled !== undefined && step.settled.failed + step.settled.refused > 0) || step.event === 'failed' || step.event.startsWith('xstate.error.') || step.event === 'store failed' || step.outcome === 'dropped';
+
+export interface Filter { readonly actor: string; readonly event: string; readonly state: string; readonly failures: boolean }
+export const noFilter: Filter = { actor: '', event: '', state: '', failures: false };
+
+/** The steps that a filter lets through: each of its texts is in what it is for, whatever the case. */
+export const filtered = (model: Model, filter: Filter): readonly Step[] => {
+  const actor = filter.actor.trim().toLowerCase(), event = filter.event.trim().toLowerCase(), state = filter.state.trim().toLowerCase();
+  if (actor === '' && event === '' && state === '' && !filter.failures) return model.steps;
+  const names = new Map<string, boolean>();
+  const named = (name: string): boolean => {
+    let yes = names.get(name);
+    if (yes === undefined) {
+      const info = model.actors.get(name);
+      names.set(name, (yes = name.toLowerCase().includes(actor) || (info !== undefined && labelOf(info).toLowerCase().includes(actor))));
+    }
+    return yes;
+  };
+  return model.steps.filter((step) => (!filter.failures || failedStep(step))
+    && (actor === '' || named(step.actor))
+    && (event === '' || eventLabel(step.event).toLowerCase().includes(event) || String(step.fields['kind'] ?? '').includes(event))
+    && (state === '' || step.to.some((s) => s.toLowerCase().includes(state)) || step.from.some((s) => s.toLowerCase().includes(state))));
+};

@@ -1,0 +1,134 @@
+/** The inspector: the service's state machines, live or from a recording. */
+import './page.css';
+import { render } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { nextTheme, theme } from '../shared/theme.ts';
+import { ActorTree } from './actor-tree.tsx';
+import { backToLive, changed, feedState, isLive, model, notice, openRecording, type Pane, pane, pause, paused, reading, recordingName, resume, seek, start, stepBy } from './app.ts';
+import { ChartView } from './chart-view.tsx';
+import { Details, Plots } from './details.tsx';
+import { Sequence } from './sequence.tsx';
+import { Timeline, timeOf } from './timeline.tsx';
+
+const icons = {
+  pause: 'M4 2h3v12H4zM9 2h3v12H9z', play: 'M4 2l10 6-10 6z', forward: 'M3 2l7 6-7 6zM11 2h2.5v12H11z', back: 'M13 2L6 8l7 6zM2.5 2H5v12H2.5z', open: 'M1 3h5l2 2h7v9H1zM2.5 6.5v6h11v-6z',
+  theme: 'M8 1a7 7 0 100 14A7 7 0 008 1zm0 1.8v10.4a5.2 5.2 0 010-10.4z',
+} as const;
+const Icon = ({ name }: { readonly name: keyof typeof icons }) => <svg viewBox="0 0 16 16" aria-hidden="true"><path d={icons[name]} /></svg>;
+
+const feedTexts = { connecting: ['warn', 'Connecting'], live: ['good', 'Live'], lost: ['bad', 'Connection lost'], refused: ['bad', 'No live feed'] } as const;
+
+const Top = () => {
+  changed.value;
+  const files = useRef<HTMLInputElement>(null), [tone, text] = feedTexts[feedState.value];
+  return (
+    <header class="top">
+      <h1>Machines</h1>
+      {recordingName.value === null ? <span class={`pill ${paused.value ? 'warn' : tone}`} role="status">{paused.value && feedState.value === 'live' ? 'Paused' : text}</span>
+        : <span class="pill recording" role="status">Recording <span class="mono file">{recordingName.value}</span></span>}
+      <span class="soft service">{model.value.service}</span>
+      {model.value.dropped > 0 && <span class="pill warn dropped" title="This page could not keep up, or the recording has gaps">{model.value.dropped.toLocaleString('en-US')} messages not shown</span>}
+      <Plots />
+      <div class="group">
+        {!isLive.value && <button type="button" onClick={backToLive}>Back to live</button>}
+        <button type="button" onClick={() => files.current?.click()} aria-label="Open recording"><Icon name="open" /> <span class="wide">Open recording</span></button>
+        <input ref={files} class="hidden-text" type="file" multiple accept=".ndjson,.jsonl,.json,.log,.txt,.1,.2,application/x-ndjson" aria-label="Recording" tabIndex={-1}
+          onChange={(e) => { void openRecording([...(e.currentTarget.files ?? [])]); e.currentTarget.value = ''; }} />
+        <button type="button" onClick={nextTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}><Icon name="theme" /></button>
+      </div>
+    </header>
+  );
+};
+
+/** Pause, step, resume, and the place among the messages. */
+const Player = () => {
+  changed.value;
+  const source = model.value, { at, firstN, lastN } = source, step = source.step(at), empty = source.steps.length === 0, behind = lastN - at;
+  return (
+    <div class="player" role="group" aria-label="Place in the messages">
+      <button type="button" disabled={empty || at <= firstN} onClick={() => stepBy(-1)}><Icon name="back" /> <span class="wide">Step back</span><span class="hidden-text narrow">Step back</span></button>
+      {isLive.value
+        ? paused.value ? <button type="button" class="main" onClick={resume}><Icon name="play" /> Resume</button> : <button type="button" onClick={pause} disabled={empty}><Icon name="pause" /> Pause</button>
+        : null}
+      <button type="button" disabled={empty || behind === 0} onClick={() => stepBy(1)}><Icon name="forward" /> <span class="wide">Step</span><span class="hidden-text narrow">Step</span></button>
+      <input type="range" aria-label="Place" aria-valuetext={step ? `message ${at - firstN + 1} of ${lastN - firstN + 1}, ${timeOf(step.ms)}` : 'no messages'} min={firstN} max={Math.max(firstN, lastN)} value={at} disabled={empty} onInput={(e) => { seek(Number(e.currentTarget.value)); }} />
+      <output class="mono soft place">{step ? `${at - firstN + 1} / ${lastN - firstN + 1}` : '–'}{step && <span class="wide"> · {timeOf(step.ms)}</span>}{isLive.value && behind > 0 ? ` · ${behind} newer` : ''}</output>
+    </div>
+  );
+};
+
+const panes: readonly (readonly [Pane, string])[] = [['actors', 'Actors'], ['chart', 'Chart'], ['timeline', 'Messages'], ['sequence', 'Sequence']];
+const Panes = () => (
+  <nav class="panes" aria-label="Parts of the page">
+    {panes.map(([id, title]) => <button key={id} type="button" aria-pressed={pane.value === id} onClick={() => { pane.value = id; }}>{title}</button>)}
+  </nav>
+);
+
+const Notice = () => {
+  const { value } = notice;
+  useEffect(() => {
+    if (!value || value.bad) return undefined;
+    const timer = setTimeout(() => { notice.value = null; }, 5000);
+    return () => { clearTimeout(timer); };
+  }, [value]);
+  return (
+    <div class="notices" aria-live="polite">
+      {reading.value !== null && <p class="notice">{reading.value}</p>}
+      {value && <p class={`notice${value.bad ? ' bad' : ''}`} role={value.bad ? 'alert' : undefined}>{value.text} <button type="button" onClick={() => { notice.value = null; }} aria-label="Dismiss">×</button></p>}
+    </div>
+  );
+};
+
+const Page = () => {
+  const over = useSignal(false);
+  useEffect(() => {
+    const has = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
+    const drag = (event: DragEvent): void => {
+      if (!has(event)) return;
+      event.preventDefault();
+      over.value = true;
+    };
+    const leave = (event: DragEvent): void => { if (event.relatedTarget === null) over.value = false; };
+    const drop = (event: DragEvent): void => {
+      if (!has(event)) return;
+      event.preventDefault();
+      over.value = false;
+      void openRecording([...(event.dataTransfer?.files ?? [])]);
+    };
+    const key = (event: KeyboardEvent): void => {
+      if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === 'p' && isLive.value) (paused.value ? resume : pause)();
+      else if (event.key === ',') stepBy(-1);
+      else if (event.key === '.') stepBy(1);
+    };
+    addEventListener('dragover', drag);
+    addEventListener('dragleave', leave);
+    addEventListener('drop', drop);
+    addEventListener('keydown', key);
+    return () => {
+      removeEventListener('dragover', drag);
+      removeEventListener('dragleave', leave);
+      removeEventListener('drop', drop);
+      removeEventListener('keydown', key);
+    };
+  }, []);
+  return (
+    <>
+      <Top />
+      <Player />
+      <Panes />
+      <main class={`panels show-${pane.value}`}>
+        <ActorTree />
+        <div class="middle"><ChartView /><Details /></div>
+        <Timeline />
+        <Sequence />
+      </main>
+      <Notice />
+      {over.value && <div class="drop" aria-hidden="true"><p>Drop a recording to open it</p></div>}
+    </>
+  );
+};
+
+render(<Page />, document.getElementById('page')!);
+start();
