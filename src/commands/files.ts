@@ -5,11 +5,14 @@
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
+import { decoded } from '../formats/encoding.ts';
+import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
 import { fuseTypes } from '../vectors/fuse.ts';
 import type { Type } from '../vectors/type.ts';
 import { type Vector, slice, typeAt } from '../vectors/vector.ts';
+import { openUrl } from '../workers/from-http.ts';
+import { type HttpPolicy, allowedUrl } from '../workers/from-policy.ts';
 
 export const standardInput = 'stdio:stdin';
 /** The name under which the paths of the command line are one source. */
@@ -22,10 +25,12 @@ export interface FileOptions {
   /** Format of command-line inputs; `auto` goes by the ending, then by the bytes. */
   readonly format: FormatName | 'auto';
   readonly csvDelimiter: string;
-  readonly bsupFrameBytesMax: number;
+  readonly readLimits: FormatLimits;
   /** Values read of each input to know its type before compiling; 0: none. */
   readonly sampleRows: number;
   readonly batchRows: number;
+  /** Which URLs may be read. */
+  readonly http: HttpPolicy;
   /** false: an input that cannot be read is reported and left out. */
   readonly stopOnError: boolean;
   readonly complain: (text: string) => void;
@@ -69,7 +74,7 @@ export class FileSources {
       case 'name':
         if (request.name === commandLineSource) return this.options.paths.map((path) => this.input(path, this.options.format));
         return [this.input(request.name, checkedFormat(request.format))];
-      case 'url': return [urlInput(request, checkedFormat(request.format))];
+      case 'url': return [this.urlInput(request, checkedFormat(request.format))];
       case 'glob': {
         const names = this.expand(request.pattern);
         if (names.length === 0) throw new LakeError('source-glob-empty');
@@ -82,13 +87,24 @@ export class FileSources {
 
   private input(name: string, format: FormatName | 'auto'): Input {
     if (name === '-' || name === standardInput) return { name: standardInput, format, bytes: () => this.options.stdin };
-    if (/^https?:\/\//.test(name)) return urlInput({ kind: 'url', url: name }, format);
+    if (/^https?:\/\//.test(name)) return this.urlInput({ kind: 'url', url: name }, format);
     const path = resolvePath(this.options.cwd, name.replace(/^file:\/\//, ''));
     const stat = existsSync(path) ? statSync(path) : undefined;
     // Unless the input is sampled before compiling, a file that is not there is found out when it is read.
     if (!stat && this.options.sampleRows !== 0) throw new FileMissing(name);
     if (stat?.isDirectory()) throw new LakeError('source-directory', { path: name });
     return { name, format: format === 'auto' ? formatOfFile(name) ?? 'auto' : format, bytes: () => fileBytes(name, path) };
+  }
+
+  /** What no option allows is told before anything is asked for. */
+  private urlInput(request: Extract<SourceRequest, { kind: 'url' }>, format: FormatName | 'auto'): Input {
+    const { http } = this.options;
+    allowedUrl(request.url, http);
+    async function* bytes(): AsyncGenerator<Uint8Array> {
+      const { codings, bytes: coded } = await openUrl(request, { policy: http });
+      yield* decoded(coded, { codings, bytesMax: Infinity });
+    }
+    return { name: request.url, format, bytes };
   }
 
   private async *read(input: Input): AsyncGenerator<Vector> {
@@ -106,7 +122,7 @@ export class FileSources {
   }
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
-    return openReader(input.format, input.bytes(), { name: input.name, csvDelimiter: this.options.csvDelimiter, bsupFrameBytesMax: this.options.bsupFrameBytesMax, batchRows: this.options.batchRows });
+    return openReader(input.format, input.bytes(), { name: input.name, csvDelimiter: this.options.csvDelimiter, ...this.options.readLimits, batchRows: this.options.batchRows });
   }
 
   /** The fused type of the first values of all inputs. What was read of standard input is kept for the scan. */
@@ -191,15 +207,4 @@ const checkedFormat = (format: string | undefined): FormatName | 'auto' => {
 async function* fileBytes(name: string, path: string): AsyncGenerator<Uint8Array> {
   if (!existsSync(path)) throw new FileMissing(name);
   yield* createReadStream(path, { highWaterMark: 1 << 18 }) as AsyncIterable<Uint8Array>;
-}
-
-const urlInput = (request: Extract<SourceRequest, { kind: 'url' }>, format: FormatName | 'auto'): Input => ({
-  name: request.url, format,
-  bytes: () => fetchBytes(request),
-});
-async function* fetchBytes(request: Extract<SourceRequest, { kind: 'url' }>): AsyncGenerator<Uint8Array> {
-  const headers = Object.entries(request.headers ?? {}).flatMap(([name, values]) => values.map((value): [string, string] => [name, value]));
-  const response = await fetch(request.url, { method: request.method ?? 'GET', headers, ...(request.body !== undefined && { body: request.body }) });
-  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
-  if (response.body) for await (const chunk of response.body) yield chunk;
 }

@@ -1,6 +1,7 @@
-/** `lake help functions`: functions and aggregates from their tables. */
+/** `lake help functions`: functions, aggregates and window functions from their tables. */
 import { aggregateTable } from '../exec/aggregates/aggregates.ts';
 import { functionTable } from '../exec/functions/functions.ts';
+import { windowTable } from '../exec/windows/windows.ts';
 
 /** What functions and aggregates have in common here. */
 export interface HelpRow { readonly name: string; readonly syntax: string; readonly text: string; readonly examples: readonly { readonly query: string; readonly input?: string; readonly output: string }[] }
@@ -14,9 +15,11 @@ export const functionRows: readonly HelpRow[] = [...functionTable.map((r) => ({ 
 export const aggregateRows: readonly HelpRow[] = aggregateTable.map((r) => ({
   name: r.signature.name, syntax: r.signature.argumentsMin === 0 ? `${r.signature.name}([v])` : `${r.signature.name}(v)`, text: r.text, examples: r.examples,
 }));
+export const windowRows: readonly HelpRow[] = windowTable.map((r) => ({ name: r.signature.name, syntax: r.syntax, text: r.text, examples: r.examples }));
 
 /** One paragraph a row: how it is written, what it gives, examples. */
-export const functionsText = (): string => [...section('Functions', functionRows), ...section('Aggregates', aggregateRows)].join('\n');
+export const functionsText = (): string =>
+  [...section('Functions', functionRows), ...section('Aggregates', aggregateRows), ...section('Window functions, in SQL before OVER (aggregates too)', windowRows)].join('\n');
 
 const section = (title: string, rows: readonly HelpRow[]): readonly string[] => [
   `${title}:`, '',

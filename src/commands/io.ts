@@ -3,6 +3,8 @@ export interface CommandIo {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly stdoutIsTerminal: boolean;
+  /** Hints go along with errors only if a person sees them. Default: nobody does. */
+  readonly stderrIsTerminal?: boolean;
   /** Standard output; resolves when more may be written. */
   readonly write: (chunk: Uint8Array) => Promise<void>;
   /** Text for standard error, with its newline. */

@@ -5,33 +5,43 @@
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
-import { ConfigError, type ParsedOptions, optionsText, parseOptions, queryOptions } from '../config.ts';
+import { ConfigError, type ParsedOptions, formatLimits, optionsText, parseOptions, queryOptions, recursionLimits } from '../config.ts';
 import { LakeError } from '../errors.ts';
 import { execute } from '../exec/compile.ts';
 import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
+import { windowCatalog } from '../exec/windows/windows.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
-import type { ExecutionContext } from '../exec/source.ts';
+import type { ExecutionContext, ExecutionHost } from '../exec/source.ts';
 import { type FormatName, createWriter, isFormatName } from '../formats/formats.ts';
-import { compile } from '../query/analyze.ts';
-import { CompileError, type QuerySource, formatCompileErrors } from '../query/parse-error.ts';
+import { type CompileOptions, compile } from '../query/analyze.ts';
+import { CompileError, type QuerySource } from '../query/parse-error.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import { TaskSpill } from '../workers/spill.ts';
+import { compileErrorText } from './compile-error.ts';
 import { FileMissing, FileSources, commandLineSource } from './files.ts';
+import { httpRules } from './from-options.ts';
 import type { CommandIo } from './io.ts';
 import { outputOf } from './output.ts';
 
-const batchRows = 4096;
+/** How the engine goes about its work; the answer depends on none of it. */
+export interface EngineSettings extends CompileOptions, Pick<ExecutionContext, 'reshape'> {
+  readonly batchRows?: number;
+  /** In place of what the options allow. */
+  readonly memoryBytesMax?: number;
+  /** Surroundings made from the usual ones. */
+  readonly host?: (usual: ExecutionHost) => ExecutionHost;
+}
 
 /** Runs the command; resolves to its exit status. */
-export const queryCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
+export const queryCommand = async (argv: readonly string[], io: CommandIo, engine: EngineSettings = {}): Promise<number> => {
   try {
     const options = parseOptions(queryOptions, argv);
     if (options.help) {
       await io.write(Buffer.from(optionsText('query', queryOptions)));
       return 0;
     }
-    await run(options, io);
+    await run(options, io, engine);
     return 0;
   } catch (problem) {
     io.complain(`${problem instanceof Error ? problem.message : String(problem)}\n`);
@@ -39,30 +49,32 @@ export const queryCommand = async (argv: readonly string[], io: CommandIo): Prom
   }
 };
 
-const run = async (options: ParsedOptions, io: CommandIo): Promise<void> => {
-  const output = outputOf(options, io);
+const run = async (options: ParsedOptions, io: CommandIo, engine: EngineSettings): Promise<void> => {
+  const output = outputOf(options, io), { batchRows = 4096, reshape } = engine;
   for (const name of ['sortmem', 'aggmem', 'fusemem']) if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
   const texts = textsOf(options, io.cwd);
   if (texts.length === 0 && options.rest.length === 0) throw new ConfigError('lake query: no query and no input (see lake query -h)');
   const sources = new FileSources({
     cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
-    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, bsupFrameBytesMax: options.values['bsup.readmax'] as number,
+    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values),
     sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number), stopOnError: options.values['e'] as boolean,
+    http: { rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all', bytesMax: Infinity, waitMsMax: Infinity },
   });
   const debug = createWriter('sup', { pretty: 0 }), spill = new TaskSpill(tmpdir());
+  const host: ExecutionHost = {
+    scan: (source) => sources.scan(source),
+    open: (name, format) => sources.open(name, format),
+    load: () => Promise.reject(new LakeError('load-without-lake')),
+    debug: (batch) => io.complain(textOf(debug.write(batch))),
+    progress: { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 },
+    spill,
+  };
   const context: ExecutionContext = {
-    host: {
-      scan: (source) => sources.scan(source),
-      open: (name, format) => sources.open(name, format),
-      load: () => Promise.reject(new LakeError('load-without-lake')),
-      debug: (batch) => io.complain(textOf(debug.write(batch))),
-      progress: { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 },
-      spill,
-    },
-    signal: new AbortController().signal, batchRows, memoryBytesMax: memoryOf(options), names: new Map(),
+    host: engine.host?.(host) ?? host,
+    signal: new AbortController().signal, batchRows, memoryBytesMax: engine.memoryBytesMax ?? memoryOf(options), recursion: recursionLimits(options.values), names: new Map(), ...(reshape && { reshape }),
   };
   try {
-    const plan = await compiled(texts, sources, options.rest.length > 0);
+    const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine });
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
     await output.end();
   } finally {
@@ -77,16 +89,18 @@ const memoryOf = ({ values, given }: ParsedOptions): number => {
   return named.length > 0 ? Math.max(...named) : values['sortmem'] as number;
 };
 
-const compiled = async (texts: readonly QuerySource[], sources: FileSources, hasInput: boolean): ReturnType<typeof compile> => {
+interface CompiledOptions { readonly hasInput: boolean; readonly advice: boolean; readonly engine: EngineSettings }
+
+const compiled = async (texts: readonly QuerySource[], sources: FileSources, { hasInput, advice, engine }: CompiledOptions): ReturnType<typeof compile> => {
   const environment: CompileEnvironment = {
-    mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, evaluate: evaluateConstant,
+    mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
     resolve: (request) => sources.resolve(request),
     ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
   };
   try {
-    return await compile(texts, environment);
+    return await compile(texts, environment, engine);
   } catch (problem) {
-    if (problem instanceof CompileError) throw new Error(formatCompileErrors(texts, problem.errors), { cause: problem });
+    if (problem instanceof CompileError) throw new Error(compileErrorText(texts, problem, advice), { cause: problem });
     if (problem instanceof FileMissing) throw new Error(`${problem.file}: ${problem.message}`, { cause: problem });
     throw problem;
   }

@@ -2,13 +2,16 @@
 import { mkdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import pino from 'pino';
-import { parseServe } from '../config.ts';
+import { parseServe, type ServeConfig } from '../config.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import { openObjects } from '../lake/objects.ts';
+import { MachineWatch } from '../recording/watch.ts';
 import { version } from '../version.ts';
 import { startWorkerPool } from '../workers/pool.ts';
+import { fromPolicyOf } from './from-options.ts';
 import type { CommandIo } from './io.ts';
+import { Recorder } from './recorder.ts';
 
 /** Runs until SIGTERM or SIGINT; resolves to the exit status. */
 export const serveCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
@@ -18,15 +21,19 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     return 0;
   }
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
-  const directory = resolvePath(io.cwd, config.lakeDirectory);
+  const directory = resolvePath(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
   mkdirSync(directory, { recursive: true });
   const owner = `${config.listen.host}:${config.listen.port}`;
-  const lake = await openLake({ directory, objects: openObjects(directory), queueJobsMax: config.queueJobsMax, owner });
+  const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: io.cwd, watch, report: (fault) => { log.error({ err: fault }, 'recording'); } });
+  const inspect = recorder || config.inspect.on ? watch.inspect : undefined, objects = openObjects(directory);
+  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, owner, ...recorder?.lakeHooks, ...(inspect && { inspect }) });
+  recorder?.begin(lake);
   const workers = startWorkerPool({
-    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax,
-    loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2),
-  }, lake);
-  const server = await startServer({ config, version, lake, workers, log }).catch(async (problem: unknown) => {
+    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
+    loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), from,
+    ...(inspect && { inspect }),
+  }, recorder?.lakeFor(lake, objects) ?? lake);
+  const server = await startServer({ config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
     await workers.close();
     await lake.close();
     throw problem;
@@ -37,9 +44,19 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   });
   log.info({ signal }, 'closing');
   await server.close();
+  await recorder?.tips(workers);
   await workers.close();
   await lake.close();
+  await recorder?.close();
   return 0;
+};
+
+/** Begins what `-record` asks for, if anything. */
+export const beginRecording = async (config: ServeConfig, { cwd, watch, report }: { readonly cwd: string; readonly watch: MachineWatch; readonly report: (fault: unknown) => void }): Promise<Recorder | undefined> => {
+  const { record: { file, ...limits }, workerCount, memoryBytesMax, queueJobsMax, tasksMax, expandedBytesMax, queryStatusMs, subscribersMax, subscriberEventsMax } = config;
+  // Those that have a say in what happens; others may hold secrets.
+  const options = { workerCount, memoryBytesMax, queueJobsMax, tasksMax, expandedBytesMax, queryStatusMs, subscribersMax, subscriberEventsMax };
+  return file === '' ? undefined : Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report });
 };
 
 const welcome = (address: string, directory: string): string => `The lake in ${directory} is served on ${address}

@@ -1,0 +1,18 @@
+/** `lake help TOPIC`: a command's options, or the tables of the language. */
+import { ConfigError, commands, optionsText } from '../config.ts';
+import { operatorTable } from '../query/operator-table.ts';
+import { functionsText } from './help.ts';
+import { shellHelp } from './shell.ts';
+
+/** The text on a topic. @throws ConfigError */
+export const helpOn = (topic: string): string => {
+  if (topic === 'functions') return functionsText();
+  if (topic === 'operators') return operatorsText();
+  if (topic === 'shell') return shellHelp();
+  const command = commands.find((c) => c.name === topic);
+  if (!command) throw new ConfigError(`no help on ${topic}: there is help on functions, operators, ${commands.map((c) => c.name).join(', ')}`);
+  return optionsText(command.name, command.options);
+};
+
+/** One paragraph an operator. */
+export const operatorsText = (): string => operatorTable.map(({ syntax, text }) => `${syntax}\n    ${text}\n`).join('\n');

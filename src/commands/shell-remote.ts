@@ -1,0 +1,60 @@
+/** A running service as a shell's lake: queries over HTTP, answers in BSUP. */
+import { openReader } from '../formats/formats.ts';
+import { ShellFault, type Head, type ShellLake, faultsOf } from './shell-lake.ts';
+import type { Vector } from '../vectors/vector.ts';
+
+/** Asks who is there. @throws ShellFault if nobody answers */
+export const connectLake = async (address: string): Promise<ShellLake> => {
+  const base = new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`);
+  await ask(base, '/version', {});
+  return {
+    title: base.origin,
+    query: (text, { head, signal } = {}) => run(base, text, head, signal),
+    close: async () => undefined,
+  };
+};
+
+const ask = (base: URL, path: string, init: RequestInit): Promise<Response> => fetch(new URL(path, base), init).catch((cause: unknown) => {
+  if (init.signal?.aborted) throw cause;
+  throw new ShellFault(`${base.origin}: no service answers there (${reasonOf(cause)})`, [], { cause });
+});
+const reasonOf = (problem: unknown): string => {
+  const cause = problem instanceof Error ? problem.cause : undefined;
+  return cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(problem);
+};
+
+async function* run(base: URL, query: string, head: Head | undefined, signal: AbortSignal | undefined): AsyncGenerator<Vector> {
+  const response = await ask(base, '/query', {
+    method: 'POST', headers: { 'content-type': 'application/json', 'accept': 'application/x-bsup', 'accept-encoding': 'identity' },
+    body: JSON.stringify({ query, ...(head && { head }) }), ...(signal && { signal }),
+  });
+  if (!response.ok) throw await faultOf(response);
+  try {
+    if (response.body) yield* await openReader('bsup', response.body as AsyncIterable<Uint8Array>);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ShellFault(await statusText(base, response.headers.get('x-request-id')) || `the answer broke off (${reasonOf(cause)})`, [], { cause });
+  }
+}
+
+const faultOf = async (response: Response): Promise<ShellFault> => {
+  const text = await response.text();
+  try {
+    const body = JSON.parse(text) as { readonly error?: unknown; readonly compilation_errors?: unknown; readonly hint?: unknown };
+    if (typeof body.error === 'string') return new ShellFault(body.error, faultsOf(body));
+  } catch {
+    // No service of ours: its text is all there is.
+  }
+  return new ShellFault(`${response.status} ${response.statusText}: ${text.slice(0, 1000).trim()}`);
+};
+
+/** Why a query failed that had begun to answer. */
+const statusText = async (base: URL, id: string | null): Promise<string> => {
+  if (id === null) return '';
+  try {
+    const response = await fetch(new URL(`/query/status/${encodeURIComponent(id)}`, base), { headers: { accept: 'application/json' } });
+    return response.ok ? ((await response.json()) as { error: string }).error : '';
+  } catch {
+    return '';
+  }
+};

@@ -1,0 +1,120 @@
+/** What a fault says to write instead; the fault's own text is the reference's and stays as it is. */
+import { describe, expect, test } from 'vitest';
+import { aggregateCatalog } from '../../../src/exec/aggregates/aggregates.ts';
+import { functionCatalog } from '../../../src/exec/functions/functions.ts';
+import { syntaxOf } from '../../../src/commands/compile-error.ts';
+import { adviceToAll } from '../../../src/query/advice.ts';
+import { compile } from '../../../src/query/analyze.ts';
+import { keywords, operatorTable } from '../../../src/query/operator-table.ts';
+import { CompileError, hintText } from '../../../src/query/parse-error.ts';
+import { parse } from '../../../src/query/parser.ts';
+import { closest, didYouMean, didYouMeanName, foreignFunctions, foreignOperators } from '../../../src/query/suggest.ts';
+import { recordType, types } from '../../../src/vectors/type.ts';
+import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
+
+const rows = recordType([{ name: 'title', type: types.string }, { name: 'rating', type: types.int64 }]);
+const faultOf = async (text: string): Promise<CompileError> => {
+  try {
+    await compile(text, text.includes('from p') ? lakeEnvironment() : fileEnvironment({ films: rows, other: rows }));
+  } catch (error) {
+    return error as CompileError;
+  }
+  throw new Error(`${text} compiles`);
+};
+
+describe('names', () => {
+  test.each([
+    ['values uper("x")', 'no such function', 'did you mean "upper"?'],
+    ['values lenght("x")', 'no such function', 'did you mean "length"?'],
+    ['from p | summarize conut() by a', 'no such function', 'did you mean "count"?'],
+    ['from p | values mean(a)', 'no such function', 'write avg(v)'],
+    ['from p | values date_trunc(a)', 'no such function', 'write bucket(t, 1h)'],
+    ['fn double(x): x+x values duoble(2)', 'no such function', 'did you mean "double"?'],
+    ['values map([1],&uper)', 'no such function', 'did you mean "upper"?'],
+    ['values frobnicate(1)', 'no such function', undefined],
+    ['from p | filter a', 'no such user operator: "filter"', 'write where EXPR'],
+    ['from p | yield a', 'no such user operator: "yield"', 'write values EXPR'],
+    ['from p | drop', 'no such user operator: "drop"', 'write drop FIELD, ...'],
+    ['from p | srot a', 'no such user operator: "srot"', 'did you mean "sort"?'],
+    ['op twice: (pass) from p | twise', 'no such user operator: "twise"', 'did you mean "twice"?'],
+    ['from p | count2', 'no such user operator: "count2"', 'did you mean "count"?'],
+    ['from p | nosuch', 'no such user operator: "nosuch"', undefined],
+    ['from films | values titel', 'no such field "titel"', 'did you mean "title"?'],
+    ['from films | cut nothing', 'no such field "nothing"', 'fields: title, rating'],
+    ['from films | drop titl', 'no such field "titl"', 'did you mean "title"?'],
+    ['select titel from films', '"titel" is not a column or table', 'did you mean "title"?'],
+    ['select f.titel from films as f', 'column "titel" does not exist in table "f"', 'did you mean "title"?'],
+    ['select nothing from films', '"nothing" is not a column or table', 'columns: title, rating'],
+    ['select x.* from films', '"x" is not a column or table', undefined],
+    ['select * from films f join other o using (titel)', 'column "titel" in USING clause does not exist in left table', 'did you mean "title"?'],
+    ['values 1::int46', 'no such type name: "int46"', 'did you mean "int16" or "int64"?'],
+    ['values 1::strng', 'no such type name: "strng"', 'did you mean "string"?'],
+    ['from films (fromat csv)', 'unknown argument "fromat"', 'did you mean "format"?'],
+    ['from p (comit main)', 'unknown argument "comit"', 'did you mean "commit"?'],
+    ['pragma index_bas=1 values 1', 'unknown pragma "index_bas"', 'did you mean "index_base"?'],
+  ])('%s', async (text, message, hint) => {
+    const { errors } = await faultOf(text);
+    expect({ message: errors[0]!.message, hint: hintText(errors) }).toEqual({ message, hint });
+  });
+});
+
+describe('syntax', () => {
+  test.each([
+    ['from p | count(', 'the parenthesis ( at line 1, column 15 is not closed'],
+    ['values {a:[1,2}', 'the bracket [ at line 1, column 11 is not closed before this }'],
+    ['values 1)', 'this ) closes nothing'],
+    ['values "abc', 'the string " at line 1, column 8 is not closed'],
+    ['values f"{a', 'the string f" at line 1, column 9 is not closed'],
+    ["values 'it''s'", "quotes inside a string are written as \\' (or put the string in double quotes)"],
+    ['values a && b', 'write "and" for &&'],
+    ['values {a:1,}', 'leave out the comma before the closing bracket'],
+    ['values 1e3', 'write a dot before the exponent: 1.e3'],
+    ['select 1 as one,', 'something is missing behind the last comma'],
+    ['from p |', 'an operator is missing behind the last |'],
+    ['values 1; values 2', 'a semicolon ends the query: send what follows as a query of its own'],
+    ['values 1 /* x', 'the comment /* at line 1, column 10 is not closed'],
+  ])('%s', (text, advice) => {
+    let faults: CompileError['errors'] = [];
+    try {
+      parse(text);
+    } catch (error) {
+      faults = (error as CompileError).errors;
+    }
+    expect(adviceToAll(text, faults, syntaxOf)).toEqual([advice]);
+  });
+  test('a call with the wrong count of arguments is told how it is written', async () => {
+    const text = 'values len()';
+    expect(adviceToAll(text, (await faultOf(text)).errors, syntaxOf)).toEqual(['write len(v)']);
+  });
+});
+
+describe('tables', () => {
+  test('what is told to write exists', () => {
+    const calls = Object.values(foreignFunctions).flatMap((text) => [...text.matchAll(/([a-z_]\w*)\(/g)].map((m) => m[1]!));
+    expect(calls.filter((name) => name !== 'substring' && !functionCatalog.find(name) && !aggregateCatalog.find(name))).toEqual([]);
+    const operators = new Set(operatorTable.map((o) => o.name));
+    const words = Object.values(foreignOperators).map((text) => text.split(' ')[0]!).filter((word) => word !== 'a');
+    expect(words.filter((word) => !operators.has(word))).toEqual([]);
+  });
+  test('a word that has a hint of another language is no name of ours', () => {
+    expect(Object.keys(foreignFunctions).filter((name) => functionCatalog.find(name) ?? aggregateCatalog.find(name))).toEqual([]);
+    expect(Object.keys(foreignOperators).filter((name) => operatorTable.some((o) => o.name === name))).toEqual([]);
+  });
+  test('every operator of the table is one of the language', () => {
+    const example: Readonly<Record<string, string>> = {
+      aggregate: 'aggregate count()', anti: 'anti join (from q) on a=b', assert: 'assert true', call: 'call x', cross: 'cross join (from q)', cut: 'cut a', distinct: 'distinct a', drop: 'drop a', fork: 'fork (pass) (pass)', from: 'from q',
+      inner: 'inner join (from q) on a=b', join: 'join (from q) on a=b', left: 'left join (from q) on a=b', limit: 'limit 1', load: 'load q', merge: 'merge a', order: 'order by a', output: 'output x', put: 'put a:=1', rename: 'rename a:=b',
+      right: 'right join (from q) on a=b', search: 'search a', select: 'select 1', skip: 'skip 1', summarize: 'summarize count()', switch: 'switch case true (pass)', top: 'top 1 a', unnest: 'unnest a', values: 'values 1', where: 'where a', with: 'with x as (select 1) select * from x',
+    };
+    for (const { name } of operatorTable) expect(() => parse(example[name] ?? name), name).not.toThrow();
+    expect(new Set(keywords).size).toBe(keywords.length);
+  });
+  test('closeness', () => {
+    expect(closest('ab', ['ac', 'abc'])).toEqual([]);
+    expect(closest('usr', ['user', 'use'])).toEqual(['user', 'use']);
+    expect(closest('Movies', ['movies'])).toEqual(['movies']);
+    expect(closest('x'.repeat(1000), ['x'.repeat(999)])).toEqual([]);
+    expect(didYouMean('trial', ['trail'])).toBe('did you mean "trail"?');
+    expect(didYouMeanName('logs_a', ['logs_b', 'log_a'])).toBe('did you mean "log_a"?');
+  });
+});
