@@ -1,9 +1,12 @@
 /** Plans to running streams: which operator does what a plan's op says. */
+import { strict as assert } from 'node:assert';
 import type { Pipeline, Plan, PlanFunction, PlanOp, PlanOpKind } from '../query/plan.ts';
+import type { Vector } from '../vectors/vector.ts';
 import { compileAsync } from './expressions/compile.ts';
 import type { ExpressionContext } from './expressions/evaluator.ts';
-import { Emission, type Step, type Stream, drive } from './operator.ts';
+import { Emission, type Step, type Stream, drive, eachBatch } from './operator.ts';
 import { aggregate } from './operators/aggregate.ts';
+import { applyRunner, lateral } from './operators/apply.ts';
 import { assertion } from './operators/assert.ts';
 import { type Build, Memory, type PipelineRun } from './operators/build.ts';
 import { count } from './operators/count.ts';
@@ -15,14 +18,17 @@ import { filter } from './operators/filter.ts';
 import { fork, inTurn, switchOver, together } from './operators/fork.ts';
 import { fromEach } from './operators/from-each.ts';
 import { fuse } from './operators/fuse.ts';
+import { groupSlice } from './operators/group-slice.ts';
 import { head } from './operators/head.ts';
 import { join } from './operators/join.ts';
 import { load } from './operators/load.ts';
 import { mergeSorted } from './operators/merge.ts';
 import { output } from './operators/output.ts';
 import { type Assign, put } from './operators/put.ts';
+import { recursive, workingRows } from './operators/recursive.ts';
 import { rename } from './operators/rename.ts';
 import { nothing, oneNull, rows, scan } from './operators/scan.ts';
+import { setOperation } from './operators/set-operation.ts';
 import { shapes } from './operators/shapes.ts';
 import { skip } from './operators/skip.ts';
 import { sort } from './operators/sort.ts';
@@ -32,6 +38,7 @@ import { type TopOptions, top } from './operators/top.ts';
 import { uniq } from './operators/uniq.ts';
 import { unnest } from './operators/unnest.ts';
 import { values } from './operators/values.ts';
+import { window } from './operators/window.ts';
 import type { ChannelBatch, ExecutionContext } from './source.ts';
 
 /** Runs a plan: batches as they come, each with its channel. Ends early when the consumer returns or `context.signal` aborts. */
@@ -43,24 +50,44 @@ export async function* execute(plan: Plan, context: ExecutionContext): AsyncGene
 /** A pipeline as a step, for those that have streams of their own (delete-where, tests). */
 export const compilePipeline = (p: Pipeline, functions: readonly PlanFunction[], context: ExecutionContext): Step => newBuild(functions, context).step(p);
 
-const newBuild = (functions: readonly PlanFunction[], context: ExecutionContext, memory = new Memory(context.memoryBytesMax), callDepth = 0): Build => {
+type Outer = ReadonlyMap<number, () => readonly Vector[]>;
+
+const newBuild = (
+  functions: readonly PlanFunction[], context: ExecutionContext, memory = new Memory(context.memoryBytesMax), callDepth = 0, outer: Outer = new Map(), working: Build['working'] = new Map(),
+): Build => {
   const build: Build = {
-    context, memory,
+    context, memory, working,
+    dependent: (body, depth) => {
+      let values: readonly Vector[] = [];
+      const own = newBuild(functions, context, memory, depth, new Map([...outer, [body.level, () => values]]), new Map(working));
+      return { step: own.step(body.pipeline), set: (given) => { values = given; } };
+    },
     expression: (expr) => compileAsync(expr, expressions),
     step: (p) => {
       const run = runOf(p, build);
       return (input) => one(run([input]));
     },
   };
-  const subquery = subqueries((p, depth) => (depth === callDepth ? build : newBuild(functions, context, memory, depth)).step(p));
-  const expressions: ExpressionContext = { functions, names: context.names, subquery, callDepth };
+  const subquery = subqueries((p, depth) => (depth === callDepth ? build : newBuild(functions, context, memory, depth, outer, new Map(working))).step(p));
+  const expressions: ExpressionContext = {
+    functions, names: context.names, subquery, callDepth, apply: (expr) => applyRunner(expr, build),
+    outer: (level) => {
+      const values = outer.get(level);
+      assert(values, 'a pipeline that depends on outer values has them');
+      return values();
+    },
+  };
   return build;
 };
 
 const one = (streams: readonly Stream[]): Stream => (streams.length === 1 ? streams[0]! : together(streams));
 
 const runOf = (p: Pipeline, build: Build): PipelineRun => {
-  const runs = chained(p.ops).map((op) => makers[op.kind](op as never, build));
+  const { reshape } = build.context, reshaped = reshape && eachBatch(reshape);
+  const runs = chained(p.ops).map((op): PipelineRun => {
+    const run = makers[op.kind](op as never, build);
+    return reshaped ? (inputs) => run(inputs).map(reshaped) : run;
+  });
   return (inputs) => runs.reduce<readonly Stream[]>((streams, run) => run(streams), inputs);
 };
 
@@ -97,7 +124,7 @@ const assigns = (list: Extract<PlanOp, { kind: 'put' | 'cut' }>['assignments'], 
 const hasSource = (p: Pipeline): boolean => {
   const first = p.ops[0];
   switch (first?.kind) {
-    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': return true;
+    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': case 'recursive': case 'working': return true;
     case 'fork': return first.branches.every(hasSource);
     default: return false;
   }
@@ -154,7 +181,16 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   load: (op, build) => step(load(op, build.context)),
   unnest: (op, build) => step(unnest(build.expression(op.expr), op.into && build.step(op.into), build.context.batchRows)),
   aggregate: (op, build) => step(aggregate(op, build)),
+  window: (op, build) => step(window(op, build)),
   join: makeJoin,
+  setOperation: (op, build) => {
+    const run = setOperation(op, build.memory), right = op.right && build.step(op.right);
+    return right ? (inputs) => [run(one(inputs), right(nothing()))] : ([left, other]) => [run(left!, other!)];
+  },
+  recursive: (op, build) => source(recursive(op, build)),
+  working: (op, build) => source(workingRows(op.id, build)),
+  lateral: (op, build) => step(lateral(op, build)),
+  groupSlice: (op, build) => step(groupSlice(build.expression(op.group), op.skip, op.count, build.memory)),
   fork: makeFork,
   switch: makeSwitch,
   merge: (op, build) => {

@@ -4,6 +4,7 @@ import { recordFault, targetPath } from './analyze-assignments.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import type { AggregateOp, Assignment, Expr } from './ast.ts';
+import { functionHint } from './hints.ts';
 import { pathExpr, pathOf } from './plan-walk.ts';
 import type { Aggregate, FieldPath, PlanExpr, PlanOp } from './plan.ts';
 
@@ -22,7 +23,7 @@ export const lowerAggregate = (a: Analysis, op: AggregateOp, c: ExprContext): re
   const aggregates = op.aggs.flatMap((x) => {
     const call = aggregateCall(a, x.expr, c.scope);
     if (!call) {
-      a.fault(a.environment.functions.find(nameOf(x.expr)) ? `"${nameOf(x.expr)}" is not an aggregate function` : 'no such function', x.expr);
+      a.fault(a.environment.functions.find(nameOf(x.expr)) ? `"${nameOf(x.expr)}" is not an aggregate function` : 'no such function', x.expr, functionHint(nameOf(x.expr), c.scope, a.environment));
       return [];
     }
     const target = x.target ? targetPath(a, x.target, x, c) : [a.nameOf(x.expr, false)];

@@ -3,6 +3,7 @@ import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
 import { missing } from '../vectors/value.ts';
+import { functionHint } from './hints.ts';
 import { fieldOf, literal } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
@@ -42,7 +43,7 @@ export const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding 
     if (found && found !== 'other') return found;
     const name = arg.name.text.toLowerCase();
     if (a.environment.functions.find(name)) return { kind: 'builtin', name };
-    a.fault(found === 'other' ? `"${arg.name.text}" is not a function` : 'no such function', arg);
+    a.fault(found === 'other' ? `"${arg.name.text}" is not a function` : 'no such function', arg, found === 'other' ? undefined : functionHint(arg.name.text, scope, a.environment));
     return { kind: 'builtin', name: '' };
   }
   if (arg.kind !== 'id') return undefined;
@@ -89,7 +90,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext): Pl
     if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };
   }
   const signature = a.environment.functions.find(name);
-  if (!signature) return a.wrong('no such function', e);
+  if (!signature) return a.wrong('no such function', e, functionHint(name, c.scope, a.environment));
   if (!countFits(a, signature, e.args.length, e)) return literal(missing);
   const values = e.args.map((arg) => {
     if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);

@@ -3,7 +3,7 @@ import { LakeError } from '../errors.ts';
 import { missing } from '../vectors/value.ts';
 import { type Type, types } from '../vectors/type.ts';
 import type { Expr, Span } from './ast.ts';
-import { CompileError, type CompileFault } from './parse-error.ts';
+import { CompileError, type CompileFault, SourceFault } from './parse-error.ts';
 import { hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
 import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource, SourceRequest } from './plan.ts';
 import { impliedName } from './print.ts';
@@ -31,6 +31,8 @@ const functionNestingMax = 100;
 const inWork: PlanExpr = { kind: 'call', name: '', arguments: [] };
 /** Most expressions and operators that a query is lowered to. */
 const partsMax = 200_000;
+/** Longest message of a fault. */
+const faultCharactersMax = 5_000;
 /** Most bytes (roughly) of a constant. */
 const constantBytesMax = 1 << 20;
 
@@ -47,6 +49,8 @@ export class Analysis {
   operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
   inConstant = 0;
+  /** For the next subquery that may use outer values, and the next recursion. */
+  nextLevel = 0;
   /** The main query needs the environment's default source. */
   defaultNeeded: boolean;
   readonly checker: TypeChecker;
@@ -64,8 +68,10 @@ export class Analysis {
     this.checker = new TypeChecker(environment, this.functions, this.places);
   }
 
-  fault(message: string, place: Span): void {
-    this.faults.push({ message, start: place.start, end: place.end });
+  fault(message: string, place: Span, hint?: string): void {
+    // A message may quote what is very long.
+    const shown = message.length > faultCharactersMax ? `${message.slice(0, faultCharactersMax)}...` : message;
+    this.faults.push({ message: shown, start: place.start, end: place.end, ...(hint !== undefined && { hint }) });
   }
 
   /** Counts a part of the plan: macros, named queries and tables of WITH can multiply a short text beyond measure. */
@@ -91,8 +97,8 @@ export class Analysis {
   }
 
   /** An expression in place of one that has a fault. */
-  wrong(message: string, place: Span): PlanExpr {
-    this.fault(message, place);
+  wrong(message: string, place: Span, hint?: string): PlanExpr {
+    this.fault(message, place, hint);
     return literal(missing);
   }
 
@@ -127,7 +133,7 @@ export class Analysis {
     if (answer.sources) return answer.sources;
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
-    this.fault(error.message, placeOf?.(error.message) ?? place);
+    this.fault(error.message, placeOf?.(error.message) ?? place, error instanceof SourceFault ? error.hint : undefined);
     this.#sourceFailed = true;
     return [];
   }
@@ -176,8 +182,10 @@ export class Analysis {
 
   /** Checks the types of the whole query and notes the faults. */
   check(pipeline: Pipeline): void {
-    const report = (message: string, place: Span | undefined): void => {
-      this.faults.push({ message, start: place?.start ?? -1, end: place?.end ?? -1 });
+    const report = (message: string, place: Span | undefined, hint?: string): void => {
+      // A message may quote what is very long.
+    const shown = message.length > faultCharactersMax ? `${message.slice(0, faultCharactersMax)}...` : message;
+    this.faults.push({ message: shown, start: place?.start ?? -1, end: place?.end ?? -1, ...(hint !== undefined && { hint }) });
     };
     new TypeChecker(this.environment, this.functions, this.places, report).pipeline(pipeline, types.null);
   }

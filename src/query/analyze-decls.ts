@@ -3,6 +3,7 @@ import { nullValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { lowerExpr } from './analyze-exprs.ts';
 import type { Decl, NameNode, PragmaDecl, QueryNode } from './ast.ts';
+import { wordHint } from './hints.ts';
 import { literal, mapParts, substituteRow } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
 import { type ConstSymbol, Scope, type ScopeSymbol } from './scope.ts';
@@ -34,7 +35,7 @@ const declare = (a: Analysis, scope: Scope, name: NameNode, symbol: ScopeSymbol)
 
 const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
   const { name, expr } = decl;
-  if (name.text !== 'index_base' && name.text !== 'pg') return a.fault(`unknown pragma "${name.text}"`, name);
+  if (name.text !== 'index_base' && name.text !== 'pg') return a.fault(`unknown pragma "${name.text}"`, name, wordHint('pragmas', name.text, ['index_base', 'pg']));
   if (scope.pragmas[name.text === 'pg' ? 'pg' : 'indexBase'] !== undefined) return a.fault(`"${name.text}" redefined`, name);
   const place = expr ?? name;
   const value = expr ? a.constant(lowerExpr(a, expr, { scope, input: types.null }))?.value : { type: types.bool, data: true };

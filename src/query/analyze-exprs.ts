@@ -5,12 +5,15 @@ import { boolValue, intValue, nullValue, stringValue, typeValue } from '../vecto
 import { lowerAgg, lowerCall } from './analyze-calls.ts';
 import type { Analysis } from './analyze-context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
-import { lowerSubquery } from './analyze-queries.ts';
-import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr } from './ast.ts';
+import { lowerSubquery, subqueryOf } from './analyze-queries.ts';
+import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
+import { typeHint } from './hints.ts';
 import { callOf, compareOf, fieldOf, literal } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
 import { constantOf } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
+import { betweenSymmetric, distinctFrom, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
+import { lowerWindow } from './sql-windows.ts';
 
 /** How names resolve inside the clause of a SQL operator. */
 export interface SqlNames {
@@ -22,8 +25,13 @@ export interface SqlNames {
   readonly row: () => PlanExpr;
   /** True if a name (of a table's column) resolves here or further out. */
   readonly has: (name: string, column?: string) => boolean;
+  /** True if there is a table of that name here or further out. */
+  readonly hasTable: (name: string) => boolean;
   /** An aggregate call; undefined where none may stand. */
   readonly aggregate: ((call: AggregateCall) => PlanExpr) | undefined;
+  /** A window function; undefined where none may stand, which `clause` names. */
+  readonly window: ((e: WindowExpr) => PlanExpr) | undefined;
+  readonly clause?: string;
 }
 
 /** A call of an aggregate function, however it was written. */
@@ -58,6 +66,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'binary': return lowerBinary(a, e, c);
     case 'between': {
       const value = sub(e.expr);
+      if (e.symmetric) return negateIf(e.negated, betweenSymmetric(value, sub(e.lower), sub(e.upper)));
       const within: PlanExpr = { kind: 'and', left: compareOf(value, '>=', sub(e.lower)), right: compareOf(value, '<=', sub(e.upper)) };
       return e.negated ? { kind: 'not', operand: within } : within;
     }
@@ -68,7 +77,10 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'conditional': return { kind: 'conditional', test: sub(e.condition), then: sub(e.then), otherwise: sub(e.otherwise) };
     case 'case': return lowerCase(e, c, sub);
     case 'cast': return lowerCast(a, e, c);
-    case 'index': return { kind: 'index', of: sub(e.expr), at: sub(e.index), base: c.scope.indexBase };
+    case 'index': {
+      const at = sub(e.index), isName = at.kind === 'literal' && at.value.type === types.string;
+      return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }) };
+    }
     case 'slice': return { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
     case 'dot': return lowerDot(a, e, c);
     case 'call': return lowerCall(a, e, c);
@@ -82,6 +94,8 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'exists': return lowerSubquery(a, e.query, 'exists', c);
     case 'extract': return lowerExtract(a, e, c);
     case 'substring': return lowerSubstring(a, e, c);
+    case 'window': return lowerWindow(a, e, c);
+    case 'quantified': return lowerQuantified(a, e, c);
   }
 };
 
@@ -126,7 +140,8 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   const { expr } = e;
   if (c.sql && expr.kind === 'id' && (expr.name !== 'this' || expr.quoted)) {
     const symbol = c.scope.lookup(expr.name);
-    if (!symbol || symbol.kind === 'op') return c.sql.qualified({ ...e, expr });
+    // A named query that FROM reads is a table here.
+    if (!symbol || symbol.kind === 'op' || (symbol.kind === 'let' && c.sql.hasTable(expr.name))) return c.sql.qualified({ ...e, expr });
   }
   return named(a, fieldOf(lowerExpr(a, expr, c), e.name.text), e.name);
 };
@@ -144,10 +159,12 @@ const arithmetics: ReadonlySet<string> = new Set<ArithmeticOperator>(['+', '-', 
 
 const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const left = lowerExpr(a, e.left, c);
-  if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', { kind: 'in', left, right: lowerContainer(a, e.right, c) });
-  if (e.op === 'like' || e.op === 'not like') return negateIf(e.op === 'not like', lowerLike(a, left, e.right, c));
+  if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
+  if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
+  if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
   if (e.op === '~') return lowerMatch(a, left, e.right, c);
   const right = lowerExpr(a, e.right, c);
+  if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left, right };
   if (e.op === '||') return { kind: 'concat', left, right };
   if (comparisons.has(e.op)) return { kind: 'compare', operator: e.op as CompareOperator, left, right };
@@ -157,8 +174,12 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
 
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
 
-/** The right side of `in`: a query is always taken as the array of its results. */
-const lowerContainer = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => queryAsArray(a, e, c) ?? lowerExpr(a, e, c);
+/** On the right side of `in` a query is always taken as the array of its results. */
+const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {
+  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c) ?? lowerExpr(a, e, c) };
+  const found = lowerCorrelatedIn(a, left, e.query, c);
+  return 'kind' in found ? found : { kind: 'in', left, right: a.at(e, subqueryOf(found.ops, 'array')) };
+};
 
 /** All results of a subquery or named query as an array; undefined for other expressions. */
 const queryAsArray = (a: Analysis, e: Expr, c: ExprContext): PlanExpr | undefined => {
@@ -176,11 +197,20 @@ export const lowerUnnested = (a: Analysis, e: Expr, c: ExprContext): PlanExpr =>
   return all && first && last ? a.like(lowered, { kind: 'record', elements: [first, { ...last, value: all }] }) : lowered;
 };
 
-const lowerLike = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
-  const pattern = a.constant(lowerExpr(a, right, c));
-  if (!pattern) return a.wrong('non-constant pattern for LIKE not supported', right);
+const lowerLike = (a: Analysis, operand: PlanExpr, { op, right }: BinaryExpr, c: ExprContext): PlanExpr => {
+  const caseless = op.endsWith('ilike'), pattern = a.constant(lowerExpr(a, right, c));
+  if (!pattern) return a.wrong(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
   if (typeof pattern.value.data !== 'string') return literal(nullValue);
-  return { kind: 'like', operand, pattern: pattern.value.data };
+  return { kind: 'like', operand, pattern: pattern.value.data, ...(caseless ? { caseless } : {}) };
+};
+
+/** A regular expression that has to match all of the text, line breaks included. */
+const lowerSimilar = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
+  const pattern = a.constant(lowerExpr(a, right, c));
+  if (!pattern) return a.wrong('non-constant pattern for SIMILAR TO not supported', right);
+  if (typeof pattern.value.data !== 'string') return literal(nullValue);
+  checkRegexp(a, pattern.value.data, right);
+  return { kind: 'match', operand, pattern: `(?s)^(?:${pattern.value.data})$` };
 };
 
 const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
@@ -210,7 +240,7 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
     }
     case 'id': {
       const symbol = c.scope.lookup(target.name);
-      if (!symbol || symbol.kind === 'op' || symbol.kind === 'function') return a.wrong(`no such type name: "${target.name}"`, target);
+      if (!symbol || symbol.kind === 'op' || symbol.kind === 'function') return a.wrong(`no such type name: "${target.name}"`, target, typeHint(target.name));
       const type = lowerExpr(a, target, c);
       if (type.kind === 'literal' && type.value.type === types.type) return { kind: 'cast', operand, type: type.value.data as Type };
       return { kind: 'call', name: 'cast', arguments: [operand, type] };

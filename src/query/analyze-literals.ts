@@ -4,6 +4,7 @@ import { type Value, boolValue, floatValue, integer, missing, nullValue, stringV
 import { fitsInt64, parseBytes, parseDuration, parseFloat64, parseIp, parseNet, parseTime } from '../vectors/literal.ts';
 import type { Analysis } from './analyze-context.ts';
 import type { CastTarget, LiteralExpr, TypeNode } from './ast.ts';
+import { typeHint } from './hints.ts';
 import { literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
 import type { Scope } from './scope.ts';
@@ -115,15 +116,21 @@ const recordOfNode = (a: Analysis, node: TypeNode & { readonly kind: 'type-recor
 
 /** Declarations that are being looked up, so that a type that names itself ends. */
 const open = new Set<object>();
+/** What a declaration stands for, once it is known: declarations that name the one before twice would double the work each time. */
+const known = new WeakMap<object, Type>();
 
 /** The named type that a `type` declaration gives to the name. */
 export const declaredType = (a: Analysis, name: string, scope: Scope): Type | undefined => {
   const symbol = scope.lookup(name);
   if (symbol?.kind !== 'type' || open.has(symbol.decl)) return undefined;
+  const found = known.get(symbol);
+  if (found) return found;
   open.add(symbol.decl);
   try {
     const inner = typeOfNode(a, symbol.decl.type, symbol.scope);
-    return inner && namedType(name, inner);
+    const type = inner && namedType(name, inner);
+    if (type) known.set(symbol, type);
+    return type;
   } finally {
     open.delete(symbol.decl);
   }
@@ -141,6 +148,6 @@ export const castType = (a: Analysis, target: Exclude<CastTarget, { readonly kin
   const unknown: string[] = [];
   const type = typeOfNode(a, target, scope, new Map(), unknown);
   if (type) return type;
-  if (unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, target);
+  if (unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, target, typeHint(unknown[0]!));
   return types.null;
 };

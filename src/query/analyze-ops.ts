@@ -11,6 +11,7 @@ import { lowerSearch } from './analyze-search.ts';
 import { lowerFrom, lowerLoad } from './analyze-sources.ts';
 import { lowerSwitch } from './analyze-switch.ts';
 import type { AssignmentsOp, CallOp, CountOp, Expr, Op, OrderKey, Span, UnnestOp } from './ast.ts';
+import { operatorHint } from './hints.ts';
 import type { Assignment, FieldPath, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { Scope } from './scope.ts';
 import { lowerSqlOp } from './sql.ts';
@@ -101,7 +102,7 @@ const topCount = (a: Analysis, e: Expr | undefined, c: ExprContext): number => {
 const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => {
   const name = op.name.text, symbol = flow.scope.lookup(name);
   if (!symbol) {
-    a.fault(`no such user operator: "${name}"`, op);
+    a.fault(`no such user operator: "${name}"`, op, operatorHint(name, flow.scope, a.environment));
     return [];
   }
   if (symbol.kind === 'template' && op.args.length === 0) return a.asCaller(symbol, () => lowerExprOp(a, symbol.expr, { scope: symbol.scope, input: flow.input }));

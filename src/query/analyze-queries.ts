@@ -7,7 +7,8 @@ import { lowerOp } from './analyze-ops.ts';
 import type { Op, QueryNode } from './ast.ts';
 import { exprsOf, isSourced, readsRow } from './plan-walk.ts';
 import type { Pipeline, PlanExpr, PlanOp } from './plan.ts';
-import type { Scope } from './scope.ts';
+import type { CteBinding, Scope } from './scope.ts';
+import { lowerCorrelatedSubquery } from './sql-correlate.ts';
 
 /** What a pipeline gets from its surroundings. */
 export interface Flow {
@@ -18,8 +19,10 @@ export interface Flow {
   readonly hasParent: boolean;
   /** The op before it, for those that need several streams. */
   readonly previous?: PlanOp;
-  /** Names of the SQL clause around it: reaching for them is a correlated subquery. */
+  /** Names of the SQL clause around it, for subqueries that use its columns. */
   readonly outer?: SqlNames;
+  /** The table of WITH RECURSIVE of which this is the whole query. */
+  readonly recursive?: CteBinding;
 }
 
 /** Lowers a query in a scope of its own. */
@@ -54,13 +57,24 @@ export const sourced = (ops: readonly PlanOp[]): readonly PlanOp[] => (isSourced
 
 /** A subquery. One that reads nothing of the row runs once for all rows. */
 export const lowerSubquery = (a: Analysis, query: QueryNode, form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form'], c: ExprContext): PlanExpr => {
-  const ops = lowerQuery(a, query, { scope: c.scope, input: c.input, hasParent: false, ...(c.sql ? { outer: c.sql } : {}) });
+  const { sql } = c;
+  const found = sql && form !== 'scalar' ? lowerCorrelatedSubquery(a, query, form, { ...c, sql }) : { ops: lowerSubqueryOps(a, query, c) };
+  return 'kind' in found ? found : subqueryOf(found.ops, form);
+};
+
+/** The operators of a subquery; names that are not its own are looked for in `outer`. */
+export const lowerSubqueryOps = (a: Analysis, query: QueryNode, c: ExprContext, outer?: SqlNames): readonly PlanOp[] =>
+  lowerQuery(a, query, { scope: c.scope, input: c.input, hasParent: false, ...(outer ? { outer } : {}) });
+
+/** A subquery of operators that use no outer values. */
+export const subqueryOf = (ops: readonly PlanOp[], form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form']): PlanExpr => {
   if (isSourced(ops) || ignoresInput(ops)) return { kind: 'subquery', body: { ops: sourced(ops) }, form, correlated: false };
   return { kind: 'subquery', body: { ops }, form, correlated: true };
 };
 
 /** Literal values first: what comes in only counts, and exactly one row comes in. */
-const ignoresInput = (ops: readonly PlanOp[]): boolean => {
+export const ignoresInput = (ops: readonly PlanOp[]): boolean => {
   const [first] = ops;
+  if (first?.kind === 'fork') return first.branches.every((b) => isSourced(b.ops) || ignoresInput(b.ops));
   return first?.kind === 'values' && !exprsOf(first).some(readsRow);
 };

@@ -4,8 +4,10 @@ import { constantOf } from './analyze-decls.ts';
 import { lowerExpr, lowerFString } from './analyze-exprs.ts';
 import { type Flow, lowerQuery, sourced } from './analyze-queries.ts';
 import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias } from './ast.ts';
+import { wordHint } from './hints.ts';
 import type { PlanExpr, PlanOp, SourceRequest } from './plan.ts';
 import { Scope } from './scope.ts';
+import { lowerRecursiveReference } from './sql-recursive.ts';
 import { lowerSqlQuery } from './sql.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, underValue } from '../vectors/value.ts';
@@ -17,6 +19,8 @@ export interface LoweredSource {
   readonly name?: string;
   /** The alias that a WITH clause gives, column names included. */
   readonly alias?: SqlAlias;
+  /** It is a table of WITH RECURSIVE. */
+  readonly recursive?: boolean;
 }
 
 const failed: LoweredSource = { ops: [{ kind: 'empty' }] };
@@ -39,7 +43,7 @@ export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow): LoweredS
         a.fault('cannot use regular expression with from operator on local file system', origin);
         return failed;
       }
-      const args = argumentsOf(a, source.args, a.environment.mode === 'lake' ? poolArguments : fileArguments);
+      const args = argumentsOf(a, source.args, nameArguments(a));
       const kind = origin.kind === 'source-glob' ? 'glob' : 'regexp';
       return scanOf(a, { kind, pattern: origin.pattern, ...textsOf(args, ['format']) }, origin);
     }
@@ -52,13 +56,13 @@ const boundText = (a: Analysis, text: string, place: Span, source: SourceNode, f
   const table = scope.table(text);
   if (table) {
     if (table.open) {
-      a.fault('recursive WITH relations not currently supported', place);
-      return failed;
+      const ops = lowerRecursiveReference(a, table, place);
+      return ops ? { ops, name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive } : failed;
     }
     table.open = true;
-    const ops = lowerSqlQuery(a, table.cte.query, { scope: table.scope, input: types.null, hasParent: false }).ops;
+    const ops = lowerSqlQuery(a, table.cte.query, { scope: table.scope, input: types.null, hasParent: false, ...(table.recursive ? { recursive: table } : {}), ...(table.inner && flow.outer ? { outer: flow.outer } : {}) }).ops;
     table.open = false;
-    return { ops: sourced(ops), name: table.cte.alias.name.text, alias: table.cte.alias };
+    return { ops: sourced(ops), name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive };
   }
   const symbol = scope.lookup(text);
   // A named query without a source reads what comes in at this place.
@@ -102,6 +106,9 @@ const readInConstant = (a: Analysis, place: Span): LoweredSource => {
 const fileArguments: ReadonlySet<string> = new Set(['format']);
 const urlArguments: ReadonlySet<string> = new Set(['format', 'method', 'body', 'headers']);
 const poolArguments: ReadonlySet<string> = new Set(['commit', 'meta', 'tap']);
+const mixedArguments: ReadonlySet<string> = new Set([...poolArguments, ...fileArguments]);
+const nameArguments = ({ environment }: Analysis): ReadonlySet<string> =>
+  (environment.mode === 'files' ? fileArguments : environment.filesToo ? mixedArguments : poolArguments);
 const loadArguments: ReadonlySet<string> = new Set(['commit', 'author', 'message', 'meta']);
 
 type Arguments = ReadonlyMap<string, SourceArg>;
@@ -111,7 +118,7 @@ const argumentsOf = (a: Analysis, args: readonly SourceArg[], known: ReadonlySet
   for (const arg of args) {
     const name = arg.key.text;
     if (found.has(name)) a.fault(`duplicate argument "${name}"`, arg);
-    else if (!known.has(name)) a.fault(`unknown argument "${name}"`, arg);
+    else if (!known.has(name)) a.fault(`unknown argument "${name}"`, arg, wordHint('arguments', name, known));
     else found.set(name, arg);
   }
   return found;
@@ -137,7 +144,7 @@ const readText = (a: Analysis, text: string, source: SourceNode): LoweredSource 
     const headers = headersOf(a, args.get('headers'));
     return scanOf(a, { kind: 'url', url: text, ...textsOf(args, ['format', 'method', 'body']), ...(headers ? { headers } : {}) }, origin, baseName(text));
   }
-  const args = argumentsOf(a, source.args, a.environment.mode === 'lake' ? poolArguments : fileArguments);
+  const args = argumentsOf(a, source.args, nameArguments(a));
   const request: SourceRequest = {
     kind: 'name', name: text, ...textsOf(args, ['format', 'commit', 'meta']),
     ...(source.commit ? { commit: source.commit.text } : {}), ...(source.meta ? { meta: source.meta.text } : {}),

@@ -168,7 +168,7 @@ export interface SearchExpr extends Span { readonly kind: 'search-expr'; readonl
 export type Expr =
   | LiteralExpr | DateExpr | TypeValueExpr | FStringExpr | IdExpr | UnaryExpr | BinaryExpr | BetweenExpr | IsNullExpr | ConditionalExpr
   | CaseExpr | CastExpr | IndexExpr | SliceExpr | DotExpr | CallExpr | AggExpr | RecordExpr | ArrayExpr | SetExpr | MapExpr | TupleExpr
-  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | ExtractExpr | SubstringExpr;
+  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | ExtractExpr | SubstringExpr | WindowExpr | QuantifiedExpr;
 
 export type LiteralType = 'int64' | 'float64' | 'duration' | 'time' | 'ip' | 'net' | 'bytes' | 'string' | 'bool' | 'null';
 /**
@@ -191,8 +191,9 @@ export interface UnaryExpr extends Span { readonly kind: 'unary'; readonly op: '
 /** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). */
 export interface BinaryExpr extends Span { readonly kind: 'binary'; readonly op: BinaryOperator; readonly left: Expr; readonly right: Expr }
 export type BinaryOperator =
-  | 'and' | 'or' | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'like' | 'not like' | '~' | '+' | '-' | '*' | '/' | '%' | '||';
-export interface BetweenExpr extends Span { readonly kind: 'between'; readonly negated: boolean; readonly expr: Expr; readonly lower: Expr; readonly upper: Expr }
+  | 'and' | 'or' | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'like' | 'not like' | 'ilike' | 'not ilike' | 'similar to'
+  | 'not similar to' | 'is distinct from' | 'is not distinct from' | '~' | '+' | '-' | '*' | '/' | '%' | '||';
+export interface BetweenExpr extends Span { readonly kind: 'between'; readonly negated: boolean; readonly symmetric?: true; readonly expr: Expr; readonly lower: Expr; readonly upper: Expr }
 export interface IsNullExpr extends Span { readonly kind: 'is-null'; readonly negated: boolean; readonly expr: Expr }
 /** `condition ? then : otherwise`. */
 export interface ConditionalExpr extends Span { readonly kind: 'conditional'; readonly condition: Expr; readonly then: Expr; readonly otherwise: Expr }
@@ -220,6 +221,38 @@ export interface AggExpr extends Span {
   readonly distinct: boolean;
   readonly filter?: Expr;
 }
+/** `f(..) over w`, `f(..) over (..)`: in SQL alone. The callee is always a name. */
+export interface WindowExpr extends Span {
+  readonly kind: 'window';
+  readonly call: CallExpr | AggExpr;
+  /** `ignore nulls`, `respect nulls` behind the call. */
+  readonly nulls?: 'ignore' | 'respect';
+  readonly over: NameNode | WindowSpec;
+}
+/** What stands in the parentheses of OVER, and of `window w as (..)`; `base` is a window that it builds on. */
+export interface WindowSpec extends Span {
+  readonly kind: 'window-spec';
+  readonly base?: NameNode;
+  readonly partitionBy: readonly Expr[];
+  readonly orderBy: readonly OrderKey[];
+  readonly frame?: WindowFrameNode;
+}
+/** `rows|range|groups start` or `between start and end`; a lone start ends at the current row. */
+export interface WindowFrameNode extends Span {
+  readonly kind: 'window-frame';
+  readonly unit: 'rows' | 'range' | 'groups';
+  readonly first: FrameBound;
+  readonly last?: FrameBound;
+  readonly exclude?: 'no others' | 'current row' | 'group' | 'ties';
+}
+/** `offset` only with `preceding` and `following`. */
+export interface FrameBound extends Span {
+  readonly kind: 'frame-bound';
+  readonly bound: 'unbounded preceding' | 'preceding' | 'current row' | 'following' | 'unbounded following';
+  readonly offset?: Expr;
+}
+/** `name as (spec)` of a WINDOW clause. */
+export interface WindowDef extends Span { readonly kind: 'window-def'; readonly name: NameNode; readonly spec: WindowSpec }
 export type Arg = Expr | FunctionRef | LambdaNode;
 /** `&name`: a function as an argument. */
 export interface FunctionRef extends Span { readonly kind: 'function-ref'; readonly name: NameNode }
@@ -243,6 +276,14 @@ export interface SubqueryExpr extends Span { readonly kind: 'subquery'; readonly
 /** `[query]`: all results as an array. */
 export interface ArraySubqueryExpr extends Span { readonly kind: 'array-subquery'; readonly query: QueryNode }
 export interface ExistsExpr extends Span { readonly kind: 'exists'; readonly query: QueryNode }
+/** `left op any (query)`, `left op all (query)`, in SQL alone; SOME is ANY. */
+export interface QuantifiedExpr extends Span {
+  readonly kind: 'quantified';
+  readonly op: '==' | '!=' | '<' | '<=' | '>' | '>=';
+  readonly quantifier: 'any' | 'all';
+  readonly left: Expr;
+  readonly query: QueryNode;
+}
 /** `EXTRACT(part FROM e)`. */
 export interface ExtractExpr extends Span { readonly kind: 'extract'; readonly part: Expr; readonly expr: Expr }
 /** `SUBSTRING(e FROM f FOR n)`; neither is `FROM or FOR must be set`, the analyzer's error. */
@@ -283,7 +324,15 @@ export interface SqlQuery extends Span {
   readonly limit?: Expr;
   readonly offset?: Expr;
 }
-export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlQuery;
+export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlSetOperation | SqlQuery;
+/** INTERSECT binds tighter than UNION and EXCEPT. */
+export interface SqlSetOperation extends Span {
+  readonly kind: 'sql-set';
+  readonly operator: 'intersect' | 'except';
+  readonly all: boolean;
+  readonly left: SqlBody;
+  readonly right: SqlBody;
+}
 /** `distinct` is false for UNION ALL. */
 export interface SqlUnion extends Span { readonly kind: 'sql-union'; readonly distinct: boolean; readonly left: SqlBody; readonly right: SqlBody }
 export interface SqlSelect extends Span {
@@ -292,9 +341,13 @@ export interface SqlSelect extends Span {
   readonly columns: readonly SqlColumn[];
   readonly from?: SqlTableExpr;
   readonly where?: Expr;
-  readonly groupBy?: readonly Expr[];
+  readonly groupBy?: readonly (Expr | SqlGroupingSets)[];
   readonly having?: Expr;
+  readonly windows?: readonly WindowDef[];
+  readonly qualify?: Expr;
 }
+/** `rollup (a, b)`, `cube (a, b)`, `grouping sets ((a, b), a, ())`: each item stands for several groupings. The elements of `sets` are those that are written. */
+export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; readonly form: 'rollup' | 'cube' | 'sets'; readonly sets: readonly (readonly Expr[])[] }
 /** `values (a, b), (c, d)`; rows have at least one expression. */
 export interface SqlValues extends Span { readonly kind: 'sql-values'; readonly rows: readonly TupleExpr[] }
 export interface SqlWith extends Span { readonly kind: 'sql-with'; readonly recursive: boolean; readonly ctes: readonly SqlCte[] }
@@ -315,13 +368,16 @@ export interface SqlTable extends Span { readonly kind: 'sql-table'; readonly so
 export interface SqlSubqueryTable extends Span {
   readonly kind: 'sql-subquery-table';
   readonly query: QueryNode;
+  /** It may use columns of the tables before it. */
+  readonly lateral?: true;
   readonly ordinality: boolean;
   readonly alias?: SqlAlias;
 }
-/** `condition` is absent exactly for `cross` (also written as a comma). */
+/** `condition` is absent exactly for `cross` (also written as a comma) and for NATURAL joins. */
 export interface SqlJoin extends Span {
   readonly kind: 'sql-join';
   readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'cross';
+  readonly natural?: true;
   readonly left: SqlTableExpr;
   readonly right: SqlTableExpr;
   readonly condition?: JoinCondition;

@@ -12,6 +12,8 @@ export interface CompileFault {
   readonly message: string;
   readonly start: number;
   readonly end: number;
+  /** What to write instead, where that is known. No part of the message. */
+  readonly hint?: string;
 }
 
 /** A text that a query is made of; `name` is the file's, absent for text of the command line or a request. */
@@ -35,6 +37,22 @@ export class CompileError extends Error {
     this.name = 'CompileError';
     this.errors = errors;
   }
+}
+
+/** A source that cannot be read: the message is the fault's, as it stands in the query's text. */
+export class SourceFault extends Error {
+  readonly hint: string | undefined;
+  constructor(message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'SourceFault';
+    this.hint = options.hint;
+  }
+}
+
+/** The hints of all faults, one a line; undefined for none. */
+export function hintText(errors: readonly CompileFault[]): string | undefined {
+  const hints = new Set(errors.flatMap(({ hint }) => (hint === undefined ? [] : [hint])));
+  return hints.size === 0 ? undefined : [...hints].join('\n');
 }
 
 /** The one text that is parsed: the sources in order, a newline between each. */

@@ -1,15 +1,17 @@
 /** Function and aggregate calls, their arguments, and lambdas (grammar.md, sections 4 and 7). */
-import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode } from './ast.ts';
+import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode, WindowExpr } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { parseId, parseList } from './parser-strings.ts';
+import { parseOver } from './parser-windows.ts';
 
-/** `name(..)`, or the name alone. */
-export function parseCallOrId(s: Scanner): CallExpr | AggExpr | IdExpr | undefined {
+/** `name(..)`, maybe over a window, or the name alone. */
+export function parseCallOrId(s: Scanner): CallExpr | AggExpr | WindowExpr | IdExpr | undefined {
   const quoted = s.code === 0x60;
   const name = parseId(s);
   if (name === undefined) return undefined;
-  return parseCall(s, name) ?? { kind: 'id', name: name.text, quoted, start: name.start, end: name.end };
+  const call = parseCall(s, name);
+  return call === undefined ? { kind: 'id', name: name.text, quoted, start: name.start, end: name.end } : parseOver(s, call);
 }
 
 /** A function or aggregate call; nothing for a bare name. */

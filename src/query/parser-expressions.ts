@@ -5,6 +5,7 @@
 import type { BinaryExpr, BinaryOperator, DotExpr, Expr, IndexExpr, NameNode, SliceExpr } from './ast.ts';
 import { isDigit, memoExpr, memoPostfix } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
+import { parseDistinctFrom, parseQuantified, takesIlike, takesSimilarTo, takesSymmetric } from './parser-predicates.ts';
 import { parsePrimary } from './parser-primaries.ts';
 import { parseDelimited, parseId, parseQuoted } from './parser-strings.ts';
 import { parseCastTarget } from './parser-types.ts';
@@ -109,7 +110,7 @@ function parseLevels(s: Scanner, min: number): Expr | undefined {
 
 interface Operator {
   readonly level: number;
-  readonly op: BinaryOperator | 'between' | 'is' | 'not';
+  readonly op: BinaryOperator | 'between' | 'is' | 'not' | 'similar';
   /** Characters, for symbols. */
   readonly length: number;
 }
@@ -124,6 +125,7 @@ const symbols = {
 const words: Readonly<Record<string, Operator>> = {
   and: word('and', levelAnd), or: word('or', levelOr), in: word('in', levelComparison), like: word('like', levelComparison),
   is: word('is', levelComparison), between: word('between', levelBetween), not: word('not', levelComparison),
+  ilike: word('ilike', levelComparison), similar: word('similar', levelComparison),
 };
 
 /** The operator at this place, not taken. */
@@ -141,7 +143,7 @@ function peekOperator(s: Scanner): Operator | undefined {
     case '/': return symbols.divide;
     case '%': return symbols.modulo;
     case '|': return next === '|' ? symbols.concat : undefined;
-    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': {
+    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': case 's': case 'S': {
       const found = s.peekWord();
       if (found.length > 7) return undefined;
       const lower = found.toLowerCase();
@@ -158,6 +160,8 @@ function parseRight(s: Scanner, left: Expr, operator: Operator): Expr | undefine
     case 'is': return parseIsNull(s, left);
     case 'between': return parseBetween(s, left, false);
     case 'not': return parseNegated(s, left);
+    case 'ilike': return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
+    case 'similar': return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
     case 'in': case 'like': s.pos += operator.op.length; return parseOperand(s, left, operator.op, operator.level);
     default: s.pos += operator.length; return parseOperand(s, left, operator.op, operator.level);
   }
@@ -165,6 +169,8 @@ function parseRight(s: Scanner, left: Expr, operator: Operator): Expr | undefine
 
 function parseOperand(s: Scanner, left: Expr, op: BinaryOperator, level: number): Expr | undefined {
   s.skip();
+  const quantified = parseQuantified(s, left, op);
+  if (quantified !== undefined) return quantified;
   const right = parseLevels(s, level + 1);
   return right === undefined ? undefined : binary(op, left, right);
 }
@@ -200,6 +206,8 @@ function balanced(op: BinaryOperator, operands: readonly Expr[], from: number, t
 function parseIsNull(s: Scanner, expr: Expr): Expr | undefined {
   s.pos += 2;
   const negated = s.spaceKeyword('not');
+  const distinct = parseDistinctFrom(s, expr, negated, (scanner) => parseLevels(scanner, levelSum));
+  if (distinct !== undefined) return distinct;
   if (!s.spaceKeyword('null')) return undefined;
   return { kind: 'is-null', negated, expr, start: expr.start, end: s.byte(s.pos) };
 }
@@ -209,6 +217,8 @@ function parseNegated(s: Scanner, left: Expr): Expr | undefined {
   if (s.keywordNext('in')) return parseOperand(s, left, 'not in', levelComparison);
   if (s.keywordNext('like')) return parseOperand(s, left, 'not like', levelComparison);
   s.skip();
+  if (takesIlike(s)) return parseOperand(s, left, 'not ilike', levelComparison);
+  if (takesSimilarTo(s)) return parseOperand(s, left, 'not similar to', levelComparison);
   return s.keyword('between') ? parseBetween(s, left, true) : undefined;
 }
 
@@ -216,11 +226,12 @@ function parseNegated(s: Scanner, left: Expr): Expr | undefined {
 function parseBetween(s: Scanner, expr: Expr, negated: boolean): Expr | undefined {
   if (!negated) s.pos += 'between'.length;
   s.skip();
+  const symmetric = takesSymmetric(s);
   const lower = parseLevels(s, levelComparison);
   if (lower === undefined || !s.keywordNext('and')) return undefined;
   s.skip();
   const upper = parseLevels(s, levelComparison);
-  return upper === undefined ? undefined : { kind: 'between', negated, expr, lower, upper, start: expr.start, end: upper.end };
+  return upper === undefined ? undefined : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start: expr.start, end: upper.end };
 }
 
 function parseNot(s: Scanner): Expr | undefined {

@@ -6,8 +6,10 @@ import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
 import { parseJoinCondition, parseOrderList } from './parser-operators.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
+import { beginsSqlClause, isLateralAhead, parseFetch, parseGroupItem, parseSetTail, takesNatural } from './parser-sets.ts';
 import { parseSource } from './parser-sources.ts';
 import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
+import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
 
 /** A SQL query that is a whole operator. */
 export function parseSqlOp(s: Scanner): SqlOp | undefined {
@@ -57,12 +59,12 @@ function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
 
 interface Bounds { readonly limit?: Expr; readonly offset?: Expr }
 
-/** LIMIT and OFFSET in either order. */
+/** LIMIT (or FETCH FIRST) and OFFSET in either order. */
 function parseBounds(s: Scanner): Bounds | undefined {
-  const limit = parseLimit(s);
+  const limit = parseLimit(s) ?? parseFetch(s);
   if (limit !== undefined) return { limit: limit.expr, offset: parseOffset(s) };
   const offset = parseOffset(s);
-  return offset === undefined ? undefined : { offset, limit: parseLimit(s)?.expr };
+  return offset === undefined ? undefined : { offset, limit: (parseLimit(s) ?? parseFetch(s))?.expr };
 }
 
 /** `expr` is absent for LIMIT ALL. */
@@ -79,7 +81,9 @@ function parseLimit(s: Scanner): { readonly expr?: Expr } | undefined {
 }
 
 function parseOffset(s: Scanner): Expr | undefined {
-  return parseClause(s, 'offset', parseExpr);
+  const offset = parseClause(s, 'offset', parseExpr);
+  if (offset !== undefined && !s.spaceKeyword('rows')) s.spaceKeyword('row');
+  return offset;
 }
 
 /** `KEYWORD X`, when it is there. */
@@ -121,26 +125,13 @@ function parseCte(s: Scanner): SqlCte | undefined {
   return { kind: 'sql-cte', alias, materialized, query, start: alias.start, end: s.byte(s.pos) };
 }
 
+/** UNION and EXCEPT from the left, INTERSECT before both. */
 function parseSetExpr(s: Scanner): SqlBody | undefined {
-  let left = parseBlock(s);
-  while (left !== undefined) {
-    const before = s.pos;
-    const right: { readonly body: SqlBody; readonly distinct: boolean } | undefined = s.keywordNext('union') ? parseUnionRight(s) : undefined;
-    if (right === undefined) {
-      s.pos = before;
-      return left;
-    }
-    left = { kind: 'sql-union', distinct: right.distinct, left, right: right.body, start: left.start, end: right.body.end };
-  }
-  return undefined;
+  return parseSetTail(s, parseIntersections, ['union', 'except']);
 }
 
-function parseUnionRight(s: Scanner): { readonly body: SqlBody; readonly distinct: boolean } | undefined {
-  const all = s.keywordNext('all');
-  if (!all) s.keywordNext('distinct');
-  s.skip();
-  const body = parseBlock(s);
-  return body === undefined ? undefined : { body, distinct: !all };
+function parseIntersections(s: Scanner): SqlBody | undefined {
+  return parseSetTail(s, parseBlock, ['intersect']);
 }
 
 function parseBlock(s: Scanner): SqlBody | undefined {
@@ -195,12 +186,12 @@ function parseSelectHead(s: Scanner): { readonly distinct: boolean; readonly col
   return undefined;
 }
 
-function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having'> {
+function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify'> {
   const where = parseClause(s, 'where', parseOrExpr);
   const before = s.pos;
-  const groupBy = s.keywordNext('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseExpr)) : undefined;
+  const groupBy = s.keywordNext('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
   if (groupBy === undefined) s.pos = before;
-  return { where, groupBy, having: parseClause(s, 'having', parseExpr) };
+  return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s) };
 }
 
 function parseColumn(s: Scanner): SqlColumn | undefined {
@@ -239,7 +230,7 @@ function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T |
     s.pos = before;
   }
   s.skip();
-  const alias = reservedAliases.has(s.peekWord().toLowerCase()) ? s.fail() : parse(s);
+  const alias = reservedAliases.has(s.peekWord().toLowerCase()) || beginsSqlClause(s) || beginsWindowOrQualify(s) ? s.fail() : parse(s);
   if (alias === undefined) s.pos = before;
   return alias;
 }
@@ -294,11 +285,12 @@ function parseJoins(s: Scanner): SqlTableExpr | undefined {
 }
 
 function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
-  const style = s.takeNext(',') ? 'cross' : parseJoinStyle(s);
+  const natural = takesNatural(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s);
   if (style === undefined) return undefined;
   s.skip();
   const right = parseTable(s);
   if (right === undefined) return undefined;
+  if (natural) return { kind: 'sql-join', style, natural, left, right, start: left.start, end: s.byte(s.pos) };
   if (style === 'cross') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
   s.skip();
   const condition = parseJoinCondition(s);
@@ -322,6 +314,7 @@ function parseJoinStyle(s: Scanner): SqlJoin['style'] | undefined {
 const queryWords: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
 
 function parseTable(s: Scanner): SqlTableExpr | undefined {
+  if (isLateralAhead(s)) return parseLateral(s) ?? parseSourceTable(s);
   if (s.code !== 0x28) return parseSourceTable(s);
   const start = s.pos;
   s.nestings++;
@@ -338,6 +331,16 @@ function parseEnclosedTables(s: Scanner): SqlTableExpr | undefined {
   s.skip();
   const tables = parseTables(s);
   if (tables !== undefined && s.takeNext(')')) return tables;
+  s.pos = start;
+  return undefined;
+}
+
+function parseLateral(s: Scanner): SqlTableExpr | undefined {
+  const start = s.pos;
+  s.keyword('lateral');
+  s.skip();
+  const table = parseSubqueryTable(s);
+  if (table?.kind === 'sql-subquery-table') return { ...table, lateral: true, start: s.byte(start) };
   s.pos = start;
   return undefined;
 }

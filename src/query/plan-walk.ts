@@ -36,7 +36,9 @@ export const mapParts = (e: PlanExpr, f: (part: PlanExpr) => PlanExpr): PlanExpr
 
 const rebuild = (e: PlanExpr, g: <T extends PlanExpr | undefined>(part: T) => T): PlanExpr => {
   switch (e.kind) {
-    case 'literal': case 'this': case 'subquery': return e;
+    case 'literal': case 'this': case 'subquery': case 'outer': return e;
+    case 'apply': return { ...e, outer: e.outer.map(g) };
+    case 'columns': return { ...e, elements: e.elements.map((x) => ({ ...x, value: g(x.value) })) };
     case 'field': return { ...e, of: g(e.of) };
     case 'index': return { ...e, of: g(e.of), at: g(e.at) };
     case 'slice': return { ...e, of: g(e.of), ...(e.from ? { from: g(e.from) } : {}), ...(e.to ? { to: g(e.to) } : {}) };
@@ -62,7 +64,8 @@ const noParts: readonly PlanExpr[] = [];
 /** The direct parts that see the same `this`. */
 export const partsOf = (e: PlanExpr): readonly PlanExpr[] => {
   switch (e.kind) {
-    case 'literal': case 'this': case 'subquery': return noParts;
+    case 'literal': case 'this': case 'subquery': case 'outer': return noParts;
+    case 'apply': return e.outer;
     case 'field': case 'mapElements': return [e.of];
     case 'index': return [e.of, e.at];
     case 'slice': return [e.of, ...(e.from ? [e.from] : noParts), ...(e.to ? [e.to] : noParts)];
@@ -73,7 +76,7 @@ export const partsOf = (e: PlanExpr): readonly PlanExpr[] => {
     case 'conditional': return [e.test, e.then, e.otherwise];
     case 'case': return [...(e.operand ? [e.operand] : noParts), ...e.branches.flatMap((b) => [b.when, b.then]), ...(e.otherwise ? [e.otherwise] : noParts)];
     case 'call': case 'userCall': return e.arguments;
-    case 'record': case 'array': case 'set': return e.elements.map((x) => x.value);
+    case 'record': case 'array': case 'set': case 'columns': return e.elements.map((x) => x.value);
     case 'map': return e.entries.flatMap((x) => [x.key, x.value]);
     case 'fstring': return e.parts.filter((p) => typeof p !== 'string');
   }
@@ -86,7 +89,7 @@ export const someExpr = (e: PlanExpr, test: (part: PlanExpr) => boolean): boolea
 export const readsRow = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'this' || (p.kind === 'subquery' && p.correlated));
 
 /** True if there is a subquery in it, in bodies of `mapElements` too (those of user functions are not looked into). */
-export const hasSubquery = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'subquery' || (p.kind === 'mapElements' && hasSubquery(p.body)));
+export const hasSubquery = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'subquery' || p.kind === 'apply' || (p.kind === 'mapElements' && hasSubquery(p.body)));
 
 /** Fields of the row that the expression reads; undefined: the whole row. */
 export const fieldsRead = (e: PlanExpr): readonly FieldPath[] | undefined => {
@@ -99,6 +102,8 @@ export const fieldsRead = (e: PlanExpr): readonly FieldPath[] | undefined => {
       return true;
     }
     if (part.kind === 'subquery') return !part.correlated;
+    // What is no list ends in an error that shows the row.
+    if (part.kind === 'mapElements') return false;
     return partsOf(part).every(visit);
   };
   return visit(e) ? found : undefined;
@@ -111,6 +116,8 @@ export const substituteRow = (e: PlanExpr, row: PlanExpr): PlanExpr | undefined 
     if (part.kind === 'this') return row;
     if (part.kind === 'subquery' && part.correlated) impossible = true;
     const mapped = mapParts(part, visit);
+    // A pattern of grep that is worked out must not become one that is spelled out: that is a regular expression.
+    if (mapped.kind === 'call' && mapped.name === 'grep' && part.kind === 'call' && part.arguments[0]?.kind !== 'literal' && mapped.arguments[0]?.kind === 'literal') impossible = true;
     return mapped.kind === 'field' ? projectField(mapped) : mapped;
   };
   const result = visit(e);
@@ -157,6 +164,9 @@ export const exprKey = (e: PlanExpr): string => {
     case 'this': return '@';
     case 'field': return `${exprKey(e.of)}.${JSON.stringify(e.name)}`;
     case 'subquery': return `q${identityOf(e)}`;
+    case 'apply': return `apply${identityOf(e.body)}${e.form}(${e.outer.map(exprKey).join()})`;
+    case 'outer': return `outer${e.level}.${e.index}`;
+    case 'columns': return `columns(${e.elements.map((x) => `${x.kind === 'field' ? JSON.stringify(x.name) : `*${JSON.stringify(x.without)}`}:${exprKey(x.value)}`).join()})`;
     case 'mapElements': return `map(${exprKey(e.of)},${e.parameter},${exprKey(e.body)})`;
     case 'fstring': return `f(${e.parts.map((p) => (typeof p === 'string' ? JSON.stringify(p) : exprKey(p))).join()})`;
     case 'record': return `{${e.elements.map((x) => `${x.kind === 'field' ? JSON.stringify(x.name) : '...'}:${exprKey(x.value)}`).join()}}`;
@@ -171,13 +181,14 @@ export const exprKey = (e: PlanExpr): string => {
 };
 const detailOf = (e: PlanExpr): string => {
   switch (e.kind) {
-    case 'index': return String(e.base);
+    case 'index': return `${e.base}${e.byName ? 'n' : ''}`;
     case 'arithmetic': case 'compare': return e.operator;
     case 'call': return `:${e.name}`;
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;
     case 'castNamed': return JSON.stringify(e.name);
-    case 'like': case 'match': return JSON.stringify(e.pattern);
+    case 'like': return `${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
+    case 'match': return JSON.stringify(e.pattern);
     case 'searchText': return JSON.stringify(e.text);
     case 'searchRegexp': return `${e.anchored ? '^' : ''}${JSON.stringify(e.pattern)}`;
     case 'searchValue': return valueKey(e.value);
@@ -206,7 +217,7 @@ const identityOf = (o: object): number => {
 export const isSourced = (ops: readonly PlanOp[]): boolean => {
   const first = ops[0];
   switch (first?.kind) {
-    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': return true;
+    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': case 'recursive': case 'working': return true;
     case 'fork': return first.branches.every((b) => isSourced(b.ops));
     default: return false;
   }
@@ -216,7 +227,9 @@ export const isSourced = (ops: readonly PlanOp[]): boolean => {
 export const mapPipelines = (op: PlanOp, f: (pipeline: Pipeline) => Pipeline): PlanOp => {
   switch (op.kind) {
     case 'unnest': return op.into ? { ...op, into: f(op.into) } : op;
-    case 'join': return op.right ? { ...op, right: f(op.right) } : op;
+    case 'join': case 'setOperation': return op.right ? { ...op, right: f(op.right) } : op;
+    case 'recursive': return { ...op, first: f(op.first), next: f(op.next) };
+    case 'lateral': return { ...op, body: { ...op.body, pipeline: f(op.body.pipeline) } };
     case 'fork': case 'combine': return { ...op, branches: op.branches.map(f) };
     case 'switch': return { ...op, cases: op.cases.map((c) => ({ ...c, branch: f(c.branch) })) };
     default: return op;
@@ -227,7 +240,9 @@ export const mapPipelines = (op: PlanOp, f: (pipeline: Pipeline) => Pipeline): P
 export const pipelinesOf = (op: PlanOp): readonly Pipeline[] => {
   switch (op.kind) {
     case 'unnest': return op.into ? [op.into] : [];
-    case 'join': return op.right ? [op.right] : [];
+    case 'join': case 'setOperation': return op.right ? [op.right] : [];
+    case 'recursive': return [op.first, op.next];
+    case 'lateral': return [op.body.pipeline];
     case 'fork': case 'combine': return op.branches;
     case 'switch': return op.cases.map((c) => c.branch);
     default: return [];
@@ -252,6 +267,14 @@ export const mapExprs = (op: PlanOp, f: (e: PlanExpr) => PlanExpr): PlanOp => {
         target, aggregate: { ...aggregate, ...(aggregate.argument ? { argument: f(aggregate.argument) } : {}), ...(aggregate.where ? { where: f(aggregate.where) } : {}) },
       })),
     };
+    case 'window': return {
+      ...op, groups: op.groups.map((g) => ({
+        partition: g.partition.map(f), order: g.order.map((k) => mapKey(k, f)),
+        calls: g.calls.map((c) => ({ ...c, arguments: c.arguments.map(f), ...(c.where ? { where: f(c.where) } : {}) })),
+      })),
+    };
+    case 'groupSlice': return { ...op, group: f(op.group) };
+    case 'lateral': return { ...op, outer: op.outer.map(f), ...(op.residual ? { residual: f(op.residual) } : {}) };
     case 'join': return { ...op, equal: op.equal.map((k) => ({ left: f(k.left), right: f(k.right) })), ...(op.residual ? { residual: f(op.residual) } : {}) };
     case 'switch': return {
       ...op, cases: op.cases.map((c) => ({ ...c, ...(c.test ? { test: f(c.test) } : {}) })), ...(op.dropMissing ? { dropMissing: f(op.dropMissing) } : {}),

@@ -20,8 +20,8 @@ export type PlanExpr =
   | { readonly kind: 'this' }
   /** `of.name`; error("missing") where there is none. A path a.b.c is nested fields over `this`. */
   | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string }
-  /** `of[at]`; `base` is the index of the first element (0 or 1). */
-  | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1 }
+  /** `of[at]`; `base` is the index of the first element (0 or 1). `byName`: the query has a name there, which means the field as a dot does, whatever the value. */
+  | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true }
   | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1 }
   | { readonly kind: 'negate'; readonly operand: PlanExpr }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
@@ -30,8 +30,8 @@ export type PlanExpr =
   | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr }
   | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr }
   | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr }
-  /** LIKE with a constant pattern (`%`, `_`). */
-  | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string }
+  /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
+  | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true }
   /** `operand ~ "re"`: RE2 search. */
   | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
   | { readonly kind: 'isNull'; readonly operand: PlanExpr }
@@ -56,7 +56,24 @@ export type PlanExpr =
   | { readonly kind: 'searchValue'; readonly operand: PlanExpr; readonly value: Value; readonly text: string }
   /** `(query)`, `[query]`, `exists(query)` and SQL subqueries. `correlated`: runs once a row with the row as its single input; else once for all rows.
    *  `scalar`: one value, null for none, the error for several. `sqlScalar`: rows of one column, as sql.md section 5 says. `array`: all values. */
-  | { readonly kind: 'subquery'; readonly body: Pipeline; readonly form: 'scalar' | 'sqlScalar' | 'array' | 'exists'; readonly correlated: boolean };
+  | { readonly kind: 'subquery'; readonly body: Pipeline; readonly form: 'scalar' | 'sqlScalar' | 'array' | 'exists'; readonly correlated: boolean }
+  /** A SQL subquery that uses columns of the queries around it: those are `outer`, expressions over the row at hand. */
+  | { readonly kind: 'apply'; readonly form: 'sqlScalar' | 'array' | 'exists'; readonly outer: readonly PlanExpr[]; readonly body: Correlated }
+  /** In the pipeline of a `Correlated` of mode `each`: the value of its `outer` at `index`. `level` tells it apart from those of subqueries around. */
+  | { readonly kind: 'outer'; readonly level: number; readonly index: number }
+  /** The row of a SELECT whose columns are not all known before it runs: fields, and the fields of records (`*`; what is no record has none). Repeated names get `_1`, `_2`. */
+  | { readonly kind: 'columns'; readonly elements: readonly ColumnsElement[] };
+
+/**
+ * A pipeline that depends on outer values.
+ * - `joined`: it runs once for many of them: one record `{id,c0,c1,..}` comes in for each, records `{outer,row}` come out: the one that came in, and a result for it.
+ * - `each`: it runs once for each, reads nothing, and has `outer` expressions of that level in it.
+ */
+export interface Correlated { readonly mode: 'joined' | 'each'; readonly level: number; readonly pipeline: Pipeline }
+
+export type ColumnsElement =
+  | { readonly kind: 'field'; readonly name: string; readonly value: PlanExpr }
+  | { readonly kind: 'star'; readonly value: PlanExpr; readonly without: readonly string[] };
 
 export type RecordElement =
   | { readonly kind: 'field'; readonly name: string; readonly value: PlanExpr }
@@ -69,6 +86,22 @@ export interface Assignment { readonly target: FieldPath; readonly value: PlanEx
 export interface SortKey { readonly expr: PlanExpr; readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
 /** `argument` is absent for count(). `where`: only rows for which it is true. `name` is the lower-case name of the catalog. */
 export interface Aggregate { readonly name: string; readonly argument?: PlanExpr; readonly distinct: boolean; readonly where?: PlanExpr }
+
+/** Where a frame of a window begins or ends, seen from the current row: `current` is its peers but for ROWS; offsets are numbers or durations, not negative. */
+export type FrameEdge = { readonly kind: 'unbounded' | 'current' } | { readonly kind: 'preceding' | 'following'; readonly offset: Value };
+export interface WindowFrame {
+  readonly unit: 'rows' | 'range' | 'groups';
+  readonly start: FrameEdge;
+  readonly end: FrameEdge;
+  readonly exclude: 'none' | 'current' | 'group' | 'ties';
+}
+/** A window function or an aggregate over a window; `name` is the lower-case name of its catalog. `where`: only rows for which it is true. */
+export interface WindowCall {
+  readonly target: string; readonly name: string; readonly arguments: readonly PlanExpr[]; readonly distinct: boolean; readonly where?: PlanExpr;
+  readonly ignoreNulls: boolean; readonly frame: WindowFrame;
+}
+/** Calls that share partitions and order. Rows that a sort holds equal are of one partition, or peers. */
+export interface WindowGroup { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly calls: readonly WindowCall[] }
 
 /** A test on one column that a scan may use to skip objects and blocks (never instead of the filter itself). */
 export interface Predicate { readonly path: FieldPath; readonly operator: CompareOperator; readonly value: Value }
@@ -131,12 +164,34 @@ export type PlanOp =
       /** The input comes in order of the first key (set by a rule): groups can be given as soon as the key moves on. */
       readonly sortedBy?: 'asc' | 'desc';
     }
+  /** Gives {[row]: V, ..} with a field for the target of each call, in the order of the last group. Expressions see V as `this`. */
+  | { readonly kind: 'window'; readonly row: string; readonly groups: readonly WindowGroup[] }
   /** Matches give {[leftName]: V, [rightName]: V}. Keys see one side's value as `this`; `residual` sees the pair. Without `right` the op before gives two streams.
    *  `nullsMatch`: null keys match each other (the pipe join's rule). */
   | {
       readonly kind: 'join'; readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'cross'; readonly right?: Pipeline; readonly leftName: string; readonly rightName: string;
       readonly equal: readonly { readonly left: PlanExpr; readonly right: PlanExpr }[]; readonly residual?: PlanExpr; readonly nullsMatch: boolean;
+      /** Numbers are equal whatever their types, as with `==`, and NaN equals nothing; else keys have to agree in type too. */
+      readonly loose?: true;
+      /** The pipeline may run again and again (subqueries, recursion): `right` gives the same each time and is read once. */
+      readonly kept?: true;
+      /** A left row is wanted once, however many matches it has. */
+      readonly firstOnly?: true;
     }
+  /** INTERSECT and EXCEPT: rows of the input that are, or are not, in `right`, by type and value. Not `all`: each once; else as often as the counts say. Without `right` the op
+   *  before gives two streams. */
+  | { readonly kind: 'setOperation'; readonly operator: 'intersect' | 'except'; readonly all: boolean; readonly right?: Pipeline }
+  /** WITH RECURSIVE: the rows of `first`, then those of `next` run on the rows that came last, until none come. `distinct`: rows that were there before are left out. */
+  | { readonly kind: 'recursive'; readonly id: number; readonly name: string; readonly distinct: boolean; readonly first: Pipeline; readonly next: Pipeline }
+  /** Inside `next` of the recursion of that id: the rows that came last. */
+  | { readonly kind: 'working'; readonly id: number; readonly columns?: readonly string[] }
+  /** Each row with each result of `body` for it: {[leftName]: V, [rightName]: result}. `residual` sees the pair; `left`: rows without results come alone. */
+  | {
+      readonly kind: 'lateral'; readonly style: 'inner' | 'left'; readonly leftName: string; readonly rightName: string;
+      readonly outer: readonly PlanExpr[]; readonly body: Correlated; readonly residual?: PlanExpr;
+    }
+  /** Rows [skip, skip + count) of each group, in the order in which they come. */
+  | { readonly kind: 'groupSlice'; readonly group: PlanExpr; readonly skip: number; readonly count?: number }
   | { readonly kind: 'fork'; readonly branches: readonly Pipeline[] }
   /** Each row goes to the first case whose test is true or an error; `test` absent: default. */
   | { readonly kind: 'switch'; readonly cases: readonly { readonly test?: PlanExpr; readonly branch: Pipeline }[]; readonly dropMissing?: PlanExpr }
@@ -182,17 +237,27 @@ export interface FunctionSignature {
   readonly argumentsMax: number;
   /** Result type if it is known from the arguments' types (undefined entries: unknown). */
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
+  /** A window function that takes IGNORE NULLS. */
+  readonly treatsNulls?: boolean;
   /** Evaluated anew for each row (now, ksuid without argument): never folded. */
   readonly impure?: boolean;
 }
-export interface FunctionCatalog { readonly find: (name: string) => FunctionSignature | undefined }
+export interface FunctionCatalog {
+  readonly find: (name: string) => FunctionSignature | undefined;
+  /** All names, for suggestions. */
+  readonly names?: () => Iterable<string>;
+}
 
 /** What analysis needs from outside; `query` imports neither exec nor lake. */
 export interface CompileEnvironment {
   /** `lake`: names are pools. `files`: names are files. */
   readonly mode: 'files' | 'lake';
+  /** `lake` only: names that are no pools may be files, so that sources may have a format. */
+  readonly filesToo?: boolean;
   readonly functions: FunctionCatalog;
   readonly aggregates: FunctionCatalog;
+  /** What stands with OVER alone: row_number, lag and the like. */
+  readonly windows: FunctionCatalog;
   /**
    * Rejects with an Error whose message is the text of a compile error at the source's place. A LakeError is one too if its status is 400; others (an
    * unknown commit is a 404) pass as they are.

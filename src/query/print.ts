@@ -1,5 +1,5 @@
 /** The normalised text of expressions and types, and the names it gives to expressions without one (grammar.md, section 4). */
-import type { Arg, BinaryOperator, CallExpr, CastTarget, Expr, FStringExpr, LambdaNode, NameNode, QueryNode, RecordElem, Span, TypeNode } from './ast.ts';
+import type { Arg, BinaryOperator, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, LiteralType, NameNode, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
 
 export interface NameOptions {
   /** Inside a SQL operator, where a string literal keeps its quotes. */
@@ -15,6 +15,7 @@ export function impliedName(expr: Expr, options: NameOptions): string {
     case 'dot': return expr.name.text;
     case 'call': return expr.callee.kind === 'name' ? expr.callee.text : printExpr(expr, options.text);
     case 'agg': return expr.name.text;
+    case 'window': return impliedName(expr.call, options);
     case 'literal':
       if (expr.type === 'null') return '';
       return expr.type === 'string' && !options.sql ? expr.text : printExpr(expr);
@@ -25,6 +26,7 @@ export function impliedName(expr: Expr, options: NameOptions): string {
 /** Binding strength; operands that bind less than their operator get parentheses. */
 const strengths: Readonly<Record<BinaryOperator, number>> = {
   'or': 1, 'and': 2, '==': 4, '!=': 4, '<': 4, '<=': 4, '>': 4, '>=': 4, 'in': 4, 'not in': 4, 'like': 4, 'not like': 4, '~': 4,
+  'ilike': 4, 'not ilike': 4, 'similar to': 4, 'not similar to': 4, 'is distinct from': 4, 'is not distinct from': 4,
   '+': 5, '-': 5, '*': 6, '/': 6, '%': 6, '||': 7,
 };
 const strengthNot = 3;
@@ -53,17 +55,17 @@ class Printer {
       case 'date': return `${expr.type.toUpperCase()} ${quote(expr.text)}`;
       case 'type-value': return `<${this.type(expr.type)}>`;
       case 'fstring': return this.#fstring(expr);
-      case 'id': return expr.name;
-      case 'unary': return `${expr.op}${this.#operand(expr.operand, expr.operand.kind === 'unary' ? 0 : strengthSign)}`;
+      case 'id': return plainOrQuoted(expr.name);
+      case 'unary': return this.#unary(expr.op, expr.operand);
       case 'binary': return this.#binary(expr.op, expr.left, expr.right);
-      case 'between': return `(${this.expr(expr.expr)}${expr.negated ? ' not' : ''} between ${this.expr(expr.lower)} and ${this.expr(expr.upper)})`;
-      case 'is-null': return `${this.#operand(expr.expr, strengths['=='])} is ${expr.negated ? 'not ' : ''}null`;
+      case 'between': return `(${this.#operand(expr.expr, strengths['+'])}${expr.negated ? ' not' : ''} between ${expr.symmetric ? 'symmetric ' : ''}${this.#operand(expr.lower, strengths['+'])} and ${this.#operand(expr.upper, strengths['+'])})`;
+      case 'is-null': return `${this.#operand(expr.expr, strengths['+'])} is ${expr.negated ? 'not ' : ''}null`;
       case 'conditional': return `(${this.expr(expr.condition)}) ? ${this.expr(expr.then)} : ${this.expr(expr.otherwise)}`;
       case 'case': return this.#case(expr);
       case 'cast': return `CAST(${this.expr(expr.expr)} AS ${this.#target(expr.target)})`;
       case 'index': return `${this.#operand(expr.expr, strengthPrimary)}[${this.expr(expr.index)}]`;
       case 'slice': return `${this.#operand(expr.expr, strengthPrimary)}[${this.#maybe(expr.from)}:${this.#maybe(expr.to)}]`;
-      case 'dot': return `${this.#operand(expr.expr, strengthPrimary)}.${expr.name.text}`;
+      case 'dot': return `${expr.expr.kind === 'literal' ? `(${this.expr(expr.expr)})` : this.#operand(expr.expr, strengthPrimary)}.${plainOrQuoted(expr.name.text)}`;
       case 'call': return this.#call(expr);
       case 'agg': return this.#agg(expr);
       case 'record': return `{${expr.elems.map((elem) => this.#recordElem(elem)).join(',')}}`;
@@ -74,9 +76,20 @@ class Printer {
       case 'subquery': return `(${this.#query(expr.query)})`;
       case 'array-subquery': return `[${this.#query(expr.query)}]`;
       case 'exists': return `EXISTS(${this.#query(expr.query)})`;
+      case 'quantified': return `${this.#operand(expr.left, 5)}${expr.op}${expr.quantifier}(${this.#query(expr.query)})`;
       case 'extract': return `EXTRACT(${this.expr(expr.part)} FROM ${this.expr(expr.expr)})`;
       case 'substring': return this.#substring(expr);
+      case 'window': return `${this.expr(expr.call)}${expr.nulls ? ` ${expr.nulls} nulls` : ''} over ${expr.over.kind === 'name' ? name(expr.over.text) : this.#window(expr.over)}`;
     }
+  }
+
+  #window(spec: WindowSpec): string {
+    const bound = ({ bound, offset }: FrameBound): string => (offset ? `${this.expr(offset)} ${bound}` : bound);
+    const { base, partitionBy, orderBy, frame } = spec, parts: string[] = base ? [name(base.text)] : [];
+    if (partitionBy.length > 0) parts.push(`partition by ${partitionBy.map((e) => this.expr(e)).join(',')}`);
+    if (orderBy.length > 0) parts.push(`order by ${orderBy.map((k) => [this.expr(k.expr), k.order ?? '', k.nulls ? `nulls ${k.nulls}` : ''].filter((x) => x !== '').join(' ')).join(',')}`);
+    if (frame) parts.push(`${frame.unit} ${frame.last ? `between ${bound(frame.first)} and ${bound(frame.last)}` : bound(frame.first)}${frame.exclude ? ` exclude ${frame.exclude}` : ''}`);
+    return `(${parts.join(' ')})`;
   }
 
   #operand(expr: Expr, strength: number): string {
@@ -88,11 +101,20 @@ class Printer {
     return expr === undefined ? '' : this.expr(expr);
   }
 
+  #unary(op: string, operand: Expr): string {
+    const text = this.#operand(operand, operand.kind === 'unary' ? 0 : strengthSign);
+    // Two signs begin a comment, and one before an address belongs to nothing.
+    const apart = op === '-' && (/^[-\d.:]/.test(text) && !(operand.kind === 'literal' && signed.has(operand.type) && !text.startsWith('-')));
+    return apart ? `${op}(${text})` : `${op}${text}`;
+  }
+
   #binary(op: BinaryOperator, left: Expr, right: Expr): string {
     const strength = strengths[op];
     // Comparisons do not chain; the others lean left, save and/or, which may be balanced and are associative.
     const leftText = this.#operand(left, strength === 4 ? 5 : strength);
     const rightText = this.#operand(right, op === 'and' || op === 'or' ? strength : strength + 1);
+    // Two minus signs begin a comment.
+    if (op === '-' && rightText.startsWith('-')) return `${leftText}-(${rightText})`;
     return /[a-z]/.test(op) ? `${leftText} ${op} ${rightText}` : `${leftText}${op}${rightText}`;
   }
 
@@ -194,6 +216,13 @@ function names(list: readonly NameNode[], separator: string): string {
 
 function name(text: string): string {
   return /^[\p{L}_$][\p{L}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$]*$/u.test(text) ? text : quote(text);
+}
+
+const signed: ReadonlySet<LiteralType> = new Set(['int64', 'float64', 'duration']);
+
+/** An identifier, in backticks if it would not be read as one. */
+function plainOrQuoted(text: string): string {
+  return name(text) === text && !/^(true|false|null)$/i.test(text) ? text : `\`${quote(text).slice(1, -1).replaceAll('`', '\\u0060')}\``;
 }
 
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };

@@ -83,6 +83,7 @@ const inSubqueries = (rule: Rule, pipeline: Pipeline, context: RuleContext): Pip
 const applyToExpr = (rule: Rule, e: PlanExpr, context: RuleContext): PlanExpr => {
   const mapped = mapParts(e, (part) => applyToExpr(rule, part, context));
   if (mapped.kind === 'subquery') return { ...mapped, body: applyRule(rule, mapped.body, context, true) };
+  if (mapped.kind === 'apply') return { ...mapped, body: { ...mapped.body, pipeline: applyRule(rule, mapped.body.pipeline, context, true) } };
   if (mapped.kind === 'mapElements') return { ...mapped, body: applyToExpr(rule, mapped.body, context) };
   return mapped;
 };

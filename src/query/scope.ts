@@ -31,8 +31,10 @@ export type ScopeSymbol =
 /** User operators that are being expanded, outermost first. */
 export type OperatorStack = readonly { readonly decl: object; readonly name: string }[];
 
-/** A table of a WITH clause. `open`: it is being lowered (a reference now would be recursive). */
-export interface CteBinding { readonly cte: SqlCte; readonly scope: Scope; open: boolean }
+/** A table of a WITH clause. `open`: it is being lowered (a reference now is recursive); `recursion` is there while the part is that may refer to the table itself. */
+export interface CteBinding { readonly cte: SqlCte; readonly scope: Scope; readonly recursive: boolean; /** Of a subquery: it may use columns of the queries around. */ readonly inner: boolean; open: boolean; recursion?: Recursion }
+/** The rows that came last in a recursion. `used`: something refers to them. */
+export interface Recursion { readonly id: number; readonly columns: readonly string[] | undefined; used: boolean }
 
 export class Scope {
   readonly parent: Scope | undefined;
@@ -51,6 +53,13 @@ export class Scope {
       if (symbol) return symbol;
     }
     return undefined;
+  }
+
+  /** Names that are bound here or further out to symbols of a kind. */
+  names(isMeant: (symbol: ScopeSymbol) => boolean): readonly string[] {
+    const found: string[] = [];
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) for (const [name, symbol] of scope.symbols) if (isMeant(symbol)) found.push(name);
+    return found;
   }
 
   table(name: string): CteBinding | undefined {

@@ -1,7 +1,8 @@
 /** Names in the clauses of a SQL operator: columns, tables, aliases. */
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
-import type { DotExpr, IdExpr } from './ast.ts';
+import type { DotExpr, IdExpr, WindowExpr } from './ast.ts';
+import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
 
@@ -15,6 +16,8 @@ export interface SqlTable {
   readonly columns?: readonly string[];
   /** Columns that USING took from the table on the left: found only by `table.column`. */
   readonly merged: ReadonlySet<string>;
+  /** The columns of USING, found by their bare names. */
+  readonly using?: true;
 }
 
 export interface ClauseOptions {
@@ -22,6 +25,9 @@ export interface ClauseOptions {
   /** Whether aliases go before input columns. */
   readonly aliasesFirst?: boolean;
   readonly aggregate?: (call: AggregateCall) => PlanExpr;
+  readonly window?: (e: WindowExpr) => PlanExpr;
+  /** What a window function is told that may not stand here. */
+  readonly clause?: string;
   /** What `this` is, if not the input row. */
   readonly row?: () => PlanExpr;
   readonly outer?: SqlNames;
@@ -43,6 +49,8 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
 
   /** The column that a bare name is; `none` if there is no such column. */
   const unqualified = (name: string, whole: { readonly start: number; readonly end: number }, id: IdExpr): PlanExpr | 'none' => {
+    const shared = tables.find((t) => t.using && t.columns?.includes(name) && !t.merged.has(name));
+    if (shared) return column(shared, name);
     if (dynamicJoin) return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
     const [only] = tables;
     if (only && !only.columns) {
@@ -72,8 +80,8 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
       uses.set(row, id.name);
       return row;
     }
-    if (options.outer?.has(id.name)) return a.wrong('correlated subqueries not currently supported', id);
-    return a.wrong(`"${id.name}" is not a column or table`, id);
+    if (options.outer?.has(id.name)) return options.outer.name(id);
+    return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables));
   };
 
   const qualified = (dot: DotExpr & { readonly expr: IdExpr }): PlanExpr => {
@@ -81,22 +89,24 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
     const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
     if (alias) return named(a, fieldOf(alias, inner), dot.name);
     const owners = tables.filter((t) => t.name === id.name);
-    if (dynamicJoin && owners.length === 1 && owners[0]!.explicit) return qualifiedColumn(owners, dot);
+    if (owners.length === 1 && (dynamicJoin || !owners[0]!.columns)) return qualifiedColumn(owners, dot);
+    // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
+    if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
     const found = unqualified(id.name, dot, id);
     if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot.name);
     if (owners.length > 0) return qualifiedColumn(owners, dot);
     const late = options.aliases?.(id.name);
     if (late) return named(a, fieldOf(late, inner), dot.name);
-    if (options.outer?.has(id.name, inner)) return a.wrong('correlated subqueries not currently supported', dot);
-    return a.wrong(`"${id.name}" is not a column or table`, id);
+    if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
+    return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables));
   };
 
   const qualifiedColumn = (owners: readonly SqlTable[], dot: DotExpr & { readonly expr: IdExpr }): PlanExpr => {
     const inner = dot.name.text, fitting = owners.filter((t) => !t.columns || t.columns.includes(inner));
     if (fitting.length > 1) return a.wrong(`ambiguous column "${inner}"`, dot);
     if (fitting[0]) return named(a, column(fitting[0], inner), dot.name);
-    if (options.outer?.has(dot.expr.name, inner)) return a.wrong('correlated subqueries not currently supported', dot);
-    return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot);
+    if (options.outer?.has(dot.expr.name, inner)) return options.outer.qualified(dot);
+    return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: t.columns ?? [] }))));
   };
 
   const has = (first: string, second?: string): boolean =>
@@ -104,8 +114,10 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
       || (t.name === first && (second === undefined || !t.columns || t.columns.includes(second))))
     || options.outer?.has(first, second) === true;
 
+  const hasTable = (name: string): boolean => tables.some((t) => t.name === name) || options.outer?.hasTable(name) === true;
+
   return {
-    name, qualified, has, row: options.row ?? (() => ({ kind: 'this' })),
-    aggregate: options.aggregate,
+    name, qualified, has, hasTable, row: options.row ?? (() => ({ kind: 'this' })),
+    aggregate: options.aggregate, window: options.window, ...(options.clause !== undefined ? { clause: options.clause } : {}),
   };
 };

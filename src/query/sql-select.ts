@@ -4,11 +4,15 @@ import type { Analysis } from './analyze-context.ts';
 import { aggregateOf } from './analyze-aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { Expr, OrderKey, Span, SqlColumn, SqlSelect, SqlStar } from './ast.ts';
+import type { Expr, OrderKey, Span, SqlColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
+import { columnHint } from './hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
+import { isName } from './sql-correlate.ts';
+import { groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, limits, ordinalOf, outputColumn } from './sql.ts';
 import { type ClauseOptions, type ColumnUses, clauseNames } from './sql-names.ts';
+import { SqlWindows } from './sql-windows.ts';
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, single } from './sql-tables.ts';
 import type { Type } from '../vectors/type.ts';
 
@@ -16,7 +20,11 @@ import type { Type } from '../vectors/type.ts';
 const selectParts = 20;
 
 /** A column of the output. */
-interface Column { readonly name: string; readonly alias?: string; readonly expr: PlanExpr }
+interface Column {
+  readonly name: string; readonly alias?: string; readonly expr: PlanExpr;
+  /** It stands for all columns of a dynamic table but these; `expr` is the table's row. */
+  readonly without?: readonly string[];
+}
 
 export const lowerSelect = (a: Analysis, select: SqlSelect, flow: Flow, tail: SqlTail): LoweredSql => new Select(a, select, flow).lower(tail);
 
@@ -25,37 +33,49 @@ class Select {
   readonly #select: SqlSelect;
   readonly #flow: Flow;
   readonly #from: LoweredTables;
+  /** A join of FROM has columns in its condition that could be of any of its tables. */
+  readonly #joinFaulty: boolean;
   readonly #rowType: Type;
   readonly #uses: ColumnUses = new WeakMap();
   readonly #aggregates: { readonly key: string; readonly name: string; readonly aggregate: Aggregate }[] = [];
   /** Expressions that stand for the result of an aggregate, and which. */
   readonly #results = new WeakMap<PlanExpr, number>();
+  readonly #windows: SqlWindows;
 
   constructor(a: Analysis, select: SqlSelect, flow: Flow) {
     this.#a = a;
     this.#select = select;
     this.#flow = flow;
     a.grow(selectParts);
+    const faults = a.faults.length;
     this.#from = this.#lowerFrom();
+    this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
+    this.#windows = new SqlWindows(a, select.windows ?? [], {
+      lower: (e) => this.#expr(e, { aggregate: this.#collect, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
+    });
   }
 
   lower(tail: SqlTail): LoweredSql {
-    const { where, groupBy, having, distinct } = this.#select;
+    const { where, groupBy, having, qualify, distinct } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
-    if (where) ops.push({ kind: 'filter', expr: this.#expr(where, {}) });
+    if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE' }) });
     const orderBy = tail.orderBy ?? [];
     this.#probeOrder(orderBy);
     const columns = distinctNames(this.#select.columns.flatMap((c) => this.#columns(c)));
-    const keys = (groupBy ?? []).map((e) => this.#groupKey(e, columns)).filter((e) => e !== undefined);
-    const condition = having && this.#expr(having, { aggregate: this.#collect, row: () => recordOfColumns(columns) });
+    const groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
+    const condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
+    const qualified = qualify && this.#qualify(qualify, columns);
     const grouped = groupBy !== undefined || this.#aggregates.length > 0;
     if (having && !grouped) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
-    const group = grouped ? this.#grouping(keys) : undefined;
-    const settle = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : e);
+    const group = grouped ? this.#grouping(keys, groupings) : undefined;
+    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : e), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e));
     const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
     if (group) ops.push(group.op);
-    if (condition) ops.push({ kind: 'filter', expr: settle(condition) });
+    if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
+    const windows = this.#windows.op(grouping);
+    if (windows) ops.push(windows);
+    if (qualified) ops.push({ kind: 'filter', expr: settle(qualified) });
     const sort = this.#sortKeys(orderBy, columns).map((k) => ({ ...k, expr: settle(k.expr) }));
     const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(output)] };
     const ends = limits(this.#a, this.#flow, tail);
@@ -63,7 +83,7 @@ class Select {
       const sortOutput = sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }));
       ops.push(project, { kind: 'distinct', expr: { kind: 'this' } }, ...sorting(sortOutput), ...ends);
     } else ops.push(...sorting(sort), ...ends, project);
-    return { ops, columns: columns.map((c) => c.name) };
+    return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
   }
 
   #lowerFrom(): LoweredTables {
@@ -87,7 +107,7 @@ class Select {
   /** Notes an aggregate call and gives what stands for its result. */
   readonly #collect = (call: AggregateCall): PlanExpr => {
     const { outer, scope } = this.#flow;
-    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, outer ? { outer } : {});
+    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause: 'the call of an aggregate', ...(outer ? { outer } : {}) });
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${aggregate.distinct} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
@@ -103,8 +123,15 @@ class Select {
     const aliases = new Set(this.#select.columns.map((c) => this.#nameOf(c)));
     for (const k of keys) {
       if (ordinalOf(k.expr) !== undefined) continue;
-      this.#expr(k.expr, { aliases: (name) => (aliases.has(name) ? thisExpr : undefined), aliasesFirst: true, aggregate: this.#collect });
+      this.#expr(k.expr, { aliases: (name) => (aliases.has(name) || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
     }
+  }
+
+  /** Whether a bare name of ORDER BY is looked for among the columns of the output: those of `*` over a join of dynamic tables. */
+  #isOutputColumn(name: string): boolean {
+    const { tables } = this.#from;
+    return tables.length > 1 && tables.some((t) => !t.columns) && this.#select.columns.some((c) => c.kind === 'sql-star') && !this.#joinFaulty
+      && !tables.some((t) => t.name === name || (t.using && t.columns?.includes(name)));
   }
 
   #nameOf(c: SqlColumn): string | undefined {
@@ -113,29 +140,41 @@ class Select {
 
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
-    const expr = this.#expr(c.expr, { aggregate: this.#collect });
+    const expr = this.#expr(c.expr, { aggregate: this.#collect, window: this.#windows.collect });
     return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : {}), expr }];
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
     const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text);
-    if (tables.some((t) => !t.columns)) {
-      // Not before every source is known: a table is dynamic only if its source says nothing about its type.
-      if (this.#a.sourcesKnown) this.#a.fault('the all-columns (*) pattern cannot be used for dynamic inputs', star);
-      return [];
-    }
     if (star.table && tables.length === 0) {
-      this.#a.fault(`"${star.table.text}" is not a column or table`, star.table);
+      this.#a.fault(`"${star.table.text}" is not a column or table`, star.table, columnHint(star.table.text, this.#from.tables.map(({ name }) => ({ ...(name !== undefined && { name }) }))));
       return [];
     }
-    const columns = star.table ? tables.flatMap((t) => (t.columns ?? []).map((name) => ({ path: t.path, name }))) : this.#from.star;
+    if (this.#joinFaulty && tables.some((t) => !t.columns)) {
+      this.#a.fault('the all-columns (*) pattern cannot be used for dynamic inputs', star, 'it can once the condition of the join is right');
+      return [];
+    }
+    const columns = star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star;
     return columns.map((c) => this.#starColumn(c, star));
   }
 
-  #starColumn({ path, name }: StarColumn, place: Span): Column {
-    const expr = this.#a.at(place, fieldOf(pathExpr(path), name));
-    this.#uses.set(expr, name);
-    return { name, expr };
+  #starColumn({ path, name, without }: StarColumn, place: Span): Column {
+    // An expression of its own, since GROUP BY looks at where it is used.
+    const row: PlanExpr = { ...pathExpr(path) }, expr = this.#a.at(place, without ? row : fieldOf(row, name));
+    this.#uses.set(expr, without ? '*' : name);
+    return without ? { name: '*', expr, without } : { name, expr };
+  }
+
+  /** The groupings that GROUP BY asks for: one, unless there are ROLLUP and the like. */
+  #groupings(items: readonly (Expr | SqlGroupingSets)[], columns: readonly Column[]): readonly (readonly PlanExpr[])[] {
+    const keysOf = (list: readonly Expr[]): PlanExpr[] => list.map((e) => this.#groupKey(e, columns)).filter((e) => e !== undefined);
+    const sets = groupingsOf(this.#a, items);
+    if (sets) return sets.map(keysOf);
+    const [only] = items, plain = items.filter((item) => item.kind !== 'sql-grouping');
+    const all = plain.length === 1 && only?.kind === 'id' && isName(only, 'all') && !this.#from.tables.some((t) => t.columns?.includes(only.name));
+    if (!all) return [keysOf(plain)];
+    if (columns.some((c) => c.without)) this.#a.fault('GROUP BY ALL needs the names of the columns: write them instead of *', only);
+    return [columns.filter((c) => this.#aggregateIn(c.expr) === undefined && this.#windows.nameIn(c.expr) === undefined).map((c) => c.expr)];
   }
 
   /** A grouping expression: a position, an alias, or an expression over the input. */
@@ -143,17 +182,30 @@ class Select {
     const position = ordinalOf(e);
     if (position === undefined) {
       const aliases = (name: string): PlanExpr | undefined => columns.find((c) => c.alias === name)?.expr;
-      return this.#expr(e, { aliases, aliasesFirst: !this.#flow.scope.pg });
+      return this.#notWindow(this.#expr(e, { aliases, aliasesFirst: !this.#flow.scope.pg, clause: 'GROUP BY' }), e);
     }
     const column = columns[position - 1];
-    if (!column) {
-      this.#a.fault(`position ${position} is not in select list`, e);
+    if (!column || columns.slice(0, position).some((c) => c.without)) {
+      this.#a.fault(column ? uncountable(position) : `position ${position} is not in select list`, e);
       return undefined;
     }
     const aggregate = this.#aggregateIn(column.expr);
-    if (aggregate === undefined) return column.expr;
+    if (aggregate === undefined) return this.#notWindow(column.expr, e);
     this.#a.fault(`aggregate function "${aggregate}" cannot appear in GROUP BY via positional reference`, e);
     return undefined;
+  }
+
+  #notWindow(expr: PlanExpr, place: Span): PlanExpr {
+    const name = this.#windows.nameIn(expr);
+    if (name !== undefined) this.#a.fault(`window function "${name}" cannot be called in GROUP BY`, place);
+    return expr;
+  }
+
+  #qualify(e: Expr, columns: readonly Column[]): PlanExpr {
+    const aliases = (name: string): PlanExpr | undefined => columns.find((c) => c.alias === name)?.expr;
+    const expr = this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
+    if (!this.#windows.isUsed) this.#a.fault('QUALIFY needs a window function in the select list or in its condition', e, 'WHERE filters without one');
+    return expr;
   }
 
   #aggregateIn(e: PlanExpr): string | undefined {
@@ -167,7 +219,7 @@ class Select {
   }
 
   /** The aggregate operator, and how expressions are written over its output. */
-  #grouping(keys: readonly PlanExpr[]): { readonly op: PlanOp; readonly settle: (e: PlanExpr) => PlanExpr } {
+  #grouping(keys: readonly PlanExpr[], groupings: readonly (readonly PlanExpr[])[]): { readonly op: PlanOp; readonly settle: (e: PlanExpr) => PlanExpr } {
     const names = new Map<string, string>();
     const unique = keys.filter((k) => {
       const key = exprKey(k);
@@ -176,6 +228,7 @@ class Select {
       return true;
     });
     const settle = (e: PlanExpr): PlanExpr => {
+      if (this.#windows.isResult(e)) return e;
       const index = this.#results.get(e);
       if (index !== undefined) return this.#a.like(e, fieldOf({ kind: 'this' }, `a${index}`));
       const key = names.get(exprKey(e));
@@ -184,32 +237,45 @@ class Select {
       if (column === undefined) return this.#a.like(e, mapParts(e, settle));
       return this.#a.wrong(`column "${column}" must appear in GROUP BY clause`, this.#a.places.whole.get(e) ?? this.#select);
     };
-    const op: PlanOp = {
+    const op: Extract<PlanOp, { kind: 'aggregate' }> = {
       kind: 'aggregate', keys: unique.map((expr, i) => ({ target: [`k${i}`], expr })),
       aggregates: this.#aggregates.map((x, i) => ({ target: [`a${i}`], aggregate: x.aggregate })),
     };
-    return { op, settle };
+    const numbers = unique.map(exprKey);
+    return { op: groupings.length === 1 ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k))))), settle };
   }
 
   #sortKeys(keys: readonly OrderKey[], columns: readonly Column[]): readonly SortKey[] {
-    const aliases = (name: string): PlanExpr | undefined => (columns.find((c) => c.alias === name) ?? columns.find((c) => c.name === name))?.expr;
+    const aliases = (name: string): PlanExpr | undefined =>
+      (columns.find((c) => c.alias === name) ?? columns.find((c) => c.name === name))?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
       const expr = position === undefined
-        ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, row: () => recordOfColumns(columns) })
+        ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect, row: () => recordOfColumns(columns) })
+        : columns.slice(0, position).some((c) => c.without) ? this.#a.wrong(uncountable(position), k.expr)
         : outputColumn(this.#a, k.expr, position, columns.map((c) => c.expr));
       return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
     });
   }
 }
 
+const uncountable = (position: number): string => `position ${position} cannot be counted: the columns of * are not known before the query runs; write the column's name`;
+
 const sorting = (keys: readonly SortKey[]): readonly PlanOp[] => (keys.length > 0 ? [{ kind: 'sort', keys, reverse: false }] : []);
 
-const recordOfColumns = (columns: readonly Column[]): PlanExpr =>
-  ({ kind: 'record', elements: columns.map((c) => ({ kind: 'field', name: c.name, value: c.expr })) });
+const recordOfColumns = (columns: readonly Column[]): PlanExpr => {
+  if (!columns.some((c) => c.without)) return { kind: 'record', elements: columns.map((c) => ({ kind: 'field', name: c.name, value: c.expr })) };
+  const [only] = columns;
+  if (columns.length === 1 && only?.without?.length === 0 && only.expr.kind === 'this') return only.expr;
+  return {
+    kind: 'columns',
+    elements: columns.map((c) => (c.without ? { kind: 'star', value: c.expr, without: c.without } : { kind: 'field', name: c.name, value: c.expr })),
+  };
+};
 
 /** Repeated names get `_1`, `_2`. */
 const distinctNames = (columns: readonly Column[]): readonly Column[] => {
+  if (columns.some((c) => c.without)) return columns;
   const taken = new Set(columns.map((c) => c.name)), seen = new Map<string, number>();
   return columns.map((c) => {
     let count = seen.get(c.name);
@@ -227,7 +293,7 @@ const distinctNames = (columns: readonly Column[]): readonly Column[] => {
 
 /** A sort key of a DISTINCT query, over the output's columns. */
 const overOutput = (e: PlanExpr, columns: readonly Column[]): PlanExpr => {
-  const keys = new Map(columns.map((c) => [exprKey(c.expr), c.name]));
+  const keys = new Map(columns.filter((c) => !c.without).map((c) => [exprKey(c.expr), c.name]));
   const visit = (part: PlanExpr): PlanExpr => {
     const name = keys.get(exprKey(part));
     return name !== undefined ? fieldOf({ kind: 'this' }, name) : mapParts(part, visit);

@@ -5,16 +5,18 @@ import { fieldPath, splitCondition } from './analyze-joins.ts';
 import { type Flow, lowerAlone, sourced } from './analyze-queries.ts';
 import { lowerFrom } from './analyze-sources.ts';
 import type { Expr, JoinUsing, Span, SqlAlias, SqlJoin, SqlTableExpr } from './ast.ts';
+import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import { lowerLateral } from './sql-lateral.ts';
 import { type SqlTable, clauseNames } from './sql-names.ts';
 import { recordOf } from './types-of.ts';
 import type { Type } from '../vectors/type.ts';
 
-/** A column of `*`: where its table's row lies, and its name. */
-export interface StarColumn { readonly path: FieldPath; readonly name: string }
+/** A column of `*`: where its table's row lies, and its name. Of a dynamic table all its columns at once, but for those of `without`. */
+export interface StarColumn { readonly path: FieldPath; readonly name: string; readonly without?: readonly string[] }
 
-/** What FROM gives: the operators that make its rows, the tables in them, and the columns of `*` (those of USING first; of dynamic tables none). */
+/** What FROM gives: the operators that make its rows, the tables in them, and the columns of `*` (those of USING first). */
 export interface LoweredTables { readonly ops: readonly PlanOp[]; readonly tables: readonly SqlTable[]; readonly star: readonly StarColumn[] }
 
 export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
@@ -22,7 +24,10 @@ export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTa
     case 'sql-table': {
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
       const source = lowerFrom(a, e.source, flow);
-      return aliased(a, source.ops[0]?.kind === 'fromEach' ? source.ops : sourced(source.ops), e.alias ?? source.alias, source.name, flow.input);
+      const ops = source.ops[0]?.kind === 'fromEach' ? source.ops : sourced(source.ops);
+      // The columns that WITH RECURSIVE names stay when the table gets another name here; v0.2.0 forgets those of a plain WITH.
+      const named = e.alias && source.alias?.columns && source.recursive ? aliased(a, ops, source.alias, source.name, flow.input).ops : ops;
+      return aliased(a, named, e.alias ?? source.alias, source.name, flow.input);
     }
     case 'sql-subquery-table':
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
@@ -37,9 +42,10 @@ export const columnsOf = (t: Type): readonly string[] | undefined => {
   return record === 'dynamic' ? undefined : record === null ? [] : record.fields.map((f) => f.name);
 };
 
-const aliased = (a: Analysis, ops: readonly PlanOp[], alias: SqlAlias | undefined, name: string | undefined, input: Type): LoweredTables => {
+/** Operators as a table under its alias. */
+export const aliased = (a: Analysis, ops: readonly PlanOp[], alias: SqlAlias | undefined, name: string | undefined, input: Type): LoweredTables => {
   const columns = columnsOf(a.typeOf(ops, input)), explicit = alias !== undefined;
-  const table = alias?.name.text ?? (columns ? name : undefined);
+  const table = alias?.name.text ?? name;
   const made: SqlTable = { ...(table !== undefined ? { name: table } : {}), explicit, path: [], ...(columns ? { columns } : {}), merged: none };
   if (!alias?.columns) return single(ops, made);
   if (!columns) {
@@ -57,29 +63,68 @@ const aliased = (a: Analysis, ops: readonly PlanOp[], alias: SqlAlias | undefine
 };
 /** A FROM of one table. */
 export const single = (ops: readonly PlanOp[], table: SqlTable): LoweredTables =>
-  ({ ops, tables: [table], star: (table.columns ?? []).map((name) => ({ path: table.path, name })) });
+  ({ ops, tables: [table], star: table.columns?.map((name) => ({ path: table.path, name })) ?? [{ path: table.path, name: '', without: [] }] });
 const none: ReadonlySet<string> = new Set();
 
 const lowerSqlJoin = (a: Analysis, e: SqlJoin, flow: Flow): LoweredTables => {
-  const left = lowerTables(a, e.left, flow), right = lowerTables(a, e.right, flow);
-  const { condition } = e;
+  const left = lowerTables(a, e.left, flow);
+  if (e.right.kind === 'sql-subquery-table' && e.right.lateral) return lowerLateral(a, { ...e, right: e.right }, left, flow);
+  const right = lowerTables(a, e.right, flow), condition = e.natural ? naturalColumns(a, e, left, right) : e.condition;
   const base = { kind: 'join', style: e.style, right: { ops: sourced(right.ops) }, leftName: 'left', rightName: 'right', nullsMatch: true } as const;
-  const under = <T extends { readonly path: FieldPath }>(side: string, list: readonly T[]): T[] => list.map((t) => ({ ...t, path: [side, ...t.path] }));
-  const leftStar = under('left', left.star), rightStar = under('right', right.star);
-  if (condition?.kind === 'join-using') {
-    const using = usingKeys(a, condition, left.tables, right.tables);
-    const merged = new Set(using.map((k) => k.name));
-    const tables = [...under('left', left.tables), ...under('right', right.tables).map((t) => ({ ...t, merged: new Set([...t.merged, ...merged]) }))];
-    const first = using.flatMap((k) => leftStar.filter((s) => s.name === k.name).slice(0, 1));
-    const star = [...first, ...leftStar.filter((s) => !first.includes(s)), ...rightStar.filter((s) => !merged.has(s.name))];
-    return { ops: [...left.ops, { ...base, equal: using }], tables, star };
-  }
-  const tables = [...under('left', left.tables), ...under('right', right.tables)];
+  if (condition?.kind === 'join-using') return joinUsing(a, base, condition, left, right);
+  const tables = [...underSide('left', left.tables), ...underSide('right', right.tables)], star = [...underSide('left', left.star), ...underSide('right', right.star)];
   const join: PlanOp = { ...base, equal: [] };
-  const pair = a.typeOf([...left.ops, join], flow.input);
-  const sql = clauseNames(a, tables, new WeakMap(), flow.outer ? { outer: flow.outer } : {});
-  const on = condition && lowerExpr(a, condition.expr, { scope: flow.scope, input: pair, sql });
-  return { ops: [...left.ops, { ...join, ...splitCondition(a, on, 'left', 'right') }], tables, star: [...leftStar, ...rightStar] };
+  const on = condition && lowerOn(a, condition.expr, a.typeOf([...left.ops, join], flow.input), tables, flow);
+  return { ops: [...left.ops, { ...join, ...splitCondition(a, on, 'left', 'right') }], tables, star };
+};
+
+export const underSide = <T extends { readonly path: FieldPath }>(side: string, list: readonly T[]): T[] => list.map((t) => ({ ...t, path: [side, ...t.path] }));
+
+/** A condition over the rows of these tables. */
+export const lowerOn = (a: Analysis, e: Expr, pair: Type, tables: readonly SqlTable[], flow: Flow): PlanExpr =>
+  lowerExpr(a, e, { scope: flow.scope, input: pair, sql: clauseNames(a, tables, new WeakMap(), flow.outer ? { outer: flow.outer } : {}) });
+
+type Join = Extract<PlanOp, { kind: 'join' }>;
+
+const joinUsing = (a: Analysis, base: Omit<Join, 'equal'>, condition: JoinUsing, left: LoweredTables, right: LoweredTables): LoweredTables => {
+  const using = usingKeys(a, condition, left.tables, right.tables), merged = new Set(using.map((k) => k.name));
+  const join: PlanOp = { ...base, equal: using.map(({ left: l, right: r }) => ({ left: l, right: r })) };
+  const hide = (list: readonly SqlTable[]): SqlTable[] => list.map((t) => ({ ...t, merged: new Set([...t.merged, ...merged]) }));
+  const rest = (list: readonly StarColumn[]): StarColumn[] =>
+    list.flatMap((s) => (s.without ? [{ ...s, without: [...s.without, ...merged] }] : merged.has(s.name) ? [] : [s]));
+  const leftStar = underSide('left', left.star), rightStar = rest(underSide('right', right.star));
+  const known = [...left.tables, ...right.tables].every((t) => t.columns);
+  if (known && base.style !== 'full' && base.style !== 'right') {
+    const tables = [...underSide('left', left.tables), ...hide(underSide('right', right.tables))];
+    const first = using.flatMap((k) => leftStar.filter((s) => s.name === k.name).slice(0, 1));
+    return { ops: [...left.ops, join], tables, star: [...first, ...leftStar.filter((s) => !first.includes(s)), ...rightStar] };
+  }
+  // The columns of USING become a table of their own, of the side that is there.
+  const valueOf = (k: UsingKey): PlanExpr => {
+    const l = rebased(k.left, 'left'), r = rebased(k.right, 'right');
+    if (base.style === 'right') return r;
+    return base.style === 'full' ? { kind: 'conditional', test: { kind: 'call', name: 'missing', arguments: [fieldOf({ kind: 'this' }, 'left')] }, then: r, otherwise: l } : l;
+  };
+  const put: PlanOp = { kind: 'put', assignments: using.map((k) => ({ target: ['using', k.name], value: valueOf(k) })) };
+  const shared: SqlTable = { explicit: false, path: ['using'], columns: [...merged], merged: none, using: true };
+  return {
+    ops: [...left.ops, join, put], tables: [shared, ...hide(underSide('left', left.tables)), ...hide(underSide('right', right.tables))],
+    star: [...[...merged].map((name) => ({ path: ['using'], name })), ...rest(leftStar), ...rightStar],
+  };
+};
+/** A path over a side's row, over the pair. */
+const rebased = (e: PlanExpr, side: string): PlanExpr => (e.kind === 'field' ? { ...e, of: rebased(e.of, side) } : fieldOf({ kind: 'this' }, side));
+
+/** The columns that both sides of a NATURAL join have, as USING. */
+const naturalColumns = (a: Analysis, e: SqlJoin, left: LoweredTables, right: LoweredTables): JoinUsing | undefined => {
+  const { start, end } = e.right;
+  if ([...left.star, ...right.star].some((s) => s.without)) {
+    if (a.sourcesKnown) a.fault('NATURAL JOIN needs tables whose columns are known: write USING (column, ...)', e.right);
+    return undefined;
+  }
+  const names = [...new Set(left.star.map((s) => s.name))].filter((name) => right.star.some((s) => s.name === name));
+  if (names.length === 0) a.fault('NATURAL JOIN finds no column that both tables have: write CROSS JOIN, or ON with a condition', e.right);
+  return { kind: 'join-using', fields: names.map((name) => ({ kind: 'id', name, quoted: true, start, end })), start, end };
 };
 
 interface UsingKey { readonly name: string; readonly left: PlanExpr; readonly right: PlanExpr }
@@ -92,8 +137,9 @@ const usingKeys = (a: Analysis, condition: JoinUsing, left: readonly SqlTable[],
 
 const usingColumn = (a: Analysis, field: Expr & Span, tables: readonly SqlTable[], side: string): PlanExpr | undefined => {
   const path = fieldPath(field), name = path[0] ?? '';
-  const owners = tables.filter((t) => !t.columns || (t.columns.includes(name) && !t.merged.has(name)));
+  const shared = tables.find((t) => t.using && t.columns?.includes(name) && !t.merged.has(name));
+  const owners = shared ? [shared] : tables.filter((t) => !t.columns || (t.columns.includes(name) && !t.merged.has(name)));
   if (owners.length === 1) return pathExpr([...owners[0]!.path, ...path]);
-  a.fault(owners.length > 1 ? `ambiguous unqualified column "${name}"` : `column "${name}" in USING clause does not exist in ${side} table`, field);
+  a.fault(owners.length > 1 ? `ambiguous unqualified column "${name}"` : `column "${name}" in USING clause does not exist in ${side} table`, field, owners.length > 1 ? undefined : columnHint(name, tables));
   return undefined;
 };

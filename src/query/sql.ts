@@ -3,12 +3,14 @@ import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import { countOf } from './analyze-ops.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { Expr, LiteralExpr, OrderKey, SqlBody, SqlQuery, SqlUnion, SqlValues, SqlWith } from './ast.ts';
+import type { Expr, LiteralExpr, OrderKey, SqlBody, SqlQuery, SqlSetOperation, SqlUnion, SqlValues, SqlWith } from './ast.ts';
 import { fieldOf, isSourced } from './plan-walk.ts';
 import type { PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { Scope } from './scope.ts';
 import { clauseNames } from './sql-names.ts';
+import { lowerRecursive } from './sql-recursive.ts';
 import { lowerSelect } from './sql-select.ts';
+import { lowerSetOperation } from './sql-setops.ts';
 import { columnsOf } from './sql-tables.ts';
 import { types } from '../vectors/type.ts';
 
@@ -21,29 +23,29 @@ export interface SqlTail { readonly orderBy?: readonly OrderKey[]; readonly limi
 export const lowerSqlOp = (a: Analysis, query: SqlQuery, flow: Flow): readonly PlanOp[] => lowerSqlQuery(a, query, flow).ops;
 
 export const lowerSqlQuery = (a: Analysis, query: SqlQuery, flow: Flow): LoweredSql => {
-  const inner = query.with ? { ...flow, scope: withScope(a, query.with, flow.scope) } : flow;
+  const { recursive, ...own } = flow, inner = query.with ? { ...own, scope: withScope(a, query.with, flow) } : own;
   const tail: SqlTail = query;
   if (query.body.kind === 'sql-select') return lowerSelect(a, query.body, inner, tail);
-  const body = lowerSqlBody(a, query.body, inner);
+  const body = lowerSqlBody(a, query.body, recursive ? { ...inner, recursive } : inner);
   return { ops: [...body.ops, ...orderOutput(a, body, inner, tail.orderBy ?? []), ...limits(a, inner, tail)], columns: body.columns };
 };
 
-const withScope = (a: Analysis, e: SqlWith, outer: Scope): Scope => {
-  if (e.recursive) a.fault('recursive WITH queries not currently supported', e);
-  const scope = new Scope(outer);
+const withScope = (a: Analysis, e: SqlWith, flow: Flow): Scope => {
+  const scope = new Scope(flow.scope);
   for (const cte of e.ctes) {
     const name = cte.alias.name.text;
     if (scope.tables.has(name)) a.fault('duplicate WITH clause name', cte.alias.name);
-    else scope.tables.set(name, { cte, scope, open: false });
+    else scope.tables.set(name, { cte, scope, recursive: e.recursive, inner: flow.outer !== undefined, open: false });
   }
   return scope;
 };
 
-const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql => {
+export const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql => {
   switch (body.kind) {
     case 'sql-select': return lowerSelect(a, body, flow, {});
     case 'sql-values': return lowerValues(a, body, flow);
-    case 'sql-union': return lowerUnion(a, body, flow);
+    case 'sql-union': return flow.recursive ? lowerRecursive(a, body, flow, flow.recursive) : lowerUnion(a, body, flow);
+    case 'sql-set': return lowerSetOperation(a, body, withoutRecursion(flow));
     case 'sql-query': return lowerSqlQuery(a, body, flow);
   }
 };
@@ -53,23 +55,34 @@ const lowerValues = (a: Analysis, body: SqlValues, flow: Flow): LoweredSql => {
   return { ops: [{ kind: 'values', exprs }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
 };
 
-const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {
-  const left = lowerSqlBody(a, body.left, flow), right = lowerSqlBody(a, body.right, flow);
-  if (left.columns && right.columns && left.columns.length !== right.columns.length) {
-    a.fault('set operations can only be applied to sources with the same number of columns', body);
-  }
-  const renamed = renameColumns(right, left.columns);
-  const branches = [left.ops, renamed].map((ops) => ({ ops }));
-  const alone = branches.map((b) => isSourced(b.ops));
-  const inline = !flow.hasParent && flow.input === types.null;
+export const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {
+  const { left, right, alone, inline } = lowerSides(a, body, flow);
+  const branches = [{ ops: left.ops }, { ops: right }];
   const both: PlanOp = alone.every((x) => x) || inline
     ? { kind: 'combine', branches: branches.map((b, i) => (alone[i] ? b : { ops: [{ kind: 'null' }, ...b.ops] })) }
     : { kind: 'fork', branches };
   return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' } } as const] : [])], columns: left.columns };
 };
 
+interface Sides { readonly left: LoweredSql; readonly right: readonly PlanOp[]; readonly alone: readonly boolean[]; readonly inline: boolean }
+
+/** The sides of a set operation, the right one under the columns of the left. `alone`: the side has sources of its own; `inline`: what comes in is one null for each. */
+export const lowerSides = (a: Analysis, body: SqlUnion | SqlSetOperation, outer: Flow): Sides => {
+  const flow = withoutRecursion(outer), left = lowerSqlBody(a, body.left, flow), right = lowerSqlBody(a, body.right, flow);
+  if (left.columns && right.columns && left.columns.length !== right.columns.length) {
+    a.fault('set operations can only be applied to sources with the same number of columns', body);
+  }
+  const renamed = renameColumns(right, left.columns);
+  return { left, right: renamed, alone: [left.ops, renamed].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
+};
+
+export const withoutRecursion = (flow: Flow): Flow => {
+  const { recursive: _, ...rest } = flow;
+  return rest;
+};
+
 /** Rows under other column names, by position. */
-const renameColumns = (rows: LoweredSql, names: readonly string[] | undefined): readonly PlanOp[] => {
+export const renameColumns = (rows: LoweredSql, names: readonly string[] | undefined): readonly PlanOp[] => {
   const { ops, columns } = rows;
   if (!columns || !names || columns.length !== names.length || columns.every((c, i) => c === names[i])) return ops;
   const record: PlanExpr = { kind: 'record', elements: names.map((name, i) => ({ kind: 'field', name, value: fieldOf({ kind: 'this' }, columns[i]!) })) };

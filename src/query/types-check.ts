@@ -8,11 +8,12 @@
  */
 import { type Type, arrayType, errorType, isFloat, isInteger, mapType, recordType, setType, typeText, types, unionOfDistinct } from '../vectors/type.ts';
 import type { Span } from './ast.ts';
-import type { CompileEnvironment, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
+import { fieldHint } from './hints.ts';
+import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
 import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from './types-of.ts';
 import { pipelineType } from './types-ops.ts';
 
-export type Report = (message: string, place: Span | undefined) => void;
+export type Report = (message: string, place: Span | undefined, hint?: string) => void;
 
 /** Where expressions and paths of a plan stand in the query text. */
 export interface Places {
@@ -46,8 +47,8 @@ export class TypeChecker {
     this.#report = report;
   }
 
-  fault(message: string, place: Span | undefined): void {
-    this.#report?.(this.#prefix + message, place);
+  fault(message: string, place: Span | undefined, hint?: string): void {
+    this.#report?.(this.#prefix + message, place, hint);
   }
 
   /** The type without reporting anything. */
@@ -132,7 +133,21 @@ export class TypeChecker {
         for (const p of e.parts) if (typeof p !== 'string') this.expr(p, self);
         return types.string;
       case 'subquery': return this.subquery(e, self);
+      case 'apply':
+        this.correlated(e.body, e.outer, self);
+        return e.form === 'exists' ? types.bool : unknownType;
+      case 'outer': return unknownType;
+      case 'columns':
+        for (const x of e.elements) this.expr(x.value, self);
+        return unknownType;
     }
+  }
+
+  /** The type of what a correlated pipeline gives for each row. */
+  correlated(body: Correlated, outer: readonly PlanExpr[], self: Type): Type {
+    const columns = outer.map((e, i) => ({ name: `c${i}`, type: this.expr(e, self) }));
+    if (body.mode === 'each') return this.pipeline(body.pipeline, types.null);
+    return fieldType(this.pipeline(body.pipeline, recordType([{ name: 'id', type: types.int64 }, ...columns])), 'row') ?? unknownType;
   }
 
   private both(e: { readonly left: PlanExpr; readonly right: PlanExpr }, self: Type): readonly [Type, Type] {
@@ -142,7 +157,7 @@ export class TypeChecker {
   private field(e: PlanExpr & { readonly kind: 'field' }, self: Type): Type {
     const of = this.expr(e.of, self), found = fieldType(of, e.name);
     if (found) return found;
-    this.fault(`no such field "${e.name}"`, this.places.name.get(e) ?? this.places.whole.get(e));
+    this.fault(`no such field "${e.name}"`, this.places.name.get(e) ?? this.places.whole.get(e), fieldHint(of, e.name));
     return unknownType;
   }
 

@@ -1,7 +1,8 @@
 /** Types of streams: what an operator makes of the type of its input, and the faults found on the way. */
 import { type RecordType, type Type, arrayType, recordType, types } from '../vectors/type.ts';
+import { fieldHint } from './hints.ts';
 import type { FieldPath, PlanOp } from './plan.ts';
-import { alternatives, fieldType, fuseAll, fuseKnown, recordOf, unknownType } from './types-of.ts';
+import { alternatives, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
 import { type TypeChecker, isOpen } from './types-check.ts';
 
 /** The type of the values that come out of these operators. */
@@ -31,7 +32,7 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
       return pathsType(op.assignments.map((a) => ({ target: a.target, type: c.again(a.value, input) })));
     case 'put': return putType(input, op.assignments.map((a) => ({ target: a.target, type: c.expr(a.value, input) })));
     case 'rename': return renameType(input, op.assignments);
-    case 'drop': return op.paths.reduce((t, path) => dropType(c, t, path), input);
+    case 'drop': return tooMany(op.paths, input) ? unknownType : op.paths.reduce((t, path) => dropType(c, t, path), input);
     case 'sort': case 'top': case 'merge':
       for (const k of op.keys) c.expr(k.expr, input);
       return input;
@@ -40,7 +41,17 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'load': return types.bytes;
     case 'unnest': return unnestType(c, op, input);
     case 'aggregate': return aggregateType(c, op, input);
+    case 'window': return windowType(c, op, input);
     case 'join': return joinType(c, op, input);
+    case 'setOperation':
+      if (op.right) c.pipeline(op.right, types.null);
+      return input;
+    case 'recursive': return fuseKnown(c.pipeline(op.first, types.null), c.pipeline(op.next, types.null));
+    case 'working': return op.columns ? recordType(op.columns.map((name) => ({ name, type: unknownType }))) : unknownType;
+    case 'lateral': return lateralType(c, op, input);
+    case 'groupSlice':
+      c.expr(op.group, input);
+      return input;
     case 'fork': return fuseAll(op.branches.map((b) => c.pipeline(b, input)));
     case 'combine': return fuseAll(op.branches.map((b) => c.pipeline(b, types.null)));
     case 'switch':
@@ -56,33 +67,40 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
 interface TypedPath { readonly target: FieldPath; readonly type: Type }
 
 /** The record that these paths build. */
-const pathsType = (list: readonly TypedPath[]): Type => list.reduce<Type>((t, x) => withPath(t, x.target, x.type), recordType([]));
+const pathsType = (list: readonly TypedPath[]): Type => withPaths(recordType([]), list);
 
-const withPath = (t: Type, path: FieldPath, type: Type): Type => {
+/** Fields in the making: a record type for each of thousands of assignments would cost their square. */
+type Draft = Map<string, { readonly optional: boolean; readonly of: Type | Draft }>;
+const draftOf = (t: Type): Draft => new Map(t.kind === 'record' ? t.fields.map((f) => [f.name, { optional: f.optional, of: f.type }]) : []);
+const typeOfDraft = (of: Type | Draft): Type =>
+  (of instanceof Map ? recordType([...of].map(([name, f]) => ({ name, type: typeOfDraft(f.of), optional: f.optional }))) : of);
+
+const withPaths = (t: Type, list: readonly TypedPath[]): Type => {
+  let of: Type | Draft = t;
+  for (const x of list) of = drafted(of, x.target, x.type);
+  return typeOfDraft(of);
+};
+const drafted = (of: Type | Draft, path: FieldPath, type: Type): Type | Draft => {
   const [name, ...rest] = path;
   if (name === undefined) return type;
-  if (t === unknownType) return t;
-  const fields = t.kind === 'record' ? [...t.fields] : [];
-  const at = fields.findIndex((f) => f.name === name);
-  const inner = rest.length === 0 ? type : withPath(at >= 0 ? fields[at]!.type : recordType([]), rest, type);
-  const field = { name, type: inner, optional: false };
-  if (at >= 0) fields[at] = field;
-  else fields.push(field);
-  return recordType(fields);
+  if (of === unknownType) return of;
+  const draft = of instanceof Map ? of : draftOf(of as Type), found = draft.get(name);
+  draft.set(name, { optional: false, of: rest.length === 0 ? type : drafted(found ? found.of : recordType([]), rest, type) });
+  return draft;
 };
 
 const putType = (input: Type, list: readonly TypedPath[]): Type => {
   const record = recordOf(input);
   if (record === 'dynamic') return unknownType;
   if (!record) return unknownType;
-  const out = list.reduce<Type>((t, x) => withPath(t, x.target, x.type), record);
+  const out = withPaths(record, list);
   return alternatives(input).length === 1 ? out : unknownType;
 };
 
 const renameType = (input: Type, list: readonly { readonly from: FieldPath; readonly to: FieldPath }[]): Type => {
   if (alternatives(input).length !== 1) return unknownType;
   const record = recordOf(input);
-  if (record === 'dynamic' || !record) return unknownType;
+  if (record === 'dynamic' || !record || tooMany(list, record)) return unknownType;
   return list.reduce<Type>((t, { from, to }) => renamed(t, from, to), record);
 };
 const renamed = (t: Type, from: FieldPath, to: FieldPath): Type => {
@@ -95,12 +113,15 @@ const renamed = (t: Type, from: FieldPath, to: FieldPath): Type => {
   }));
 };
 
+/** Each of the changes makes a new type of all the fields; beyond some millions of these the type is worth less than it costs. */
+const tooMany = (changes: readonly unknown[], t: Type): boolean => changes.length * alternatives(t).reduce((n, m) => n + (m.kind === 'record' ? m.fields.length : 1), 0) > 4_000_000;
+
 const dropType = (c: TypeChecker, input: Type, path: FieldPath): Type => {
   let at: Type = input;
   for (const [i, name] of path.entries()) {
     const next = fieldType(at, name);
     if (!next) {
-      c.fault(`no such field "${name}"`, c.places.path.get(path)?.[i]);
+      c.fault(`no such field "${name}"`, c.places.path.get(path)?.[i], fieldHint(at, name));
       return input;
     }
     at = next;
@@ -118,7 +139,7 @@ const countType = (c: TypeChecker, op: PlanOp & { readonly kind: 'count' }, inpu
   const counter = { name: op.field, type: types.int64 };
   if (!op.expr) return recordType([{ name: 'that', type: input }, counter]);
   const record = c.expr(op.expr, input);
-  return record.kind === 'record' ? withPath(record, [op.field], types.int64) : unknownType;
+  return record.kind === 'record' ? withPaths(record, [{ target: [op.field], type: types.int64 }]) : unknownType;
 };
 
 const unnestType = (c: TypeChecker, op: PlanOp & { readonly kind: 'unnest' }, input: Type): Type => {
@@ -154,6 +175,19 @@ const resultType = (name: string, argument: Type | undefined): Type => {
   return unknownType;
 };
 
+const windowType = (c: TypeChecker, op: PlanOp & { readonly kind: 'window' }, input: Type): Type => {
+  const fields = op.groups.flatMap((g) => {
+    for (const e of [...g.partition, ...g.order.map((k) => k.expr)]) c.expr(e, input);
+    return g.calls.map((x) => {
+      const args = x.arguments.map((e) => c.expr(e, input));
+      if (x.where) c.predicate(x.where, input);
+      const known = args.map((t) => (hasUnknown(t) ? undefined : t));
+      return { name: x.target, type: c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]) };
+    });
+  });
+  return recordType([{ name: op.row, type: input }, ...fields]);
+};
+
 const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input: Type): Type => {
   const right = op.right ? c.pipeline(op.right, types.null) : unknownType;
   const left = op.right ? input : unknownType;
@@ -165,4 +199,11 @@ const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input:
   if (op.residual) c.predicate(op.residual, pair);
   const leftOptional = op.style === 'right' || op.style === 'full', rightOptional = op.style === 'left' || op.style === 'full' || op.style === 'anti';
   return recordType([{ name: op.leftName, type: left, optional: leftOptional }, { name: op.rightName, type: right, optional: rightOptional }]);
+};
+
+const lateralType = (c: TypeChecker, op: PlanOp & { readonly kind: 'lateral' }, input: Type): Type => {
+  const right = c.correlated(op.body, op.outer, input);
+  const pair = recordType([{ name: op.leftName, type: input }, { name: op.rightName, type: right }]);
+  if (op.residual) c.predicate(op.residual, pair);
+  return op.style === 'inner' ? pair : recordType([{ name: op.leftName, type: input }, { name: op.rightName, type: right, optional: true }]);
 };

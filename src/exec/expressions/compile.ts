@@ -1,6 +1,6 @@
 /** Expressions of the plan to functions over vectors. See evaluator.ts for how they are used. */
 import { strict as assert } from 'node:assert';
-import { type Type, types } from '../../vectors/type.ts';
+import type { Type } from '../../vectors/type.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import type { Value } from '../../vectors/value.ts';
 import { type Vector, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
@@ -13,11 +13,11 @@ import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
-import { concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
+import { columnsFrom, concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
 import { inVector } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
-import { likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
+import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, tidy } from './rows.ts';
 import { foldedSearch, foldedTest, searchPattern, searchText, searchValue } from './search.ts';
 import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
@@ -59,9 +59,8 @@ const compilers: Compilers = {
     const evaluate = compile(of, context);
     return (batch) => fieldOf(evaluate(batch), name);
   },
-  index: ({ of, at, base }, context) => {
-    // A literal name is a field as with the dot: missing where there is none, whatever the value.
-    if (at.kind === 'literal' && at.value.type === types.string) return compile({ kind: 'field', of, name: at.value.data as string }, context);
+  index: ({ of, at, base, byName }, context) => {
+    if (byName && at.kind === 'literal') return compile({ kind: 'field', of, name: at.value.data as string }, context);
     const left = compile(of, context), right = compile(at, context);
     return (batch) => indexVector(left(batch), right(batch), base, batch.length);
   },
@@ -77,8 +76,8 @@ const compilers: Compilers = {
   compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
   concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel)),
   in: ({ left, right }, context) => binary(left, right, context, (l, r) => inVector(l, r, l.length)),
-  like: ({ operand, pattern }, context) => {
-    const rows = likeRows(pattern);
+  like: ({ operand, pattern, caseless }, context) => {
+    const rows = caseless ? ilikeRows(pattern) : likeRows(pattern);
     return unary(operand, context, (v) => matchVector(v, rows));
   },
   match: ({ operand, pattern }, context) => {
@@ -133,6 +132,25 @@ const compilers: Compilers = {
     return unary(operand, context, (v) => searchValue(v, wanted, search));
   },
   subquery: (expr, context) => compileSubquery(expr, context),
+  apply: (expr, context) => {
+    assert(context.apply, 'the context runs subqueries');
+    const outer = expr.outer.map((e) => compile(e, context)), run = context.apply(expr);
+    return (batch) => {
+      if (batch.length === 0) return noRows;
+      const values = outer.map((e) => tidy(e(batch)));
+      return wait(() => run(values, batch.length, callDepth()));
+    };
+  },
+  outer: ({ level, index }, context) => {
+    const { outer } = context;
+    assert(outer, 'outer values are there');
+    return (batch) => (batch.length === 0 ? noRows : constant(outer(level)[index]!, batch.length));
+  },
+  columns: ({ elements }, context) => {
+    const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
+    return (batch) => columnsFrom(parts.map(({ e, evaluate }) => (
+      e.kind === 'field' ? { kind: 'field', name: e.name, values: evaluate(batch) } : { kind: 'spread', without: e.without, values: evaluate(batch) })), batch.length);
+  },
 };
 
 const unary = (operand: PlanExpr, context: ExpressionContext, f: (v: Vector) => Vector): Evaluator => {
@@ -230,12 +248,13 @@ const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: Ex
 };
 
 /** Whether evaluation can suspend: calls of user functions and subqueries. */
-export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || childrenOf(expr).some(needsDriver);
+export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || expr.kind === 'apply' || childrenOf(expr).some(needsDriver);
 
 /** The expressions directly inside of one (bodies of subqueries are not looked into). */
 const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
   switch (expr.kind) {
-    case 'literal': case 'this': case 'subquery': return [];
+    case 'literal': case 'this': case 'subquery': case 'outer': return [];
+    case 'apply': return expr.outer;
     case 'field': return [expr.of];
     case 'index': return [expr.of, expr.at];
     case 'slice': return [expr.of, ...(expr.from ? [expr.from] : []), ...(expr.to ? [expr.to] : [])];
@@ -245,7 +264,7 @@ const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
     case 'case': return [...(expr.operand ? [expr.operand] : []), ...expr.branches.flatMap((b) => [b.when, b.then]), ...(expr.otherwise ? [expr.otherwise] : [])];
     case 'call': case 'userCall': return expr.arguments;
     case 'mapElements': return [expr.of, expr.body];
-    case 'record': case 'array': case 'set': return expr.elements.map((e) => e.value);
+    case 'record': case 'array': case 'set': case 'columns': return expr.elements.map((e) => e.value);
     case 'map': return expr.entries.flatMap((e) => [e.key, e.value]);
     case 'fstring': return expr.parts.filter((p) => typeof p !== 'string');
   }

@@ -12,35 +12,64 @@ import { combine, rowsWith, tidy, wrapErrors } from './rows.ts';
 export const recordOf = (columns: readonly { readonly name: string; readonly values: Vector }[], length: number): RecordVector =>
   ({ form: 'record', length, fields: columns.map((c) => ({ name: c.name, optional: false, values: c.values })) });
 
-export type RecordPart = { readonly kind: 'field'; readonly name: string; readonly values: Vector } | { readonly kind: 'spread'; readonly values: Vector };
+export type RecordPart =
+  | { readonly kind: 'field'; readonly name: string; readonly values: Vector }
+  | { readonly kind: 'spread'; readonly values: Vector; readonly without?: readonly string[] };
 
 /** A record expression: a repeated field keeps its first place and takes the last value; spreads of what is no record give nothing, absent fields are not spread. */
-export const recordFrom = (parts: readonly RecordPart[], length: number): Vector => {
+export const recordFrom = (parts: readonly RecordPart[], length: number, arrange = lastOnes): Vector => {
   if (length === 0) return noRows;
   const spreads = parts.filter((p) => p.kind === 'spread').map((p) => p.values);
   const plain = parts.filter((p) => p.kind === 'field').map((p) => tidy(p.values));
-  return applyCarrying(spreads, plain, length, (args, carried, n) => spreadRecords(parts, args.map((a) => flatten(a)), carried, n));
+  return applyCarrying(spreads, plain, length, (args, carried, n) => spreadRecords(parts, args.map((a) => flatten(a)), carried, n, arrange));
 };
-const spreadRecords = (parts: readonly RecordPart[], spreads: readonly Vector[], plain: readonly Vector[], length: number): Vector => {
+
+/** The row of a SELECT: like a record expression, but repeated fields get `_1`, `_2` behind their names. */
+export const columnsFrom = (parts: readonly RecordPart[], length: number): Vector => recordFrom(parts, length, numbered);
+
+type Columns = readonly { readonly name: string; readonly values: Vector }[];
+const lastOnes = (columns: Columns): Columns => {
+  const byName = new Map<string, Vector>();
+  for (const { name, values } of columns) byName.set(name, values);
+  return [...byName].map(([name, values]) => ({ name, values }));
+};
+const numbered = (columns: Columns): Columns => {
+  const taken = new Set(columns.map((c) => c.name)), seen = new Map<string, number>();
+  if (taken.size === columns.length) return columns;
+  return columns.map((c) => {
+    let count = seen.get(c.name);
+    if (count === undefined) {
+      seen.set(c.name, 0);
+      return c;
+    }
+    let name: string;
+    do name = `${c.name}_${++count}`; while (taken.has(name));
+    seen.set(c.name, count);
+    taken.add(name);
+    return { name, values: c.values };
+  });
+};
+
+const spreadRecords = (parts: readonly RecordPart[], spreads: readonly Vector[], plain: readonly Vector[], length: number, arrange: (columns: Columns) => Columns): Vector => {
   const partly = spreads.findIndex((s) => s.form === 'record' && s.fields.some((f) => f.present && !allPresent(f.present, length)));
-  if (partly >= 0) return splitByPresence(parts, spreads, plain, partly, length);
-  const columns = new Map<string, Vector>();
+  if (partly >= 0) return splitByPresence(parts, spreads, plain, partly, length, arrange);
+  const columns: { readonly name: string; readonly values: Vector }[] = [];
   let nextSpread = 0, nextPlain = 0;
   for (const part of parts) {
-    if (part.kind === 'field') columns.set(part.name, plain[nextPlain++]!);
+    if (part.kind === 'field') columns.push({ name: part.name, values: plain[nextPlain++]! });
     else {
       const s = spreads[nextSpread++]!;
-      if (s.form === 'record') for (const f of s.fields) columns.set(f.name, f.values);
+      if (s.form === 'record') for (const f of s.fields) if (!part.without?.includes(f.name)) columns.push({ name: f.name, values: f.values });
     }
   }
-  return recordOf([...columns].map(([name, values]) => ({ name, values })), length);
+  return recordOf(arrange(columns), length);
 };
 const allPresent = (present: Uint8Array, length: number): boolean => {
   for (let i = 0; i < length; i++) if (!present[i]) return false;
   return true;
 };
 /** Rows with unlike sets of present fields in one spread have unlike shapes. */
-const splitByPresence = (parts: readonly RecordPart[], spreads: readonly Vector[], plain: readonly Vector[], partly: number, length: number): Vector => {
+const splitByPresence = (parts: readonly RecordPart[], spreads: readonly Vector[], plain: readonly Vector[], partly: number, length: number, arrange: (columns: Columns) => Columns): Vector => {
   const record = spreads[partly] as RecordVector;
   const keys = new Map<string, number>(), codes = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
@@ -59,7 +88,7 @@ const splitByPresence = (parts: readonly RecordPart[], spreads: readonly Vector[
     });
     const fields = record.fields.filter((_, k) => key[k] === '1').map((f): Field => ({ name: f.name, optional: false, values: take(f.values, rows) }));
     const cut = spreads.map((s, k) => (k === partly ? { form: 'record' as const, length: rows.length, fields } : flatten(take(s, rows))));
-    return spreadRecords(parts, cut, plain.map((p) => take(p, rows)), rows.length);
+    return spreadRecords(parts, cut, plain.map((p) => take(p, rows)), rows.length, arrange);
   });
   return combine(tags, slots, results);
 };

@@ -26,6 +26,9 @@ export type SubqueryForm = Extract<PlanExpr, { kind: 'subquery' }>['form'];
  */
 export type SubqueryRunner = (body: Pipeline, form: SubqueryForm, rows: Vector | undefined, callDepth: number) => Vector | Promise<Vector>;
 
+/** Runs the pipeline of an `apply` for rows of outer values; the answer has `length` rows. One runner serves one compiled expression and may keep results. */
+export type ApplyRunner = (values: readonly Vector[], length: number, callDepth: number) => Vector | Promise<Vector>;
+
 export interface ExpressionContext {
   /** User functions of the plan. */
   readonly functions: readonly PlanFunction[];
@@ -33,6 +36,10 @@ export interface ExpressionContext {
   readonly names: Map<string, Type>;
   /** Absent where no subquery can occur (constants). */
   readonly subquery?: SubqueryRunner;
+  /** Makes the runner of an `apply`; absent where `subquery` is. */
+  readonly apply?: (expr: Extract<PlanExpr, { kind: 'apply' }>) => ApplyRunner;
+  /** The outer values of a level, one row each, as they are now. */
+  readonly outer?: (level: number) => readonly Vector[];
   /** See SubqueryRunner. Default 0. */
   readonly callDepth?: number;
 }

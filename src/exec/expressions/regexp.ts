@@ -66,6 +66,27 @@ export const likeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
     return out;
   };
 };
+/** The same without regard to letter case. */
+export const ilikeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
+  const bytes = utf8.encode(pattern.toLowerCase());
+  return (v) => {
+    const out = new Uint8Array(v.length);
+    let scratch = new Uint8Array(64);
+    for (let i = 0; i < v.length; i++) {
+      const start = v.offsets[i]!, length = v.offsets[i + 1]! - start;
+      if (scratch.length < length) scratch = new Uint8Array(length * 2);
+      let all = 0;
+      for (let k = 0; k < length; k++) {
+        const b = v.bytes[start + k]!;
+        all |= b;
+        scratch[k] = b >= 0x41 && b <= 0x5a ? b + 0x20 : b;
+      }
+      const text = all < 0x80 ? scratch : utf8.encode(textAt(v, i).toLowerCase());
+      if (likeMatches(bytes, text, 0, all < 0x80 ? length : text.length)) out[i] = 1;
+    }
+    return out;
+  };
+};
 /** Keeps one place to go back to: behind the last `%`. */
 const likeMatches = (pattern: Uint8Array, text: Uint8Array, start: number, end: number): boolean => {
   let at = start, p = 0, star = -1, resume = 0;

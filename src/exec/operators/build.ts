@@ -1,6 +1,7 @@
 /** What operators are made with. */
 import { LakeError } from '../../errors.ts';
-import type { Pipeline, PlanExpr } from '../../query/plan.ts';
+import type { Correlated, Pipeline, PlanExpr } from '../../query/plan.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import type { ExecutionContext } from '../source.ts';
 import type { Step, Stream } from '../operator.ts';
@@ -14,7 +15,15 @@ export interface Build {
   readonly expression: (expr: PlanExpr) => AsyncEvaluator;
   /** A pipeline as one step; several results are given as one stream. */
   readonly step: (p: Pipeline) => Step;
+  /** The same for a pipeline that depends on outer values: `set` tells what they are, one row each. */
+  readonly dependent: (body: Correlated, callDepth: number) => { readonly step: Step; readonly set: (values: readonly Vector[]) => void };
+  /** The rows that came last, of the recursions around. */
+  readonly working: Map<number, Working>;
 }
+
+/** Rows of one round of a recursion. */
+export interface Working { rows: readonly Vector[] }
+
 
 /** Bytes that the operators of one query hold. */
 export class Memory {

@@ -2,20 +2,20 @@
 import type { FieldPath } from '../../query/plan.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 import { type Step, eachBatch } from '../operator.ts';
-import { dropPath, shapesOf, together } from './records.ts';
+import { dropPath, elseWhole, shapesOf, together } from './records.ts';
 
 export const drop = (paths: readonly FieldPath[]): Step => eachBatch(function* push(batch) {
   const groups: { readonly rows?: Uint32Array; readonly values: Vector }[] = [];
   for (const { whole, record, rows } of shapesOf(batch)) {
-    const less = record && dropAll(record, paths);
+    const touched = new Uint8Array(whole.length), less = record && dropAll(record, paths, touched);
     if (less && less.fields.length === 0) continue;
-    groups.push({ ...(rows && { rows }), values: less ?? whole });
+    groups.push({ ...(rows && { rows }), values: less ? elseWhole(less, touched, whole) : whole });
   }
   if (groups.length > 0) yield together(batch.length, groups);
 });
 
-const dropAll = (r: RecordVector, paths: readonly FieldPath[]): RecordVector | undefined => {
+const dropAll = (r: RecordVector, paths: readonly FieldPath[], touched: Uint8Array): RecordVector | undefined => {
   let out: RecordVector | undefined;
-  for (const path of paths) out = dropPath(out ?? r, path) ?? out;
+  for (const path of paths) out = dropPath(out ?? r, path, touched) ?? out;
   return out;
 };

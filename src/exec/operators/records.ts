@@ -1,10 +1,13 @@
 /** Records in batches: rows apart by shape, fields set and taken away along paths. */
 import type { FieldPath } from '../../query/plan.ts';
 import { type Vector, type Field, type FlatVector, type RecordVector, flatten, gather, take } from '../../vectors/vector.ts';
-import { combine } from '../expressions/rows.ts';
+import { combine, overlay } from '../expressions/rows.ts';
 
-/** Some rows of a batch: `record` if they are records of one shape (names and unions taken off), `whole` the rows as they are. `rows` absent: all, in order. */
-export interface ShapeRows { readonly whole: Vector; readonly record?: RecordVector; readonly rows?: Uint32Array }
+/**
+ * Some rows of a batch: `whole` the rows as they are, `bare` with names and unions taken off, of one class then; `record` if they are records of one shape.
+ * `rows` absent: all, in order.
+ */
+export interface ShapeRows { readonly whole: Vector; readonly bare: FlatVector; readonly record?: RecordVector; readonly rows?: Uint32Array }
 
 /** The rows of a batch by shape; together they cover it. */
 export const shapesOf = (v: Vector): readonly ShapeRows[] => {
@@ -18,11 +21,11 @@ const split = (v: Vector, rows: Uint32Array | undefined, out: ShapeRows[], outer
   const flat: FlatVector = flatten(v);
   const whole = outer ?? flat;
   switch (flat.form) {
-    case 'record': out.push({ whole, record: flat, ...(rows && { rows }) }); return;
+    case 'record': out.push({ whole, bare: flat, record: flat, ...(rows && { rows }) }); return;
     case 'named': return split(flat.inner.length === flat.length ? flat.inner : gather(flat.inner, upTo(flat.length)), rows, out, whole);
     case 'dynamic': return splitTagged(flat.tags, flat.slots, flat.parts, flat.length, rows, out, outer);
     case 'union': return splitTagged(flat.tags, flat.slots, flat.members, flat.length, rows, out, whole);
-    default: out.push({ whole, ...(rows && { rows }) });
+    default: out.push({ whole, bare: flat, ...(rows && { rows }) });
   }
 };
 const splitTagged = (
@@ -107,19 +110,32 @@ const setInside = (f: Field, path: FieldPath, value: Vector, length: number): Ve
 const presentShapes = (v: Vector, present: Uint8Array, length: number): readonly ShapeRows[] => {
   const here = upTo(length).filter((i) => present[i] === 1), absent = upTo(length).filter((i) => present[i] === 0);
   const shapes = shapesOf(take(v, here)).map((s) => ({ ...s, rows: s.rows ? s.rows.map((i) => here[i]!) : here }));
-  return [...shapes, { whole: take(v, absent), rows: absent }];
+  const values = take(v, absent);
+  return [...shapes, { whole: values, bare: flatten(values), rows: absent }];
 };
 
-/** The record without the field at the path, or undefined if it has none there. */
-export const dropPath = (r: RecordVector, path: FieldPath): RecordVector | undefined => {
+/** Marks the rows of a part in those of the whole. */
+export const mark = (whole: Uint8Array, part: Uint8Array, rows: Uint32Array | undefined): void => {
+  for (let i = 0; i < part.length; i++) if (part[i]) whole[rows ? rows[i]! : i] = 1;
+};
+/** Changed records where a row was touched; the other rows keep their names and unions. */
+export const elseWhole = (changed: RecordVector, touched: Uint8Array, whole: Vector): Vector =>
+  (whole.form === 'record' || !touched.includes(0) ? changed : overlay(changed, touched.map((bit) => 1 - bit), whole));
+
+/** The record without the field at the path, or undefined if it has none there; marks the rows that had it. */
+export const dropPath = (r: RecordVector, path: FieldPath, touched?: Uint8Array): RecordVector | undefined => {
   const [name, ...rest] = path as [string, ...string[]];
   const at = r.fields.findIndex((f) => f.name === name);
   if (at < 0) return undefined;
-  if (rest.length === 0) return record(r.fields.filter((_, k) => k !== at), r.length);
+  if (rest.length === 0) {
+    touched?.fill(1);
+    return record(r.fields.filter((_, k) => k !== at), r.length);
+  }
   const f = r.fields[at]!;
   let changed = false;
   const groups = shapesOf(f.values).map((s) => {
-    const less = s.record && dropPath(s.record, rest);
+    const own = touched && new Uint8Array(s.bare.length), less = s.record && dropPath(s.record, rest, own);
+    if (own) mark(touched, own, s.rows);
     if (less) changed = true;
     return { ...(s.rows && { rows: s.rows }), values: less ?? s.whole };
   });

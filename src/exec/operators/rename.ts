@@ -3,7 +3,7 @@ import type { FieldPath } from '../../query/plan.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 import { overlay, wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch } from '../operator.ts';
-import { record, shapesOf, together } from './records.ts';
+import { elseWhole, mark, record, shapesOf, together } from './records.ts';
 
 export interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
 
@@ -13,36 +13,40 @@ export const rename = (renamings: readonly Renaming[]): Step => eachBatch(functi
 
 const renameAll = (whole: Vector, r: RecordVector, renamings: readonly Renaming[]): Vector => {
   let out: RecordVector | undefined;
-  const clashes: { readonly mask: Uint8Array; readonly text: string }[] = [];
+  const clashes: { readonly mask: Uint8Array; readonly text: string }[] = [], touched = new Uint8Array(r.length);
   for (const { from, to } of renamings) {
     const mask = new Uint8Array(r.length);
-    const next = renamePath(out ?? r, from, to, mask);
+    const next = renamePath(out ?? r, from, to, { clashes: mask, touched });
     if (mask.includes(1)) clashes.push({ mask, text: `rename: duplicate field: "${to.join('.')}"` });
     out = next ?? out;
   }
-  let result: Vector = out ?? whole;
+  let result: Vector = out ? elseWhole(out, touched, whole) : whole;
   // The first clash of a row counts.
   for (const { mask, text } of clashes.reverse()) result = overlay(result, mask, wrapErrors(text, whole));
   return result;
 };
 
-/** The renamed record, or undefined if there is nothing to rename; rows whose new name is taken are marked in `mask`. */
-const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, mask: Uint8Array): RecordVector | undefined => {
+/** Rows whose new name is taken, and rows that have something to rename. */
+interface Marks { readonly clashes: Uint8Array; readonly touched: Uint8Array }
+/** The renamed record, or undefined if there is nothing to rename; marks rows. */
+const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, marks: Marks): RecordVector | undefined => {
   const at = r.fields.findIndex((f) => f.name === from[0]);
   if (at < 0) return undefined;
   if (from.length === 1) {
     if (from[0] !== to[0] && r.fields.some((f) => f.name === to[0])) {
-      mask.fill(1);
+      marks.clashes.fill(1);
       return undefined;
     }
+    marks.touched.fill(1);
     return record(r.fields.map((f, k) => (k === at ? { ...f, name: to[0]! } : f)), r.length);
   }
   const f = r.fields[at]!;
   let changed = false;
   const groups = shapesOf(f.values).map(({ whole, record: inner, rows }) => {
-    const own = new Uint8Array(whole.length);
+    const own: Marks = { clashes: new Uint8Array(whole.length), touched: new Uint8Array(whole.length) };
     const next = inner && renamePath(inner, from.slice(1), to.slice(1), own);
-    own.forEach((bit, i) => { if (bit) mask[rows ? rows[i]! : i] = 1; });
+    mark(marks.clashes, own.clashes, rows);
+    mark(marks.touched, own.touched, rows);
     if (next) changed = true;
     return { ...(rows && { rows }), values: next ?? whole };
   });

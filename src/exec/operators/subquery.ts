@@ -62,6 +62,10 @@ const formed = (form: SubqueryForm, results: Results): Vector => {
   if (form === 'array') return listsOfGroups('array', all.length > 0 ? all : noRows, ids(counts), counts.length);
   return form === 'scalar' ? scalars(all, counts) : sqlScalars(all, counts);
 };
+/** The results of `count` rows in the subquery's form; row g has results [offsets[g], offsets[g + 1]). */
+export const formGroups = (form: SubqueryForm, sorted: Vector, offsets: Uint32Array, count: number): Vector =>
+  formed(form, Array.from({ length: count }, (_, g) => (offsets[g] === offsets[g + 1] ? [] : [slice(sorted, offsets[g]!, offsets[g + 1]!)])));
+
 const ids = (counts: Uint32Array): Uint32Array => {
   const out: number[] = [];
   counts.forEach((n, g) => { for (let k = 0; k < n; k++) out.push(g); });

@@ -1,12 +1,12 @@
 /** unnest: the elements of arrays and sets as rows; {a:x,b:[..]} gives {a:x,b:element}. With `into` a pipeline runs once a value, on its elements. */
-import { type Vector, type ListVector, constant, flatten, gather, slice, take } from '../../vectors/vector.ts';
+import { type Vector, type Field, type ListVector, type RecordVector, constant, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { tidy, wrapErrors } from '../expressions/rows.ts';
 import { type Item, type Step, batches, eachBatch, evaluate } from '../operator.ts';
 import { kinds, kindsOf } from './kinds.ts';
-import { field, record, shapesOf } from './records.ts';
+import { type ShapeRows, field, record, shapesOf } from './records.ts';
 
 export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step => eachBatch(function* push(batch) {
   const values = yield* evaluate(expr, batch);
@@ -30,7 +30,7 @@ interface Elements { readonly all: Vector; readonly offsets: Uint32Array }
 interface Group { readonly rows: Uint32Array | undefined; readonly values: Vector; readonly counts: Uint32Array }
 
 const elementsOf = (values: Vector): Elements => {
-  const groups = shapesOf(values).map(({ whole, record: r, rows }) => groupOf(whole, r && r.fields.length === 2 ? r.fields.map((f) => f.values) : undefined, r?.fields.map((f) => f.name), rows));
+  const groups = shapesOf(values).map(groupOf);
   const offsets = new Uint32Array(values.length + 1);
   for (const g of groups) g.counts.forEach((n, i) => { offsets[(g.rows ? g.rows[i]! : i) + 1] = n; });
   for (let i = 0; i < values.length; i++) offsets[i + 1]! += offsets[i]!;
@@ -48,11 +48,11 @@ const elementsOf = (values: Vector): Elements => {
   return { all: take(concat(groups.map((g) => g.values)), index), offsets };
 };
 
-const groupOf = (whole: Vector, pair: readonly Vector[] | undefined, names: readonly string[] | undefined, rows: Uint32Array | undefined): Group => {
-  if (pair) return pairs(whole, pair[0]!, pair[1]!, names!, rows);
-  if (names) return ones(wrapErrors('unnest: encountered record without two fields', whole), rows);
-  const special = kindsOf(whole), list = listOf(whole);
-  if (list) return { rows, values: itemsOf(list), counts: countsOf(list) };
+const groupOf = ({ whole, bare, record: r, rows }: ShapeRows): Group => {
+  if (r?.fields.length === 2) return pairs(whole, r, rows);
+  if (r) return ones(wrapErrors('unnest: encountered record without two fields', whole), rows);
+  if (bare.form === 'list') return { rows, values: itemsOf(bare), counts: countsOf(bare) };
+  const special = kindsOf(whole);
   if (special && (special[0] === kinds.null || special.includes(kinds.missing))) return nulls(whole, special, rows);
   return ones(wrapErrors('unnest: encountered non-array value', withoutUnions(whole)), rows);
 };
@@ -68,15 +68,6 @@ const nulls = (whole: Vector, special: Uint8Array, rows: Uint32Array | undefined
   return { rows, values: wrapErrors('unnest: encountered non-array value', take(whole, Uint32Array.from(kept))), counts };
 };
 
-/** The rows as lists, names and unions taken off; they are all of one class (`shapesOf`). */
-const listOf = (v: Vector): ListVector | undefined => {
-  const flat = flatten(v);
-  if (flat.form === 'list') return flat;
-  if (flat.form === 'named') return listOf(flat.inner);
-  if (flat.form !== 'union' || flat.length === 0) return undefined;
-  const member = flat.members[flat.tags[0]!]!;
-  return listOf(gather(member, flat.slots.subarray(0, flat.length)));
-};
 const itemsOf = (v: ListVector): Vector => withoutUnions(slice(v.items, v.offsets[0]!, v.offsets[v.length]!));
 const countsOf = (v: ListVector): Uint32Array => {
   const counts = new Uint32Array(v.length);
@@ -85,15 +76,16 @@ const countsOf = (v: ListVector): Uint32Array => {
 };
 
 /** {a:x,b:list}: the list's elements, each with its row's x. */
-const pairs = (whole: Vector, first: Vector, second: Vector, names: readonly string[], rows: Uint32Array | undefined): Group => {
+const pairs = (whole: Vector, pair: RecordVector, rows: Uint32Array | undefined): Group => {
+  const [first, second] = pair.fields as readonly [Field, Field];
   const message = 'unnest: encountered record without an array/set type for second field';
   const counts = new Uint32Array(whole.length), values: Vector[] = [], places: { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[] = [];
-  for (const shape of shapesOf(second)) {
-    const list = shape.record ? undefined : listOf(shape.whole), special = list || shape.record ? undefined : kindsOf(shape.whole);
-    const owners = shape.rows ? take(first, shape.rows) : first, on = shape.rows ? take(whole, shape.rows) : whole;
+  for (const shape of shapesOf(second.values)) {
+    const list = shape.bare.form === 'list' ? shape.bare : undefined, special = list || shape.record ? undefined : kindsOf(shape.whole);
+    const owners = shape.rows ? take(first.values, shape.rows) : first.values, on = shape.rows ? take(whole, shape.rows) : whole;
     if (list) {
       const own = countsOf(list), index = repeated(own), items = itemsOf(list);
-      values.push(record([field(names[0]!, owners.form === 'constant' ? constant(owners.inner, index.length) : take(owners, index)), field(names[1]!, items)], index.length));
+      values.push(record([field(first.name, owners.form === 'constant' ? constant(owners.inner, index.length) : take(owners, index)), field(second.name, items)], index.length));
       places.push({ rows: shape.rows, counts: own });
     } else {
       const kept: number[] = [], own = new Uint32Array(shape.whole.length);

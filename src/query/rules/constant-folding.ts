@@ -11,7 +11,9 @@ export const constantFolding = {
 } as const satisfies Rule;
 
 const fold = (e: PlanExpr, context: RuleContext): PlanExpr => {
-  const mapped = mapParts(e, (part) => fold(part, context));
+  // A pattern of grep that is spelled out is a regular expression, one that is worked out is a text: it must not become the former.
+  const pattern = e.kind === 'call' && e.name === 'grep' ? e.arguments[0] : undefined;
+  const mapped = mapParts(e, (part) => (part === pattern ? part : fold(part, context)));
   if (mapped.kind === 'mapElements') return { ...mapped, body: fold(mapped.body, context) };
   if (!isFoldable(mapped, context) || !partsOf(mapped).every((part) => part.kind === 'literal')) return mapped;
   const value = context.environment.evaluate(mapped, context.functions);
@@ -26,7 +28,7 @@ const unfoldable: ReadonlySet<string> = new Set(['now', 'ksuid', 'typename', 'ca
 
 const isFoldable = (e: PlanExpr, context: RuleContext): boolean => {
   switch (e.kind) {
-    case 'literal': case 'this': case 'subquery': case 'mapElements': case 'userCall': case 'castNamed': return false;
+    case 'literal': case 'this': case 'subquery': case 'apply': case 'outer': case 'columns': case 'mapElements': case 'userCall': case 'castNamed': return false;
     case 'call': return !unfoldable.has(e.name) && !context.environment.functions.find(e.name)?.impure;
     // A cast to a named type binds the name.
     case 'cast': return e.type.kind === 'primitive' && e.type !== types.type;

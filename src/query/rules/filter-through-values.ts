@@ -21,7 +21,7 @@ export const filterThroughValues = {
 } as const satisfies Rule;
 
 /** Not to be worked out twice. */
-const costly: ReadonlySet<PlanExpr['kind']> = new Set(['subquery', 'userCall', 'call', 'mapElements']);
+const costly: ReadonlySet<PlanExpr['kind']> = new Set(['subquery', 'apply', 'userCall', 'call', 'mapElements']);
 
 /** A predicate that grew beyond this is better done where it was. */
 const partsMax = 200;

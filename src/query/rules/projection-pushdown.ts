@@ -3,15 +3,20 @@
  *
  * A demand is a list of paths from the row, or `all`. It may be larger than what is needed, never smaller.
  */
-import { exprsOf, fieldsRead, mapPipelines } from '../plan-walk.ts';
+import { exprsOf, fieldsRead, mapPipelines, pipelinesOf, someExpr } from '../plan-walk.ts';
 import type { FieldPath, Pipeline, PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
 export const projectionPushdown = {
   name: 'projection-pushdown',
   whole: true,
-  apply: (ops) => followed(ops, 'all').ops,
+  // The names that `typename` knows are those of all values read, wherever in them.
+  apply: (ops, { functions }) => (callTypename(ops) || functions.some((f) => callsTypename(f.body)) ? ops : followed(ops, 'all').ops),
 } as const satisfies Rule;
+
+const callTypename = (ops: readonly PlanOp[]): boolean => ops.some((op) => exprsOf(op).some(callsTypename) || pipelinesOf(op).some((p) => callTypename(p.ops)));
+const callsTypename = (e: PlanExpr): boolean => someExpr(e, (part) =>
+  (part.kind === 'call' && part.name === 'typename') || (part.kind === 'subquery' && callTypename(part.body.ops)) || (part.kind === 'apply' && callTypename(part.body.pipeline.ops)) || (part.kind === 'mapElements' && callsTypename(part.body)));
 
 type Demand = readonly FieldPath[] | 'all';
 
@@ -47,9 +52,17 @@ const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly dem
       if (!op.into) return { op, demand: readBy([op.expr]) };
       return { op: { ...op, into: { ops: followed(op.into.ops, demand).ops } }, demand: readBy([op.expr]) };
     }
+    case 'setOperation': case 'recursive': return { op: mapPipelines(op, whole), demand: op.kind === 'recursive' ? [] : 'all' };
+    case 'working': return { op, demand: [] };
+    case 'lateral': {
+      const pair = union(demand, op.residual ? fieldsRead(op.residual) ?? 'all' : []);
+      return { op: mapPipelines(op, whole), demand: union(sideOf(pair, op.leftName), readBy(op.outer)) };
+    }
     default: return { op, demand: before(op, demand) };
   }
 };
+/** A pipeline of which all that comes out is wanted. */
+const whole = (p: Pipeline): Pipeline => ({ ops: followed(p.ops, 'all').ops });
 
 const told = (scan: PlanOp & { readonly kind: 'scan' }, demand: Demand): PlanOp => {
   const all = scan.filter ? union(demand, fieldsRead(scan.filter) ?? 'all') : demand;
@@ -83,7 +96,7 @@ const before = (op: PlanOp, demand: Demand): Demand => {
   switch (op.kind) {
     case 'values': case 'cut': case 'aggregate': return read;
     case 'count': return op.expr ? read : demand === 'all' ? 'all' : read;
-    case 'filter': case 'sort': case 'top': case 'merge': case 'debug': case 'distinct':
+    case 'filter': case 'sort': case 'top': case 'merge': case 'debug': case 'distinct': case 'groupSlice':
       // A sort without keys looks at the whole first value.
       if ((op.kind === 'sort' || op.kind === 'top') && op.keys.length === 0) return 'all';
       return union(demand, read);
@@ -91,6 +104,7 @@ const before = (op: PlanOp, demand: Demand): Demand => {
     case 'put': return demand === 'all' ? 'all' : union(union(demand, read), op.assignments.filter((a) => a.target.length > 1).map((a) => a.target.slice(0, 1)));
     case 'rename': return demand === 'all' ? 'all' : [...demand, ...op.assignments.flatMap((a) => [a.from, a.to])];
     case 'shapes': return read;
+    case 'window': return union(sideOf(demand, op.row), read);
     default: return 'all';
   }
 };

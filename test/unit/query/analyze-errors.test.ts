@@ -131,7 +131,18 @@ describe('SQL over tables of known type', () => {
     'select id from a.sup union select 1,2': ['set operations can only be applied to sources with the same number of columns @1+37'],
     'select t.* from a.sup t(a,b,c)': ['cannot apply 3 column aliases in table alias "t" to table with 2 columns @23+8'],
     'with t as (values (1)), t as (values (2)) select 1': ['duplicate WITH clause name @25+1'],
-    'select id from a.sup where exists (select 1 from b.sup b where b.id=a.id)': ['correlated subqueries not currently supported @69+4'],
+    'select id from a.sup where exists (select 1 from b.sup b where b.id=c.id)': ['"c" is not a column or table @69+1'],
+    'select id from a.sup where name in (select id, w from b.sup b where b.id=a.id)': ['the subquery has 2 columns where 1 is compared: select one @37+41'],
+    'select id from a.sup where id > all (select * from b.sup b where b.id=a.id)': ['the subquery has 2 columns where 1 is compared: select one @38+37'],
+    'select id from a.sup right join lateral (select w from b.sup b where b.id=a.id) l on true': ['LATERAL cannot be the right side of a RIGHT join: write JOIN LATERAL or LEFT JOIN LATERAL @33+49'],
+    'select id from a.sup join lateral (select w from b.sup b where b.id=a.id) l using (id)': ['LATERAL takes ON and no USING: write ON with the columns of both sides @77+10'],
+    'with t as (select 1 as x union all select x+1 from t) select x from t': ['recursive WITH relations not currently supported @52+1'],
+    'with recursive t(n) as (select n from t union all select 1) select n from t': [
+      '"t" cannot refer to itself here: write with recursive t as (first union all next), where only the query behind union uses t @39+1',
+    ],
+    'select * from a.sup natural join (values (1)) v(z)': ['NATURAL JOIN finds no column that both tables have: write CROSS JOIN, or ON with a condition @34+17'],
+    'select 1 as x except select 1, 2': ['set operations can only be applied to sources with the same number of columns @1+32'],
+    'select id, count(*) from a.sup group by rollup (name)': ['column "id" must appear in GROUP BY clause @8+2'],
     'values {a:1} | select a from a.sup': [
       'SELECT cannot have both an embedded FROM clause and input from parents @16+19', 'from operator cannot have parent unless from argument is an expression @30+5',
     ],
@@ -140,8 +151,14 @@ describe('SQL over tables of known type', () => {
 
 describe('SQL over tables of unknown type', () => {
   refused(dynamic, {
-    'select * from a.sup': ['the all-columns (*) pattern cannot be used for dynamic inputs @8+1'],
-    'select t.id from a.sup t': ['cannot use unqualified reference "t" when table of same name is in scope (consider qualified reference) @8+1'],
+    'select *, count(*) from a.sup': ['column "*" must appear in GROUP BY clause @8+1'],
+    'select * from a.sup order by 1': ['position 1 cannot be counted: the columns of * are not known before the query runs; write the column\'s name @30+1'],
+    'select t from a.sup t': ['cannot use unqualified reference "t" when table of same name is in scope (consider qualified reference) @8+1'],
+    'select * from a.sup t natural join a.sup u': ['NATURAL JOIN needs tables whose columns are known: write USING (column, ...) @36+7'],
+    'select * from a.sup t join a.sup u on x=1': [
+      'join on dynamic column "x" requires table-qualified reference @39+1', 'the all-columns (*) pattern cannot be used for dynamic inputs @8+1',
+    ],
+    'select id from a.sup t where id in (select * from a.sup u where u.id = t.id)': ['the columns of the subquery are not known: name the one to compare with instead of * @37+39'],
     'select id from a.sup t(x)': ['cannot apply column aliases to dynamically typed data @22+4'],
     'select 1 from a.sup t1 join a.sup t2 on x=y': ['join on dynamic column "x" requires table-qualified reference @41+1', 'join on dynamic column "y" requires table-qualified reference @43+1'],
   });

@@ -21,6 +21,7 @@ const filesOf = (name: string): CaseFile[] =>
 const variants: Readonly<Record<string, RunPlanOptions>> = {
   'as it is': {}, 'batches of one': { batchRows: 1 }, 'batches of two': { batchRows: 2 },
   'constant vectors': { forceForm: 'constant' }, 'dictionaries': { forceForm: 'dictionary' }, 'selections': { forceForm: 'selected' },
+  'mixed vectors': { forceForm: 'dynamic' },
 };
 
 for (const name of ['functions', 'expressions']) {

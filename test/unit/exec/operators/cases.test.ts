@@ -21,6 +21,7 @@ const filesOf = (name: string): CaseFile[] =>
 const variants: Readonly<Record<string, RunPlanOptions>> = {
   'as it is': {}, 'batches of one': { batchRows: 1 }, 'batches of two': { batchRows: 2 },
   'constant vectors': { forceForm: 'constant' }, 'dictionaries': { forceForm: 'dictionary' }, 'selections': { forceForm: 'selected' },
+  'mixed vectors': { forceForm: 'dynamic' },
 };
 const ordered = (c: Case, text: string): string => (c.unordered ? text.split('\n').sort().join('\n') : text);
 

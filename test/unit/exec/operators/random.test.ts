@@ -37,7 +37,7 @@ const unordered = [`${all} by k,n`, `sum(distinct v),collect(distinct v),count(d
 
 const variants: Readonly<Record<string, RunPlanOptions>> = {
   'batches of one': { batchRows: 1 }, 'batches of three': { batchRows: 3 }, 'selections': { forceForm: 'selected', batchRows: 4 }, 'dictionaries': { forceForm: 'dictionary', batchRows: 7 },
-  'constants': { forceForm: 'constant' }, 'spilled': { spill: true, memoryBytesMax: 300, batchRows: 3 },
+  'constants': { forceForm: 'constant' }, 'mixed vectors': { forceForm: 'dynamic', batchRows: 5 }, 'spilled': { spill: true, memoryBytesMax: 300, batchRows: 3 },
 };
 const lines = (text: string): string => text.split('\n').sort().join('\n');
 const answer = async (query: string, input: string, options: RunPlanOptions): Promise<string> =>

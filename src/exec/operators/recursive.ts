@@ -1,0 +1,110 @@
+/**
+ * WITH RECURSIVE: the first rows, then what `next` makes of the rows that came last, until it makes none. Rows go on as they come, so that a LIMIT ends the rounds.
+ *
+ * Rounds and rows are limited (`ExecutionContext.recursion`): a recursion without an end is an error, not a full memory.
+ */
+import { LakeError } from '../../errors.ts';
+import { exprsOf, pipelinesOf } from '../../query/plan-walk.ts';
+import { readsWorking, subqueryReadsWorking } from '../../query/correlated.ts';
+import type { PlanOp } from '../../query/plan.ts';
+import { type Vector, sizeOf, take } from '../../vectors/vector.ts';
+import { ColumnCodes } from '../aggregates/codes.ts';
+import { type Item, type Step, type Stream, isBatch } from '../operator.ts';
+import { recursionMax } from '../source.ts';
+import { Breath } from './breath.ts';
+import type { Build, Working } from './build.ts';
+import { compact } from './compact.ts';
+import { nothing } from './scan.ts';
+
+type RecursiveOp = Extract<PlanOp, { kind: 'recursive' }>;
+
+export const recursive = (op: RecursiveOp, build: Build): (() => Stream) => {
+  const first = build.step(op.first), working: Working = { rows: [] };
+  build.working.set(op.id, working);
+  const next = build.step(op.next), anew = keepsResults(op);
+  const nextOf = (): Step => {
+    if (!anew) return next;
+    build.working.set(op.id, working);
+    return build.step(op.next);
+  };
+  return () => run({ op, build, first, nextOf, working });
+};
+
+/** The rows that came last, in `next`. */
+export const workingRows = (id: number, build: Build): (() => Stream) => {
+  const { working } = build, own = working.get(id);
+  return () => (own ?? working.get(id))?.rows ?? [];
+};
+
+/** Subqueries that look at the rows of the recursion answer anew in each round, so that nothing that they keep may stay. */
+const keepsResults = ({ next }: RecursiveOp): boolean => {
+  const none: ReadonlySet<number> = new Set();
+  const inside = (ops: readonly PlanOp[]): boolean =>
+    ops.some((op) => exprsOf(op).some((e) => subqueryReadsWorking(e, none)) || pipelinesOf(op).some((p) => (op.kind === 'lateral' ? readsWorking(p.ops, none) : inside(p.ops))));
+  return inside(next.ops);
+};
+
+interface Parts { readonly op: RecursiveOp; readonly build: Build; readonly first: Step; readonly nextOf: () => Step; readonly working: Working }
+
+function* run({ op, build, first, nextOf, working }: Parts): Generator<Item> {
+  const { memory } = build, seen = op.distinct ? new Seen() : undefined, limits = build.context.recursion ?? recursionMax;
+  const breath = new Breath(build.context.signal);
+  let held = 0, rounds = 0, count = 0;
+  const hold = (bytes: number): void => {
+    held += bytes;
+    memory.hold(bytes, 'with recursive');
+  };
+  /** Gives the new rows of a stream and returns them. */
+  function* pass(stream: Stream): Generator<Item, Vector[]> {
+    const rows: Vector[] = [];
+    for (const item of stream) {
+      if (!isBatch(item)) {
+        yield item;
+        continue;
+      }
+      const before = seen?.bytes ?? 0, fresh = seen ? seen.fresh(item) : item;
+      hold((seen?.bytes ?? 0) - before);
+      if (fresh.length === 0) continue;
+      count += fresh.length;
+      if (count > limits.rows) throw new LakeError('recursion-rows', { name: op.name, limit: limits.rows });
+      const own = compact(fresh);
+      rows.push(own);
+      hold(sizeOf(own));
+      yield own;
+    }
+    return rows;
+  }
+  try {
+    working.rows = yield* pass(first(nothing()));
+    while (working.rows.length > 0) {
+      yield* breath.take();
+      if (++rounds > limits.rounds) throw new LakeError('recursion-rounds', { name: op.name, limit: limits.rounds });
+      const last = working.rows, rows: Vector[] = yield* pass(nextOf()(nothing()));
+      hold(-last.reduce((n, v) => n + sizeOf(v), 0));
+      working.rows = rows;
+    }
+  } finally {
+    working.rows = [];
+    memory.add(-held);
+  }
+}
+
+/** Rows that were there before. */
+class Seen {
+  private readonly codes = new ColumnCodes();
+  private known = 0;
+  get bytes(): number { return this.codes.bytes; }
+  /** The rows that are new, each once. */
+  fresh(batch: Vector): Vector {
+    const codes = this.codes.codes(batch), rows = new Uint32Array(batch.length), met = new Uint8Array(this.codes.size - this.known);
+    let n = 0;
+    for (let i = 0; i < batch.length; i++) {
+      const fresh = codes[i]! - this.known;
+      if (fresh < 0 || met[fresh]) continue;
+      met[fresh] = 1;
+      rows[n++] = i;
+    }
+    this.known = this.codes.size;
+    return n === batch.length ? batch : take(batch, rows.subarray(0, n));
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Aggregates over frames. Frames that are whole partitions are grouped as any aggregation; count, sum, avg, min and max of numbers (min and max of texts too) have
+ * sums up to each row and trees over rows; any other aggregate is carried on where its frames only grow, else worked out anew for each row.
+ */
+import { types } from '../../vectors/type.ts';
+import { type Vector, nulls, numbers, range, slice, take, valueAt } from '../../vectors/vector.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { pick } from '../aggregates/parts.ts';
+import type { AggregateState } from '../aggregates/state.ts';
+import { kinds, kindsOf } from '../operators/kinds.ts';
+import { rowsWith } from '../expressions/rows.ts';
+import { type Frames, newPieces, piecesOf } from './frames.ts';
+import { numericAggregate } from './numeric.ts';
+import { type Segment, partitionCount } from './segment.ts';
+
+export interface AggregateInput {
+  readonly segment: Segment;
+  readonly frames: Frames;
+  readonly name: string;
+  readonly distinct: boolean;
+  /** Absent for count(). */
+  readonly argument?: Vector;
+  /** 1 for rows that FILTER lets through; absent: all. */
+  readonly passes?: Uint8Array;
+  readonly make: () => AggregateState;
+  /** Given where partitions are cut between segments: the state of the one that goes on. */
+  readonly carry?: Carry;
+}
+export interface Carry { state?: AggregateState }
+
+export const aggregateOver = (input: AggregateInput): Vector => {
+  const { frames, name, distinct, carry } = input;
+  if (carry) return carriedOn(input, carry);
+  if (frames.whole) return overPartitions(input);
+  if (name === 'count' && !distinct) return countOver(input);
+  const numeric = distinct ? undefined : numericAggregate(input);
+  if (numeric) return numeric;
+  return frames.fromStart && frames.exclude === 'none' ? carriedOn(input) : anew(input);
+};
+
+/** What the states see as argument: count() looks at none. */
+const argumentOf = ({ argument, segment }: AggregateInput): Vector => argument ?? nulls(segment.length);
+
+const overPartitions = (input: AggregateInput): Vector => {
+  const { segment, passes, make } = input, state = make(), partitions = partitionCount(segment);
+  state.grow(partitions);
+  const rows = passes && rowsWith(passes, segment.length, 1), argument = argumentOf(input);
+  if (!rows || rows.length > 0) state.update(pick(segment.partitionOf, rows), rows ? take(argument, rows) : argument);
+  return take(state.result(partitions), segment.partitionOf);
+};
+
+/** How many of the rows before each row count; one entry more than there are rows. */
+export const countsBefore = ({ segment, passes }: AggregateInput, counts: (row: number) => boolean): Uint32Array => {
+  const before = new Uint32Array(segment.length + 1);
+  let n = 0;
+  for (let i = 0; i < segment.length; i++) {
+    before[i] = n;
+    if ((!passes || passes[i] === 1) && counts(i)) n++;
+  }
+  before[segment.length] = n;
+  return before;
+};
+
+const countOver = (input: AggregateInput): Vector => {
+  const { segment, frames, argument } = input, table = argument && kindsOf(argument);
+  const before = countsBefore(input, (i) => !table || (table[i] !== kinds.null && table[i] !== kinds.missing));
+  const out = new Float64Array(segment.length), pieces = newPieces();
+  for (let i = 0; i < out.length; i++) {
+    const { bounds, count } = piecesOf(frames, segment, i, pieces);
+    let n = 0;
+    for (let k = 0; k < count; k++) n += before[bounds[k * 2 + 1]!]! - before[bounds[k * 2]!]!;
+    out[i] = n;
+  }
+  return numbers(types.int64, out);
+};
+
+/** Frames that begin with their partition: one state a partition takes what comes in. */
+const carriedOn = (input: AggregateInput, carry: Carry = {}): Vector => {
+  const { segment, frames, passes, make } = input, argument = argumentOf(input), out = new Builder();
+  let state = make(), partition = -1, done = 0, value = undefined as ReturnType<typeof valueAt> | undefined;
+  for (let i = 0; i < segment.length; i++) {
+    if (segment.partitionOf[i] !== partition) {
+      partition = segment.partitionOf[i]!;
+      done = segment.partitionStarts[partition]!;
+      state = partition === 0 && segment.carried.rows > 0 && carry.state ? carry.state : make();
+      state.grow(1);
+      value = undefined;
+    }
+    const end = frames.ends[i]!;
+    if (end > done) {
+      const rows = passes ? range(done, end).filter((row) => passes[row] === 1) : undefined, length = rows ? rows.length : end - done;
+      if (length > 0) {
+        state.update(new Uint32Array(length), rows ? take(argument, rows) : slice(argument, done, end));
+        value = undefined;
+      }
+      done = end;
+    }
+    out.append((value ??= valueAt(state.result(1), 0)));
+  }
+  carry.state = state;
+  return out.finish();
+};
+
+/** Rows of frames that are looked at together. */
+const rowsAtOnce = 65_536;
+
+/** Every frame for itself; as many of them at once as there is room for. */
+const anew = (input: AggregateInput): Vector => {
+  const { segment, frames, passes, make } = input, argument = argumentOf(input), pieces = newPieces(), out = new Builder();
+  const ids = new Uint32Array(rowsAtOnce), rows = new Uint32Array(rowsAtOnce);
+  for (let first = 0; first < segment.length;) {
+    const state = make();
+    let n = 0, total = 0, next = first;
+    const flush = (): void => {
+      state.grow(next - first + 1);
+      if (n > 0) state.update(ids.slice(0, n), take(argument, rows.slice(0, n)));
+      n = 0;
+    };
+    for (; next < segment.length && total < rowsAtOnce; next++) {
+      const { bounds, count } = piecesOf(frames, segment, next, pieces);
+      for (let k = 0; k < count; k++) {
+        for (let row = bounds[k * 2]!; row < bounds[k * 2 + 1]!; row++) {
+          if (passes && passes[row] === 0) continue;
+          if (n === rowsAtOnce) flush();
+          ids[n] = next - first;
+          rows[n++] = row;
+        }
+        total += bounds[k * 2 + 1]! - bounds[k * 2]!;
+      }
+      total++;
+    }
+    flush();
+    state.grow(next - first);
+    const results = state.result(next - first);
+    for (let i = 0; i < results.length; i++) out.append(valueAt(results, i));
+    first = next;
+  }
+  return out.finish();
+};

@@ -1,0 +1,60 @@
+/** Predicates that v0.2.0 lacks: ILIKE, SIMILAR TO, IS DISTINCT FROM, IS TRUE, BETWEEN SYMMETRIC, comparisons with ANY and ALL. None of their words is reserved. */
+import type { BinaryOperator, Expr, QuantifiedExpr } from './ast.ts';
+import { parseEnclosedQuery } from './parser-primaries.ts';
+import { isAhead } from './parser-sets.ts';
+import type { Scanner } from './scanner.ts';
+
+/** An operand follows: no clause of SQL, where the word before is an alias. */
+const ilike = /ilike\b(?=\s*['"(`]|\s+(?!(?:from|where|group|having|order|limit|offset|union|intersect|except|fetch|as|qualify|window|and|or|then|else|end|when)\b)[\p{L}_$])/iuy;
+
+/** Takes ILIKE if it is an operator here: words of a search are only words. */
+export const takesIlike = (s: Scanner): boolean => (s.code | 0x20) === 0x69 && isAhead(s, ilike) && s.keyword('ilike');
+
+export const takesSimilarTo = (s: Scanner): boolean =>
+  (s.code | 0x20) === 0x73 && isAhead(s, /similar\s+to\s+\S/iy) && s.keyword('similar') && s.spaceKeyword('to');
+
+/** Takes SYMMETRIC or ASYMMETRIC of BETWEEN; tells of the first. A column of that name has an operator or AND behind it. */
+export const takesSymmetric = (s: Scanner): true | undefined => {
+  if (!isAhead(s, /a?symmetric\s*(?:['"(`{[]|\s(?:-?\d|(?!(?:and|or|in|is|like|not|between|ilike|similar)\b)[\p{L}_$]))/iuy)) return undefined;
+  const symmetric = s.keyword('symmetric');
+  if (!symmetric) s.keyword('asymmetric');
+  s.skip();
+  return symmetric ? true : undefined;
+};
+
+/** Behind IS and NOT: DISTINCT FROM an operand, TRUE, FALSE or UNKNOWN. */
+export const parseDistinctFrom = (s: Scanner, left: Expr, negated: boolean, parseOperand: (scanner: Scanner) => Expr | undefined): Expr | undefined => {
+  const before = s.pos;
+  s.skip();
+  if (isAhead(s, /distinct\s+from\s/iy) && s.keyword('distinct') && s.spaceKeyword('from')) {
+    s.skip();
+    const right = parseOperand(s);
+    if (right !== undefined) return { kind: 'binary', op: negated ? 'is not distinct from' : 'is distinct from', left, right, start: left.start, end: right.end };
+  }
+  const start = s.pos, word = s.peekWord().toLowerCase();
+  if ((word === 'true' || word === 'false' || word === 'unknown') && s.keyword(word)) {
+    const span = { start: left.start, end: s.byte(s.pos) };
+    if (word === 'unknown') return { kind: 'is-null', negated, expr: left, ...span };
+    const right: Expr = { kind: 'literal', type: 'bool', text: word, start: s.byte(start), end: s.byte(s.pos) };
+    return { kind: 'binary', op: negated ? 'is distinct from' : 'is not distinct from', left, right, ...span };
+  }
+  s.pos = before;
+  return undefined;
+};
+
+const quantifier = /(any|some|all)\s*\(\s*(?:\(\s*)*(?:select|values|from|with)\b/iy;
+const comparisons: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=']);
+
+/** `any (query)` behind a comparison operator. */
+export const parseQuantified = (s: Scanner, left: Expr, op: BinaryOperator): QuantifiedExpr | undefined => {
+  const letter = s.code | 0x20;
+  if (!s.sql || (letter !== 0x61 && letter !== 0x73) || !comparisons.has(op) || !isAhead(s, quantifier)) return undefined;
+  const start = s.pos, word = s.peekWord();
+  s.pos += word.length;
+  const query = parseEnclosedQuery(s, '(', ')');
+  if (query !== undefined) {
+    return { kind: 'quantified', op: op as QuantifiedExpr['op'], quantifier: word.toLowerCase() === 'all' ? 'all' : 'any', left, query, start: left.start, end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
+};

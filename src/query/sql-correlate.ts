@@ -1,0 +1,140 @@
+/** Subqueries of SQL that use columns of the queries around them; IN, ANY and ALL over them with SQL's rules for null. */
+import { types } from '../vectors/type.ts';
+import { boolValue, nullValue } from '../vectors/value.ts';
+import type { Analysis } from './analyze-context.ts';
+import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
+import { ignoresInput, lowerSubqueryOps, sourced } from './analyze-queries.ts';
+import type { Expr, QuantifiedExpr, QueryNode, Span } from './ast.ts';
+import { correlated } from './correlated.ts';
+import { callOf, compareOf, exprKey, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
+import type { CompareOperator, Correlated, PlanExpr, PlanOp } from './plan.ts';
+import { columnsOf } from './sql-tables.ts';
+
+type Ops = readonly PlanOp[];
+
+/** Notes which values of the row around it a subquery uses. */
+export class Capture {
+  /** The names around, for the clauses of the subquery: what they give stands inside it. */
+  readonly names: SqlNames;
+  readonly #a: Analysis;
+  readonly #level: number;
+  readonly #values: PlanExpr[] = [];
+  readonly #indexes = new Map<string, number>();
+
+  constructor(a: Analysis, around: SqlNames) {
+    this.#a = a;
+    this.#level = a.nextLevel++;
+    this.names = {
+      name: (id) => a.at(id, this.outer(around.name(id))),
+      qualified: (dot) => a.at(dot, this.outer(around.qualified(dot))),
+      row: () => this.outer(around.row()),
+      has: around.has, hasTable: around.hasTable, aggregate: undefined, window: undefined,
+    };
+  }
+
+  get isUsed(): boolean { return this.#values.length > 0; }
+  /** Expressions over the row around. */
+  get values(): readonly PlanExpr[] { return this.#values; }
+
+  /** What stands for an expression over the row around, inside the subquery. */
+  outer(e: PlanExpr): PlanExpr {
+    const key = exprKey(e);
+    let index = this.#indexes.get(key);
+    if (index === undefined) this.#indexes.set(key, (index = this.#values.push(e) - 1));
+    return { kind: 'outer', level: this.#level, index };
+  }
+
+  /** The subquery's operators as a pipeline of their own. */
+  body(ops: Ops, exists = false): Correlated {
+    return correlated(this.#a, this.#sourced(ops), this.#level, exists);
+  }
+
+  apply(ops: Ops, form: Extract<PlanExpr, { kind: 'apply' }>['form']): PlanExpr {
+    const body = this.body(ops, form === 'exists');
+    return { kind: 'apply', form, outer: [...this.#values], body };
+  }
+
+  /** Operators that read the row around as their input get it as an outer value. */
+  #sourced(ops: Ops): Ops {
+    const [fork, next, ...rest] = ops;
+    if (fork?.kind === 'fork' && ignoresInput(ops)) {
+      // Branches that need nothing of what comes in stand side by side.
+      const branches = fork.branches.map((b) => ({ ops: sourced(b.ops) })), [left, right] = branches;
+      if (next?.kind === 'setOperation' && left && right) return [...left.ops, { ...next, right }, ...rest];
+      return [{ kind: 'combine', branches }, ...ops.slice(1)];
+    }
+    return isSourced(ops) || ignoresInput(ops) ? sourced(ops) : [{ kind: 'null' }, { kind: 'values', exprs: [this.outer(thisExpr)] }, ...ops];
+  }
+}
+
+const yes = literal(boolValue(true)), no = literal(boolValue(false)), unknown = literal(nullValue);
+
+/** `x in (query)` when the query uses columns of the row around it, else undefined: then it is the membership in all its rows. */
+export const lowerCorrelatedIn = (a: Analysis, left: PlanExpr, query: QueryNode, c: ExprContext): PlanExpr | { readonly ops: Ops } => {
+  if (!c.sql) return { ops: lowerSubqueryOps(a, query, c) };
+  const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, query, c, capture.names);
+  return capture.isUsed ? anyOf(a, '==', left, ops, { capture, place: query }) : { ops };
+};
+
+/** `x op any (query)`, `x op all (query)`. */
+export const lowerQuantified = (a: Analysis, e: QuantifiedExpr, c: ExprContext): PlanExpr => {
+  const left = lowerExpr(a, e.left, c);
+  if (!c.sql) return a.wrong(`${e.quantifier} over a query is for SQL alone`, e);
+  const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, e.query, c, capture.names);
+  const quantity: Quantity = { capture, place: e.query };
+  return e.quantifier === 'any' ? anyOf(a, e.op, left, ops, quantity) : { kind: 'not', operand: anyOf(a, negated[e.op], left, ops, quantity) };
+};
+
+const negated: Readonly<Record<QuantifiedExpr['op'], CompareOperator>> = { '==': '!=', '!=': '==', '<': '>=', '<=': '>', '>': '<=', '>=': '<' };
+
+interface Quantity { readonly capture: Capture; readonly place: Span }
+
+/** True if the comparison holds for a row; else null if it might, because of a null on either side; else false. */
+const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops, { capture, place }: Quantity): PlanExpr => {
+  const columns = columnsOf(a.typeOf(sourced(ops), types.null)), wanted = left.kind === 'record' ? left.elements.length : 1;
+  if (!columns) return a.sourcesKnown ? a.wrong('the columns of the subquery are not known: name the one to compare with instead of *', place) : no;
+  if (columns.length !== wanted) return a.wrong(`the subquery has ${columns.length} columns where ${wanted} ${wanted === 1 ? 'is' : 'are'} compared: select ${wanted === 1 ? 'one' : `${wanted} of them`}`, place);
+  const parts = left.kind === 'record' && left.elements.every((x) => x.kind === 'field') ? left.elements.map((x) => x.value) : [left];
+  const pairs = parts.map((x, i) => ({ x, outer: capture.outer(x), column: fieldOf(thisExpr, columns[i]!) }));
+  const exists = (tests: readonly PlanExpr[]): PlanExpr => capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr } as const))], 'exists');
+  const unsure = (e: PlanExpr): PlanExpr => ({ kind: 'or', left: { kind: 'isNull', operand: e }, right: callOf('missing', e) });
+  const found = exists(pairs.map((p) => compareOf(p.outer, operator, p.column)));
+  if (pairs.length > 1) {
+    const open = exists(pairs.map((p): PlanExpr => ({ kind: 'or', left: compareOf(p.outer, operator, p.column), right: unsure(compareOf(p.outer, operator, p.column)) })));
+    return { kind: 'case', branches: [{ when: found, then: yes }, { when: open, then: unknown }], otherwise: no };
+  }
+  const [{ x, column }] = pairs as [typeof pairs[number]];
+  return {
+    kind: 'case', otherwise: no,
+    branches: [
+      { when: found, then: yes },
+      { when: unsure(x), then: { kind: 'conditional', test: exists([]), then: unknown, otherwise: no } },
+      { when: exists([unsure(column)]), then: unknown },
+    ],
+  };
+};
+
+/** A subquery that uses columns of the row around it; undefined if it uses none. */
+export const lowerCorrelatedSubquery = (a: Analysis, query: QueryNode, form: Extract<PlanExpr, { kind: 'apply' }>['form'], c: ExprContext & { readonly sql: SqlNames }): PlanExpr | { readonly ops: Ops } => {
+  const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, query, c, capture.names);
+  return capture.isUsed ? capture.apply(ops, form) : { ops };
+};
+
+/** `a is distinct from b`: null and what is missing are values like others. */
+export const distinctFrom = (left: PlanExpr, right: PlanExpr): PlanExpr => {
+  const isNull = (e: PlanExpr): PlanExpr => ({ kind: 'or', left: { kind: 'isNull', operand: e }, right: callOf('missing', e) });
+  return {
+    kind: 'case',
+    branches: [{ when: isNull(left), then: { kind: 'not', operand: isNull(right) } }, { when: isNull(right), then: yes }],
+    otherwise: compareOf(left, '!=', right),
+  };
+};
+
+/** `a between symmetric b and c`. */
+export const betweenSymmetric = (value: PlanExpr, lower: PlanExpr, upper: PlanExpr): PlanExpr => {
+  const within = (from: PlanExpr, to: PlanExpr): PlanExpr => ({ kind: 'and', left: compareOf(value, '>=', from), right: compareOf(value, '<=', to) });
+  return { kind: 'or', left: within(lower, upper), right: within(upper, lower) };
+};
+
+/** Whether an expression of the syntax tree is a plain name. */
+export const isName = (e: Expr, name: string): boolean => e.kind === 'id' && !e.quoted && e.name.toLowerCase() === name;

@@ -1,0 +1,59 @@
+/** WITH RECURSIVE to operators: `first UNION [ALL] next`, where `next` refers to the table itself. */
+import { types } from '../vectors/type.ts';
+import type { Analysis } from './analyze-context.ts';
+import { type Flow, sourced } from './analyze-queries.ts';
+import type { Span, SqlUnion } from './ast.ts';
+import { isSteady } from './correlated.ts';
+import { isSourced, mapPipelines, pipelinesOf } from './plan-walk.ts';
+import type { PlanOp } from './plan.ts';
+import type { CteBinding } from './scope.ts';
+import { type LoweredSql, lowerSqlBody, lowerUnion, renameColumns, withoutRecursion } from './sql.ts';
+import { columnsOf } from './sql-tables.ts';
+
+export const lowerRecursive = (a: Analysis, body: SqlUnion, flow: Flow, table: CteBinding): LoweredSql => {
+  const inner = withoutRecursion(flow), name = table.cte.alias.name.text, faults = a.faults.length;
+  const left = lowerSqlBody(a, body.left, inner);
+  if (a.faults.length > faults) return left;
+  const first = sourced(left.ops), columns = left.columns ?? columnsOf(a.typeOf(first, types.null));
+  const recursion = { id: a.nextLevel++, columns, used: false };
+  table.recursion = recursion;
+  const right = lowerSqlBody(a, body.right, inner);
+  delete table.recursion;
+  if (a.faults.length > faults) return left;
+  if (!recursion.used) return lowerUnion(a, body, inner);
+  if (columns && right.columns && columns.length !== right.columns.length) {
+    a.fault('set operations can only be applied to sources with the same number of columns', body);
+  }
+  const next = keepSteady(sourced(renameColumns(right, columns)));
+  return { ops: [{ kind: 'recursive', id: recursion.id, name, distinct: body.distinct, first: { ops: first }, next: { ops: next } }], columns };
+};
+
+/** What a reference to the table is while the table itself is lowered; undefined, and a fault, where there may be none. */
+export const lowerRecursiveReference = (a: Analysis, table: CteBinding, place: Span): readonly PlanOp[] | undefined => {
+  const { recursion, recursive, cte } = table, name = cte.alias.name.text;
+  if (!recursive) a.fault('recursive WITH relations not currently supported', place, `write with recursive ${name}`);
+  else if (!recursion) {
+    a.fault(`"${name}" cannot refer to itself here: write with recursive ${name} as (first union all next), where only the query behind union uses ${name}`, place);
+  } else {
+    recursion.used = true;
+    return [{ kind: 'working', id: recursion.id, ...(recursion.columns ? { columns: recursion.columns } : {}) }];
+  }
+  return undefined;
+};
+
+const turned = { inner: 'inner', cross: 'cross', left: 'right', right: 'left', full: 'full' } as const;
+
+/** Joins keep the side that is the same in each round: it is read once. */
+const keepSteady = (ops: readonly PlanOp[]): readonly PlanOp[] => {
+  let out: readonly PlanOp[] = [];
+  for (const whole of ops) {
+    const op = mapPipelines(whole, (p) => ({ ops: keepSteady(p.ops) }));
+    if (op.kind !== 'join' || !op.right) out = [...out, op];
+    else if (isSteady(op.right.ops)) out = [...out, { ...op, kept: true }];
+    else if (op.style !== 'anti' && isSourced(out) && isSteady(out) && !out.some((x) => pipelinesOf(x).length > 0 && x.kind === 'fork')) {
+      const equal = op.equal.map((k) => ({ left: k.right, right: k.left }));
+      out = [...op.right.ops, { ...op, style: turned[op.style], right: { ops: out }, leftName: op.rightName, rightName: op.leftName, equal, kept: true }];
+    } else out = [...out, op];
+  }
+  return out;
+};

@@ -1,0 +1,69 @@
+/**
+ * The cases of test/cases/windows through compiler and engine: as they are, in batches of one and two rows, with vectors forced into other forms, and with so
+ * little memory that sorts and partitions spill. The examples of the table are cases too.
+ */
+import { describe, expect, test } from 'vitest';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { windowTable } from '../../../../src/exec/windows/windows.ts';
+import { RangeTree } from '../../../../src/exec/windows/tree.ts';
+import { runQuery } from '../../../support/query-case.ts';
+import { randomOf } from '../../../support/random.ts';
+import type { RunPlanOptions } from '../../../support/run-plan.ts';
+
+interface CaseFile { readonly subject: string; readonly cases: readonly { readonly title: string; readonly query: string; readonly input: string; readonly output: string }[] }
+
+const folder = fileURLToPath(new URL('../../../cases/windows/', import.meta.url));
+const files = readdirSync(folder).sort().map((file) => parse(readFileSync(join(folder, file), 'utf8')) as CaseFile);
+
+const variants: Readonly<Record<string, RunPlanOptions>> = {
+  'as it is': {}, 'batches of one': { batchRows: 1 }, 'batches of two': { batchRows: 2 },
+  'constant vectors': { forceForm: 'constant' }, 'dictionaries': { forceForm: 'dictionary' }, 'selections': { forceForm: 'selected' },
+  'spilled': { spill: true, memoryBytesMax: 1, batchRows: 2 },
+};
+
+for (const { subject, cases } of files) {
+  describe(subject, () => {
+    for (const c of cases) {
+      // Other operators than windows cannot do with so little.
+      test.each(Object.keys(variants).filter((v) => v !== 'spilled' || subject !== 'clauses'))(`${c.title} (%s)`, async (variant) => {
+        expect(await runQuery(c.query, c.input, variants[variant])).toBe(c.output);
+      });
+    }
+  });
+}
+
+test('every window function has cases', () => {
+  expect(windowTable.map((w) => w.signature.name).filter((name) => !files.some((f) => f.subject === name))).toEqual([]);
+});
+describe('examples of the table of window functions', () => {
+  for (const row of windowTable) {
+    test.each(row.examples)(`${row.signature.name}: $query`, async ({ query, input, output }) => {
+      expect(await runQuery(query, input)).toBe(`${output}\n`);
+    });
+  }
+});
+
+test('without a place to spill to, a partition beyond the budget is an error', async () => {
+  await expect(runQuery('select sum(x) over () as s', '{x:1} {x:2}', { memoryBytesMax: 1 })).rejects.toMatchObject({ code: 'query-memory', message: expect.stringContaining('window') as string });
+});
+
+describe('trees over ranges', () => {
+  const random = randomOf(7), values = Float64Array.from({ length: 1000 }, () => random.below(1000) - 500);
+  test.each([['sum', 0, (a: number, b: number): number => a + b], ['min', Infinity, Math.min], ['max', -Infinity, Math.max]] as const)('%s', (fold, start, two) => {
+    const tree = new RangeTree(values, fold);
+    for (let i = 0; i < 500; i++) {
+      const from = random.below(1001), to = from + random.below(1001 - from);
+      expect(tree.range(from, to, start)).toBe(values.subarray(from, to).reduce((a, b) => two(a, b), start));
+    }
+  });
+  test('a NaN stays', () => {
+    const some = values.slice();
+    some[500] = NaN;
+    const tree = new RangeTree(some, 'min');
+    expect(tree.range(0, 1000, Infinity)).toBe(NaN);
+    expect(tree.range(501, 1000, Infinity)).toBe(Math.min(...values.subarray(501)));
+  });
+});
