@@ -5,6 +5,8 @@
  */
 import { LakeError } from '../errors.ts';
 
+const partBytesLeast = 1 << 16;
+
 export class ByteWindow {
   bytes: Uint8Array = new Uint8Array(1 << 16);
   start = 0;
@@ -17,14 +19,19 @@ export class ByteWindow {
   lineStart = 0;
   lineEnd = 0;
   lineBroken = false;
+  /** What is left of a chunk. */
+  private waiting: Uint8Array | undefined;
   private readonly source: AsyncIterator<Uint8Array>;
   private readonly format: string;
   private readonly valueBytesMax: number;
+  private readonly place: () => string;
 
-  constructor(input: AsyncIterable<Uint8Array>, options: { readonly format: string; readonly valueBytesMax: number }) {
+  /** `place` tells where the window begins, for errors. */
+  constructor(input: AsyncIterable<Uint8Array>, options: { readonly format: string; readonly valueBytesMax: number; readonly place?: () => string }) {
     this.source = input[Symbol.asyncIterator]();
     this.format = options.format;
     this.valueBytesMax = options.valueBytesMax;
+    this.place = options.place ?? (() => '');
   }
 
   /**
@@ -35,12 +42,15 @@ export class ByteWindow {
     if (this.final) return false;
     const least = Math.max((this.end - this.start) * 2, 1);
     do {
-      const { done, value } = await this.source.next();
-      if (done) {
+      const chunk = this.waiting ?? (await this.nextChunk());
+      if (!chunk) {
         this.final = true;
         break;
       }
-      this.append(value);
+      // A chunk that is longer than a value may be is looked at in parts, so that none that is too long slips through with it.
+      const size = Math.max(this.valueBytesMax, partBytesLeast);
+      this.waiting = chunk.length > size ? chunk.subarray(size) : undefined;
+      this.append(this.waiting ? chunk.subarray(0, size) : chunk);
     } while (this.end - this.start < least);
     return true;
   }
@@ -69,9 +79,13 @@ export class ByteWindow {
     this.final = true;
   }
 
+  private async nextChunk(): Promise<Uint8Array | undefined> {
+    const { done, value } = await this.source.next();
+    return done ? undefined : value;
+  }
   private append(chunk: Uint8Array): void {
     const kept = this.end - this.start, size = kept + chunk.length;
-    if (kept > this.valueBytesMax) throw new LakeError('format-limit', { format: this.format, what: 'a single value', limit: this.valueBytesMax, place: '' });
+    if (kept > this.valueBytesMax) throw new LakeError('format-limit', { format: this.format, what: 'a single value', limit: this.valueBytesMax, place: `${this.place()} (option -value.max)` });
     if (size + 1 > this.bytes.length) {
       const grown = new Uint8Array(Math.max(size + 1, this.bytes.length * 2));
       grown.set(this.bytes.subarray(this.start, this.end));

@@ -60,8 +60,9 @@ const namedColumns: ReadonlyMap<Type, ColumnType> = new Map([
   named('month_interval', int32, { kind: 'interval', unit: 'month' }),
   named('day_time_interval', dayTimeType, { kind: 'interval', unit: 'day-time' }),
   named('month_day_nano_interval', monthDayNanoType, { kind: 'interval', unit: 'month-day-nano' }),
-  named('decimal128', decimal128Type, { kind: 'decimal', bits: 128, precision: 0, scale: 0 }),
-  named('decimal256', decimal256Type, { kind: 'decimal', bits: 256, precision: 0, scale: 0 }),
+  // The names do not tell digits and scale: whole numbers of as many digits as fit, which other readers take, unlike the reference's 0.
+  named('decimal128', decimal128Type, { kind: 'decimal', bits: 128, precision: 38, scale: 0 }),
+  named('decimal256', decimal256Type, { kind: 'decimal', bits: 256, precision: 76, scale: 0 }),
   named('large_binary', types.bytes, { kind: 'binary', text: false, layout: 'large' }),
   named('large_string', types.string, { kind: 'binary', text: true, layout: 'large' }),
 ]);

@@ -20,10 +20,15 @@ export const leavesOf = (v: RecordVector, prefix = '', at: Leaf['at'] = (row) =>
       const inner = leavesOf(values, name, inside);
       if (!inner) return undefined;
       out.push(...inner);
-    } else if (values.form === 'dynamic' && values.parts.some((p) => lookThrough(p, inside).values.form === 'record')) return undefined;
+    } else if (values.form === 'dynamic' && values.parts.some(holdsRecords)) return undefined;
     else out.push({ name, values, at: inside });
   }
   return out;
+};
+
+const holdsRecords = (v: Vector): boolean => {
+  const { values } = lookThrough(v, (row) => row);
+  return values.form === 'record' || (values.form === 'dynamic' && values.parts.some(holdsRecords));
 };
 
 /** The vector behind views and names, with the way from rows to its rows. */

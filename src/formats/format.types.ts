@@ -30,6 +30,9 @@ export interface ReadOptions {
   readonly lookAheadBytesMax?: number;
 }
 
+/** Limits of readers that a service is started with. */
+export type FormatLimits = Pick<ReadOptions, 'valueBytesMax' | 'bsupFrameBytesMax' | 'csupObjectBytesMax' | 'arrowBodyBytesMax' | 'parquetFileBytesMax'>;
+
 /** The limits of a reader with the defaults filled in. */
 export interface ReadLimits { readonly batchRows: number; readonly nestingMax: number; readonly valueBytesMax: number }
 export const readLimits = (options: ReadOptions): ReadLimits => ({

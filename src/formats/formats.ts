@@ -1,6 +1,6 @@
 /**
- * The table of formats: names, media types, file endings, readers and writers. A format without a reader or writer is known by name and media type,
- * and asking for what is missing is an error that says so.
+ * The table of formats: names, media types, file endings, readers and writers. A format without a reader is known by name and media type,
+ * and asking for it is an error that says so.
  */
 import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
@@ -18,6 +18,7 @@ import { csupWriter } from './csup/writer.ts';
 import { readCsv } from './csv/reader.ts';
 import { readTsv } from './csv/tsv.ts';
 import { createCsvWriter } from './csv/writer.ts';
+import { createDbWriter } from './db/writer.ts';
 import { readJson } from './json/reader.ts';
 import { createJsonWriter } from './json/writer.ts';
 import { readJsup } from './jsup/reader.ts';
@@ -32,7 +33,7 @@ import { createTableWriter } from './table/writer.ts';
 import { readZeek } from './zeek/reader.ts';
 import { createZeekWriter } from './zeek/writer.ts';
 
-export type { ControlMessage, ReadOptions, Reader, WriteOptions, Writer } from './format.types.ts';
+export type { ControlMessage, FormatLimits, ReadOptions, Reader, WriteOptions, Writer } from './format.types.ts';
 
 export type FormatName =
   | 'arrows' | 'bsup' | 'csup' | 'csv' | 'db' | 'json' | 'jsup' | 'line' | 'ndjson' | 'parquet' | 'sup' | 'table' | 'tsv' | 'zeek';
@@ -52,7 +53,7 @@ export interface Format {
   /** Tells from the beginning of an input what speaks against the format, where that is better than reading values; undefined: nothing does. */
   readonly probe?: (input: AsyncIterable<Uint8Array>) => Promise<string | undefined>;
   readonly reader?: Reader;
-  readonly writer?: (options: WriteOptions) => Writer;
+  readonly writer: (options: WriteOptions) => Writer;
 }
 
 /** CSUP has BSUP inside. */
@@ -68,7 +69,7 @@ const formats = {
   bsup: { name: 'bsup', title: 'BSUP', mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true, reader: readBsup, writer: createBsupWriter },
   csup: { name: 'csup', title: 'CSUP', mediaTypes: ['application/x-csup'], endings: ['.csup'], reader: csupReader(bsupParts), probe: probeCsup, writer: csupWriter(bsupParts) },
   csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
-  db: { name: 'db', title: 'db', mediaTypes: [], endings: [] },
+  db: { name: 'db', title: 'db', mediaTypes: [], endings: [], writer: createDbWriter },
   json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, writer: createJsonWriter },
   jsup: {
     name: 'jsup', title: 'JSUP', mediaTypes: ['application/x-jsup', 'application/x-zjson'], endings: ['.jsup'], control: true,
@@ -135,9 +136,5 @@ const readerOf = (name: FormatName): Reader => {
   return reader;
 };
 
-/** @throws LakeError `format-not-written` */
-export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => {
-  const writer = formatTable[name].writer;
-  if (!writer) throw new LakeError('format-not-written', { format: name });
-  return writer(options);
-};
+/** A writer of the format. */
+export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => formatTable[name].writer(options);

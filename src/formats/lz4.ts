@@ -7,13 +7,16 @@
 /** Most bytes that one byte of a block can stand for. */
 export const lz4ExpansionMax = 255;
 /** Runs longer than this go through the engine's copy, which has a price per call. */
-const shortRun = 48;
+const shortRun = 64, longMatch = 128;
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
+/** Short runs are copied by so many bytes: as many more may be read and written behind a run, to be overwritten by what comes next. */
+const stride = 8;
+
 /**
  * Decodes source[start, end) into target[0, size). False if the block is broken or does not have exactly `size` bytes in it.
- * What lies behind `size` in the target may be overwritten; three bytes there make it faster.
+ * What lies behind `size` in the target may be overwritten; eight bytes there make it faster.
  */
 export const decodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, size: number): boolean =>
   decodeLz4At(source, start, end, target, 0, size) === size;
@@ -23,8 +26,7 @@ export const decodeLz4 = (source: Uint8Array, start: number, end: number, target
  * As with `decodeLz4`, what lies behind may be overwritten.
  */
 export const decodeLz4At = (source: Uint8Array, start: number, end: number, target: Uint8Array, targetStart: number, size: number): number => {
-  // Runs are copied by words where up to three bytes too many do no harm: they are overwritten by what comes next.
-  const from = viewOf(source), into = viewOf(target), fromStop = source.length - 3, intoStop = target.length - 3;
+  const from = viewOf(source), into = viewOf(target), fromStop = source.length - stride, intoStop = target.length - stride;
   let at = start, to = targetStart;
   while (at < end) {
     const token = source[at++];
@@ -39,7 +41,15 @@ export const decodeLz4At = (source: Uint8Array, start: number, end: number, targ
     }
     if (run > end - at || run > size - to) return -1;
     if (run > shortRun || at + run > fromStop || to + run > intoStop) target.set(source.subarray(at, at + run), to);
-    else for (let i = 0; i < run; i += 4) into.setInt32(to + i, from.getInt32(at + i, true), true);
+    else {
+      // The first eight bytes without a question: most runs are no longer, and their lengths are hard to guess.
+      into.setInt32(to, from.getInt32(at, true), true);
+      into.setInt32(to + 4, from.getInt32(at + 4, true), true);
+      for (let i = stride; i < run; i += stride) {
+        into.setInt32(to + i, from.getInt32(at + i, true), true);
+        into.setInt32(to + i + 4, from.getInt32(at + i + 4, true), true);
+      }
+    }
     at += run;
     to += run;
     if (at === end) return to;
@@ -57,9 +67,17 @@ export const decodeLz4At = (source: Uint8Array, start: number, end: number, targ
     }
     run += 4;
     if (distance === 0 || distance > to || run > size - to) return -1;
-    if (run > shortRun) repeat(target, to, distance, run);
+    if (run > longMatch) repeat(target, to, distance, run);
     else if (distance < 4 || to + run > intoStop) for (let i = to, stop = to + run; i < stop; i++) target[i] = target[i - distance];
-    else for (let i = 0; i < run; i += 4) into.setInt32(to + i, into.getInt32(to - distance + i, true), true);
+    else {
+      const back = to - distance;
+      into.setInt32(to, into.getInt32(back, true), true);
+      into.setInt32(to + 4, into.getInt32(back + 4, true), true);
+      for (let i = stride; i < run; i += stride) {
+        into.setInt32(to + i, into.getInt32(back + i, true), true);
+        into.setInt32(to + i + 4, into.getInt32(back + i + 4, true), true);
+      }
+    }
     to += run;
   }
   return to;
@@ -86,6 +104,12 @@ let placeBase = 1;
 const matchMargin = 12;
 const literalMargin = 5;
 const distanceMax = 65_535;
+/** Shortest match that is taken in a block of many bytes: shorter ones save few bytes each and cost the reader as much time as longer ones. */
+const matchLeast = 8, manyBytes = 64 << 10;
+
+const hashOf = (word: number): number => Math.imul(word, -1640531535) >>> (32 - hashBits);
+/** Of six bytes: what is alike by its first four alone is no long match and only costs time. */
+const hashOfSix = (view: DataView, at: number): number => (Math.imul(view.getInt32(at, true), -1640531535) ^ Math.imul(view.getUint16(at + 4, true), 1028477387)) >>> (32 - hashBits);
 
 /** Encodes source[start, end) into target[targetStart, targetEnd); answers the end of the block, or -1 if it does not fit. */
 export const encodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, targetStart: number, targetEnd: number): number => {
@@ -95,11 +119,11 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
   }
   const view = viewOf(source), sides = { source, view, target, out: viewOf(target) };
   // A place is kept as its distance from here.
-  const origin = start - placeBase, base = placeBase, matchStop = end - literalMargin;
+  const origin = start - placeBase, base = placeBase, matchStop = end - literalMargin, fast = end - start >= manyBytes, least = fast ? matchLeast : 4;
   placeBase += end - start + 1;
   let at = start, anchor = start, to = targetStart, tries = 1 << 5;
   while (at <= end - matchMargin) {
-    const word = view.getInt32(at, true), hash = Math.imul(word, -1640531535) >>> (32 - hashBits);
+    const word = view.getInt32(at, true), hash = fast ? hashOfSix(view, at) : hashOf(word);
     const place = places[hash];
     places[hash] = at - origin;
     let from = place + origin;
@@ -107,7 +131,7 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
       at += tries++ >> 4;
       continue;
     }
-    tries = 1 << 5;
+    const tried = at;
     while (at > anchor && from > start && source[at - 1] === source[from - 1]) {
       at--;
       from--;
@@ -121,13 +145,18 @@ export const encodeLz4 = (source: Uint8Array, start: number, end: number, target
       stop++;
       other++;
     }
+    if (stop - at < least) {
+      at = tried + (tries++ >> 4);
+      continue;
+    }
+    tries = 1 << 5;
     to = writeSequence(sides, anchor, at, to, targetEnd, stop - at);
     if (to < 0) return -1;
     target[to++] = (at - from) & 0xff;
     target[to++] = (at - from) >> 8;
     to = writeLength(target, to, stop - at - 4);
     anchor = at = stop;
-    if (at <= end - matchMargin) places[Math.imul(view.getInt32(at - 2, true), -1640531535) >>> (32 - hashBits)] = at - 2 - origin;
+    if (at <= end - matchMargin) places[fast ? hashOfSix(view, at - 2) : hashOf(view.getInt32(at - 2, true))] = at - 2 - origin;
   }
   return writeSequence(sides, anchor, end, to, targetEnd, 0);
 };

@@ -15,3 +15,45 @@ export const appendText = (builder: Builder, bytes: Uint8Array, start: number, e
 
 /** The text of bytes[start, end). */
 export const textOf = (bytes: Uint8Array, start: number, end: number): string => decoder.decode(bytes.subarray(start, end));
+
+const exactPowers = Array.from({ length: 16 }, (_, i) => 10 ** i);
+/** The number that bytes[start, end) spell if it has at most 15 digits and at most one point, which one division rounds right; else NaN. */
+export const plainNumber = (bytes: Uint8Array, start: number, end: number): number => {
+  const negative = bytes[start] === 0x2d;
+  let i = negative || bytes[start] === 0x2b ? start + 1 : start, mantissa = 0, digits = 0, point = -1;
+  for (; i < end; i++) {
+    const c = bytes[i]!;
+    if (c >= 0x30 && c <= 0x39) {
+      mantissa = mantissa * 10 + (c - 0x30);
+      digits++;
+    } else if (c === 0x2e && point < 0) point = i;
+    else return NaN;
+  }
+  if (digits === 0 || digits > 15) return NaN;
+  const x = point < 0 ? mantissa : mantissa / exactPowers[end - point - 1]!;
+  return negative ? -x : x;
+};
+
+/** The 32 bits of an address such as 10.1.2.3 that bytes[start, end) spell, or -1. */
+export const plainAddress = (bytes: Uint8Array, start: number, end: number): number => {
+  let address = 0, parts = 0;
+  for (let i = start; i < end; i++) {
+    const first = i;
+    let x = 0;
+    for (let c = bytes[i]!; i < end && c >= 0x30 && c <= 0x39 && i - first < 4; c = bytes[++i]!) x = x * 10 + (c - 0x30);
+    if (i === first || x > 255 || (bytes[first] === 0x30 && i - first > 1) || ++parts > 4) return -1;
+    if (i < end && (bytes[i] !== 0x2e || i === end - 1)) return -1;
+    address = address * 256 + x;
+  }
+  return parts === 4 ? address : -1;
+};
+
+const quad = new Uint8Array(4);
+/** Appends an address of 32 bits. */
+export const appendAddress = (builder: Builder, address: number): void => {
+  quad[0] = address >>> 24;
+  quad[1] = address >>> 16;
+  quad[2] = address >>> 8;
+  quad[3] = address;
+  builder.run(types.ip, quad, 0, 4);
+};

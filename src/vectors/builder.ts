@@ -7,12 +7,15 @@
  * - A builder can be finished once.
  */
 import {
-  type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, types, primitiveIds,
+  type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, type NamedType, types, primitiveIds,
 } from './type.ts';
 import { type Data, type Value, zeroData } from './value.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, emptyVector, noRows,
 } from './vector.ts';
+
+// Typed arrays of up to 64 bytes live in the heap until somebody asks for their buffer, as a view does: a batch of many columns and few rows has very many
+// of them, so they begin that small and are copied, not viewed, if they stayed so.
 
 /** A list of unsigned numbers that doubles as it grows. */
 export class Uint32List {
@@ -22,7 +25,7 @@ export class Uint32List {
     if (this.length === this.array.length) this.array = grow(this.array, this.length + 1, (n) => new Uint32Array(n));
     this.array[this.length++] = x;
   }
-  done(): Uint32Array { return this.array.subarray(0, this.length); }
+  done(): Uint32Array { return this.length <= 16 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length); }
 }
 /** A list of bytes that doubles as it grows. */
 export class Uint8List {
@@ -42,7 +45,7 @@ export class Uint8List {
     else for (let i = start, to = this.length; i < end; i++) this.array[to++] = source[i]!;
     this.length += size;
   }
-  done(): Uint8Array { return this.array.subarray(0, this.length); }
+  done(): Uint8Array { return this.length <= 64 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length); }
 }
 const grow = <A extends { readonly length: number; set(from: A): void }>(array: A, least: number, make: (n: number) => A): A => {
   const grown = make(Math.max(array.length * 2, least));
@@ -62,7 +65,7 @@ interface Part {
 /** Numbers of one type: a Float64Array until a value is no safe integer, then 64-bit integers. */
 export class NumberBuilder implements Part {
   readonly type: PrimitiveType;
-  values: NumberArray = new Float64Array(16);
+  values: NumberArray = new Float64Array(8);
   length = 0;
   constructor(type: PrimitiveType) { this.type = type; }
   append(data: Data): void { this.push(data as number | bigint); }
@@ -77,7 +80,24 @@ export class NumberBuilder implements Part {
     }
     (this.values as BigInt64Array)[this.length++] = BigInt(x);
   }
+  /** A time or duration of whole seconds and nanoseconds (0 to 999,999,999), which is in 64 bits. */
+  pushSeconds(seconds: number, nanos: number): void {
+    const x = seconds * 1e9 + nanos;
+    if (this.values instanceof Float64Array) {
+      if (Number.isSafeInteger(x)) return this.push(x);
+      this.widen();
+    }
+    if (this.length === this.values.length) this.double();
+    // Words of 32 bits: a bigint for each value would cost more than all the rest.
+    const words = (this.words ??= new Uint32Array(this.values.buffer)), high = Math.floor(seconds / 0x10000), small = (seconds - high * 0x10000) * 1e9 + nanos;
+    const upper = high * 1e9, carry = Math.floor(upper / 0x10000), low = (upper - carry * 0x10000) * 0x10000 + small;
+    words[this.length * 2] = low;
+    words[this.length * 2 + 1] = carry + Math.floor(low / 0x1_0000_0000);
+    this.length++;
+  }
+  private words: Uint32Array | undefined;
   private double(): void {
+    this.words = undefined;
     const { values, length } = this;
     const grown = values instanceof Float64Array ? new Float64Array(length * 2)
       : values instanceof BigInt64Array ? new BigInt64Array(length * 2) : new BigUint64Array(length * 2);
@@ -89,9 +109,10 @@ export class NumberBuilder implements Part {
     const wide = unsigned ? new BigUint64Array(old.length) : new BigInt64Array(old.length);
     for (let i = 0; i < this.length; i++) wide[i] = BigInt(old[i]!);
     this.values = wide;
+    this.words = undefined;
   }
   finish(): FlatVector {
-    return { form: 'number', type: this.type, length: this.length, values: this.values.subarray(0, this.length) as NumberArray };
+    return { form: 'number', type: this.type, length: this.length, values: (this.length <= 8 ? this.values.slice(0, this.length) : this.values.subarray(0, this.length)) as NumberArray };
   }
 }
 
@@ -214,10 +235,14 @@ class UnionBuilder implements Part {
   }
   get length(): number { return this.tags.length; }
   append(data: Data): void {
-    const value = data as Value, tag = this.type.members.indexOf(value.type), member = this.members[tag]!;
+    const value = data as Value;
+    this.begin(this.type.members.indexOf(value.type)).appendData(value.type, value.data);
+  }
+  begin(tag: number): Builder {
+    const member = this.members[tag]!;
     this.tags.push(tag);
     this.slots.push(member.length);
-    member.appendData(value.type, value.data);
+    return member;
   }
   finish(): FlatVector {
     return { form: 'union', type: this.type, length: this.length, tags: this.tags.done(), slots: this.slots.done(), members: this.members.map((m) => m.finish()) };
@@ -287,9 +312,10 @@ class WrapBuilder implements Part {
 
 /** Builds a vector of values of any types. */
 export class Builder {
-  private readonly parts: Part[] = [];
-  private readonly byType = new Map<Type, number>();
-  private readonly byShape = new Map<string, number>();
+  private parts: Part[] = [];
+  /** Made when there is more than one: a row of very many columns has as many builders, and most see one type. */
+  private byType: Map<Type, number> | undefined;
+  private byShape: Map<string, number> | undefined;
   private tags: Uint32List | undefined;
   private slots: Uint32List | undefined;
   /** The part of the last row; most rows are like the one before. */
@@ -320,6 +346,12 @@ export class Builder {
     const tag = this.tagOf(type), part = this.parts[tag] as NumberBuilder;
     this.mark(tag, part.length);
     part.push(x);
+  }
+  /** Appends a time or duration of whole seconds and nanoseconds (0 to 999,999,999). */
+  seconds(type: PrimitiveType, seconds: number, nanos: number): void {
+    const tag = this.tagOf(type), part = this.parts[tag] as NumberBuilder;
+    this.mark(tag, part.length);
+    part.pushSeconds(seconds, nanos);
   }
   text(s: string): void {
     const tag = this.tagOf(types.string), part = this.parts[tag] as BytesBuilder;
@@ -358,11 +390,27 @@ export class Builder {
     this.mark(tag, part.length);
     return part.inner;
   }
+  /** Begins a row of this named type: append one value of the type inside to the builder that comes back. */
+  named(type: NamedType): Builder {
+    const tag = this.tagOf(type), part = this.parts[tag] as WrapBuilder;
+    this.mark(tag, part.length);
+    return part.inner;
+  }
+  /** Begins a row of this union: append one value of the type of member `member` to the builder that comes back. */
+  union(type: UnionType, member: number): Builder {
+    const tag = this.tagOf(type), part = this.parts[tag] as UnionBuilder;
+    this.mark(tag, part.length);
+    return part.begin(member);
+  }
 
   finish(): FlatVector {
-    if (this.parts.length === 0) return this.emptyType ? emptyVector(this.emptyType) : noRows;
-    if (this.parts.length === 1) return this.parts[0]!.finish();
-    return { form: 'dynamic', length: this.length, tags: this.tags!.done(), slots: this.slots!.done(), parts: this.parts.map((p) => p.finish()) };
+    // What was built up goes as what is built comes: with very many columns both at once would count.
+    const { parts, tags, slots } = this;
+    this.parts = [];
+    this.tags = this.slots = this.byType = this.byShape = this.lastType = undefined;
+    if (parts.length === 0) return this.emptyType ? emptyVector(this.emptyType) : noRows;
+    if (parts.length === 1) return parts[0]!.finish();
+    return { form: 'dynamic', length: this.length, tags: tags!.done(), slots: slots!.done(), parts: parts.map((p) => p.finish()) };
   }
 
   private mark(tag: number, slot: number): void {
@@ -385,13 +433,13 @@ export class Builder {
   }
   private tagOf(type: Type): number {
     if (type === this.lastType) return this.lastTag;
-    let tag = this.byType.get(type);
+    let tag = this.byType?.get(type);
     if (tag === undefined) {
       tag = type.kind === 'record' ? this.tagOfShape(shapeOf(type.fields))
         : type.kind === 'error' ? this.tagOfWrap(undefined)
         : type.kind === 'named' ? this.tagOfWrap(type.name)
         : this.parts.push(newPart(type)) - 1;
-      this.byType.set(type, tag);
+      if (this.lastType) (this.byType ??= new Map([[this.lastType, this.lastTag]])).set(type, tag);
     }
     this.lastType = type;
     this.lastTag = tag;
@@ -400,8 +448,8 @@ export class Builder {
   private tagOfShape(shape: Shape): number { return this.keyed(`r${shape.key}`, () => new RecordBuilder(shape)); }
   private tagOfWrap(name: string | undefined): number { return this.keyed(name === undefined ? 'e' : `n${name}`, () => new WrapBuilder(name)); }
   private keyed(key: string, make: () => Part): number {
-    let tag = this.byShape.get(key);
-    if (tag === undefined) this.byShape.set(key, (tag = this.parts.push(make()) - 1));
+    let tag = this.byShape?.get(key);
+    if (tag === undefined) (this.byShape ??= new Map<string, number>()).set(key, (tag = this.parts.push(make()) - 1));
     return tag;
   }
 }

@@ -189,17 +189,23 @@ export class SupParser {
     const { text } = this;
     let end = this.at + 2;
     while (end < text.length && isTokenCode(text.charCodeAt(end))) end++;
-    const token = text.slice(this.at, end);
-    return /^::[0-9a-f]/i.test(token) && !this.names.has(token.slice(2)) && wordValue(token)?.type === types.ip;
+    if (!/^[0-9a-f/]/i.test(text.charAt(this.at + 2))) return false;
+    // An address may have decorators of its own: the longest prefix that reads as a value counts.
+    for (let cut = end; cut > this.at + 2; cut = text.lastIndexOf(':', cut - 1)) {
+      const type = wordValue(text.slice(this.at, cut))?.type;
+      if (type === types.ip || type === types.net) return !this.names.has(text.slice(this.at + 2, cut));
+    }
+    return false;
   }
 
   private decorate(value: Value, decorated: boolean): Value {
     this.skip();
     if (this.take('=')) {
-      const name = this.typeName();
+      const name = this.typeName(), end = this.at;
       this.space();
       // `::=name=T` defines the name as T; `::=name` as the value's own type.
       if (this.take('=')) return this.adopt(value, this.define(name, this.type()), decorated);
+      this.at = end;
       return { type: this.define(name, value.type), data: value.data };
     }
     return this.adopt(value, this.decoratorType(), decorated);

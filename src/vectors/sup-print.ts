@@ -87,7 +87,11 @@ const containerDecorator = (c: Context, type: Type, data: Data): string => {
 const namedText = (c: Context, type: NamedType, data: Data, place: Place): string => {
   const { inner, name } = type;
   if (place.known) return inner.kind === 'union' ? `${described(c, inner, data, { ...place, known: false })}` : bare(c, type, data, place);
-  if (c.names.get(name) === type) return `${unionBody(c, inner, data, { ...place, known: true })}::${valueReferenceName(name)}`;
+  if (c.names.get(name) === type) {
+    const text = unionBody(c, inner, data, { ...place, known: true });
+    // A type value in it may have given the name another meaning.
+    if (c.names.get(name) === type) return `${text}::${valueReferenceName(name)}`;
+  }
   if (!selfDescribing(inner, data, place.nested)) {
     const text = unionBody(c, inner, data, place);
     return text + supDecorator(type, c.names);
@@ -139,7 +143,7 @@ const bare = (c: Context, type: Type, data: Data, place: Place): string => {
   switch (type.kind) {
     case 'primitive':
       if (type === types.string) return quoteText(data as string);
-      if (type === types.type) return `<${c.indent > 0 ? prettyType(c, data as Type, place.level) : supType(data as Type)}>`;
+      if (type === types.type) return typeValueText(c, data as Type, place.level);
       return primitiveText(type, data);
     case 'record': return recordText(c, type, data as readonly (Data | undefined)[], place);
     case 'array': return listText(c, '[', ']', (data as readonly Data[]).map((d) => elementText(c, type.element, d, place)), place.level);
@@ -150,6 +154,12 @@ const bare = (c: Context, type: Type, data: Data, place: Place): string => {
     case 'named': return bare(c, type.inner, data, place);
     case 'union': return described(c, (data as Value).type, (data as Value).data, { level: place.level, nested: true });
   }
+};
+/** Names are defined anew within a type value; what they meant before is forgotten where they mean something else there. */
+const typeValueText = (c: Context, type: Type, level: number): string => {
+  const names: TypeNames = new Map(), text = typeText(type, names);
+  for (const [name, meaning] of names) if (c.names.get(name) !== meaning) c.names.delete(name);
+  return `<${c.indent > 0 ? prettyType(c, type, level) : text}>`;
 };
 const underEnum = (type: { readonly symbols: readonly string[] }, index: number): string => type.symbols[index] ?? '';
 

@@ -5,8 +5,9 @@
 import { type Type, type TypeNames, types, quoteName } from './type.ts';
 import { type Vector, type BytesVector, type RecordVector, type ListVector, type UnionVector, type NumberVector, typeAt, valueAt } from './vector.ts';
 import { isImplied, supDecorator, supText } from './sup-print.ts';
-import { bytesText, durationText, floatText, ipText, netText, timeText } from './literal.ts';
+import { bytesText, durationText, floatText, ipText, netText } from './literal.ts';
 import { type TextOut, bytesOfText } from './text-out.ts';
+import { timePrinter } from './time-out.ts';
 
 /** Prints one row. */
 export type RowPrinter = (row: number) => void;
@@ -77,14 +78,15 @@ const numberPrinter = ({ out }: Context, v: NumberVector): RowPrinter => {
     };
     case types.float32: case types.float16: return (row) => out.ascii(`${floatText(values[row] as number, 32)}::${type.name}`);
     case types.duration: return (row) => out.ascii(durationText(values[row]!));
-    case types.time: return (row) => out.ascii(timeText(values[row]!));
+    case types.time: return timePrinter(values, out);
   }
   const suffix = type === types.int64 ? '' : `::${type.name}`;
   if (!(values instanceof Float64Array)) return (row) => out.ascii(`${values[row]!}${suffix}`);
   if (suffix === '') return (row) => out.integer(values[row]!);
+  const suffixBytes = bytesOfText(suffix);
   return (row) => {
     out.integer(values[row]!);
-    out.ascii(suffix);
+    out.raw(suffixBytes);
   };
 };
 
@@ -123,7 +125,12 @@ const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number
 const bytesPrinter = ({ out }: Context, v: BytesVector): RowPrinter => {
   const { bytes, offsets, type } = v;
   if (type === types.string) return (row) => quotedRun(out, bytes, offsets[row]!, offsets[row + 1]!);
-  const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
+  if (type === types.ip) return (row) => {
+    const at = offsets[row]!;
+    if (offsets[row + 1]! - at === 4) out.quad(bytes, at);
+    else out.ascii(ipText(bytes.subarray(at, offsets[row + 1]!)));
+  };
+  const text = type === types.net ? netText : bytesText;
   return (row) => out.ascii(text(bytes.subarray(offsets[row]!, offsets[row + 1]!)));
 };
 

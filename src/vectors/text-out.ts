@@ -66,6 +66,13 @@ export class TextOut {
     }
     this.length += digits;
   }
+  /** The four bytes from `start` on as an address with dots. */
+  quad(source: Uint8Array, start: number): void {
+    for (let i = start; i < start + 4; i++) {
+      if (i > start) this.byte(0x2e);
+      this.integer(source[i]!);
+    }
+  }
   /**
    * A float of at most six digits behind the point and fifteen in all, as JavaScript spells it; false, and nothing printed, for any other.
    * Two such numbers are never one double, so no shorter spelling can stand for it.

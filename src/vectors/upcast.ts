@@ -7,7 +7,7 @@ import {
 } from './type.ts';
 import { missing, stringValue, zeroData } from './value.ts';
 import {
-  type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type RecordVector, constant, flatten, noRows, nulls, take, uniformType,
+  type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type RecordVector, constant, flatten, noRows, nulls, take, typeAt, uniformType, valueAt,
 } from './vector.ts';
 import { Builder, constantOf } from './builder.ts';
 import { concat } from './concat.ts';
@@ -92,7 +92,21 @@ const upcastUniform = (v: FlatVector, from: Type, to: Type): Vector => {
   }
 };
 /** Errors do not get the name. */
-const renamed = (v: Vector, to: Extract<Type, { kind: 'named' }>): Vector => (uniformType(v) === to.inner ? { form: 'named', name: to.name, length: v.length, inner: v } : v);
+const renamed = (v: Vector, to: Extract<Type, { kind: 'named' }>): Vector => {
+  const inner = ofType(v, to.inner);
+  return inner ? { form: 'named', name: to.name, length: v.length, inner } : v;
+};
+
+/** The rows as a vector of that one type; undefined if some row has another. Only mixed vectors whose rows turn out to be alike are built anew. */
+const ofType = (v: Vector, type: Type): Vector | undefined => {
+  if (uniformType(v) === type) return v;
+  const out = new Builder(type);
+  for (let i = 0; i < v.length; i++) {
+    if (typeAt(v, i) !== type) return undefined;
+    out.append(valueAt(v, i));
+  }
+  return out.finish();
+};
 
 const memberFor = (from: Type, to: UnionType): number => {
   const exact = to.members.indexOf(from);
@@ -106,8 +120,8 @@ const intoUnion = (v: FlatVector, from: Type, to: UnionType): Vector => {
   if (v.form === 'union') return fromUnion(v, to);
   const tag = memberFor(from, to);
   if (tag < 0) return failed(v, to);
-  const member = upcastVector(v, to.members[tag]!);
-  if (uniformType(member) !== to.members[tag]) return failed(v, to);
+  const member = ofType(upcastVector(v, to.members[tag]!), to.members[tag]!);
+  if (!member) return failed(v, to);
   const slots = new Uint32Array(v.length);
   for (let i = 0; i < slots.length; i++) slots[i] = i;
   return {
@@ -149,17 +163,17 @@ const absentField = (to: RecordType['fields'][number], length: number): Field =>
 
 const upcastLists = (v: ListVector, to: ArrayType | SetType): Vector => {
   const start = v.offsets[0]!, end = v.offsets[v.length]!;
-  const items = upcastVector(start === 0 && end === v.items.length ? v.items : take(v.items, rangeOf(start, end)), to.element);
-  if (items.length > 0 && uniformType(items) !== to.element) return failed(v, to);
+  const items = ofType(upcastVector(start === 0 && end === v.items.length ? v.items : take(v.items, rangeOf(start, end)), to.element), to.element);
+  if (!items) return failed(v, to);
   const offsets = new Uint32Array(v.length + 1);
   for (let i = 0; i <= v.length; i++) offsets[i] = v.offsets[i]! - start;
-  return { form: 'list', type: to, length: v.length, offsets, items: items.length > 0 ? items : new Builder(to.element).finish() };
+  return { form: 'list', type: to, length: v.length, offsets, items };
 };
 const upcastMaps = (v: MapVector, to: MapType): Vector => {
   const start = v.offsets[0]!, end = v.offsets[v.length]!;
   const rows = rangeOf(start, end);
-  const keys = upcastVector(take(v.keys, rows), to.key), values = upcastVector(take(v.values, rows), to.value);
-  if (rows.length > 0 && (uniformType(keys) !== to.key || uniformType(values) !== to.value)) return failed(v, to);
+  const keys = ofType(upcastVector(take(v.keys, rows), to.key), to.key), values = ofType(upcastVector(take(v.values, rows), to.value), to.value);
+  if (!keys || !values) return failed(v, to);
   const offsets = new Uint32Array(v.length + 1);
   for (let i = 0; i <= v.length; i++) offsets[i] = v.offsets[i]! - start;
   return { form: 'map', type: to, length: v.length, offsets, keys, values };

@@ -23,13 +23,16 @@ export interface FormatFigures {
   readonly left: readonly string[];
   readonly lines: readonly Figure[];
 }
-/** `ratio`: how many times as fast as the peer, in the unit that the line compares. `right`: what came out was what went in. */
-export interface Figure { readonly what: string; readonly megabytesPerSecond: number; readonly rowsPerSecond: number; readonly peer?: string; readonly ratio?: number; readonly wanted?: number; readonly right: boolean }
+/** `ratio`: how many times as fast as the peer, in the unit that the line compares; `rowsRatio` in rows a second. `right`: what came out was what went in. */
+export interface Figure {
+  readonly what: string; readonly megabytesPerSecond: number; readonly rowsPerSecond: number;
+  readonly peer?: string; readonly ratio?: number; readonly rowsRatio?: number; readonly wanted?: number; readonly right: boolean;
+}
 
 interface Timed { readonly ms: number; readonly count: number }
 type Run = () => Promise<number> | number;
 
-/** Runs take turns, so that both see the same weather; the best time of each, since whatever disturbs a run makes it longer. The first turn warms up. */
+/** Runs take turns, so that all see the same weather; the middle time of each. The first turn warms up. */
 const timed = async (runs: readonly Run[], turns: number): Promise<readonly Timed[]> => {
   const times = runs.map((): number[] => []), counts: number[] = [];
   for (let turn = 0; turn <= turns; turn++) {
@@ -39,7 +42,7 @@ const timed = async (runs: readonly Run[], turns: number): Promise<readonly Time
       if (turn > 0) times[k].push(performance.now() - began);
     }
   }
-  return runs.map((_, k) => ({ ms: Math.min(...times[k]), count: counts[k] }));
+  return runs.map((_, k) => ({ ms: times[k].sort((a, b) => a - b)[times[k].length >> 1], count: counts[k] }));
 };
 
 const pieceBytes = 1 << 18;
@@ -94,6 +97,7 @@ export const measureFormats = async (rows: number, turns = 9): Promise<FormatFig
       lines.push(await binaryIn('bsup', { ndjson, batches: mixed, options: { bsupCompress: false } }, turns));
     }
     if (has('csup')) lines.push(await binaryIn('csup', { ndjson, batches: mixed }, turns));
+    if (has('jsup')) lines.push(await input('jsup', mixed, turns));
     if (has('arrows')) lines.push(await binaryIn('arrows', { ndjson: flatNdjson, batches: flat }, turns));
     if (has('parquet')) {
       lines.push(await parquetIn(encode('parquet', flat), flat, turns));
@@ -109,20 +113,20 @@ export const measureFormats = async (rows: number, turns = 9): Promise<FormatFig
 
 interface Compared { readonly what: string; readonly peer: string; readonly wanted: number; readonly bytes: number; readonly rows: number; readonly right?: boolean }
 const compared = ([ours, theirs]: readonly Timed[], { what, peer, wanted, bytes, rows, right = true }: Compared): Figure => ({
-  what, peer, wanted, megabytesPerSecond: bytes / ours.ms / 1e3, rowsPerSecond: rows / ours.ms * 1e3, ratio: theirs.ms / ours.ms, right: right && ours.count === rows && theirs.count === rows,
+  what, peer, wanted, megabytesPerSecond: bytes / ours.ms / 1e3, rowsPerSecond: rows / ours.ms * 1e3, ratio: theirs.ms / ours.ms, rowsRatio: theirs.ms / ours.ms, right: right && ours.count === rows && theirs.count === rows,
 });
 
+const parseLines = (bytes: Buffer): number => {
+  let count = 0;
+  for (let at = 0; at < bytes.length; count++) {
+    const end = bytes.indexOf(10, at);
+    JSON.parse(bytes.toString('utf8', at, end));
+    at = end + 1;
+  }
+  return count;
+};
 const ndjsonIn = async (bytes: Buffer, rows: number, turns: number): Promise<Figure> => compared(await timed([
-  () => countRows('json', bytes),
-  () => {
-    let count = 0;
-    for (let at = 0; at < bytes.length; count++) {
-      const end = bytes.indexOf(10, at);
-      JSON.parse(bytes.toString('utf8', at, end));
-      at = end + 1;
-    }
-    return count;
-  },
+  () => countRows('json', bytes), () => parseLines(bytes),
 ], turns), { what: 'ndjson in', peer: 'JSON.parse line by line', wanted: 1, bytes: bytes.length, rows });
 
 const csvIn = async (bytes: Buffer, rows: number, turns: number): Promise<Figure> => compared(await timed([
@@ -138,12 +142,13 @@ const csvIn = async (bytes: Buffer, rows: number, turns: number): Promise<Figure
   }),
 ], turns), { what: 'csv in', peer: 'csv-parse', wanted: 1, bytes: bytes.length, rows });
 
-/** Bytes a second beside the bytes of the same rows as NDJSON that our own JSON reader takes. */
+/** Bytes of the format a second, as they come over the wire, beside bytes a second of the same rows as NDJSON that JSON.parse takes line by line. */
 const binaryIn = async (format: FormatName, { ndjson, batches, options = {} }: { readonly ndjson: Buffer; readonly batches: readonly Vector[]; readonly options?: WriteOptions }, turns: number): Promise<Figure> => {
-  const bytes = encode(format, batches, options), rows = rowsOf(batches);
+  const bytes = encode(format, batches, options), rows = rowsOf(batches), size = ` (${(bytes.length / ndjson.length).toFixed(2)} of the size as NDJSON)`;
   const right = sampleText(await batchesOf(format, bytes)) === sampleText(batches);
-  const [ours, theirs] = await timed([() => countRows(format, bytes), () => countRows('json', ndjson)], turns);
-  const figure = compared([ours, theirs], { what: `${format} in${options.bsupCompress === false ? ', not compressed' : ''}`, peer: 'bytes/s of ndjson in', wanted: 1.5, bytes: bytes.length, rows, right });
+  const [ours, theirs] = await timed([() => countRows(format, bytes), () => parseLines(ndjson)], turns);
+  const what = `${format} in${options.bsupCompress === false ? ', not compressed' : ''}${size}`;
+  const figure = compared([ours, theirs], { what, peer: 'bytes/s of JSON.parse line by line', wanted: 1.5, bytes: bytes.length, rows, right });
   return { ...figure, ratio: (bytes.length / ours.ms) / (ndjson.length / theirs.ms) };
 };
 /** Rows regardless of how they were cut into batches. */
@@ -155,6 +160,13 @@ const sampleText = (batches: readonly Vector[]): string => {
     at += batch.length;
   }
   return rows.join('\n');
+};
+
+/** A reader that has no peer. */
+const input = async (format: FormatName, batches: readonly Vector[], turns: number): Promise<Figure> => {
+  const bytes = encode(format, batches), rows = rowsOf(batches), right = sampleText(await batchesOf(format, bytes)) === sampleText(batches);
+  const [ours] = await timed([() => countRows(format, bytes)], turns);
+  return { what: `${format} in`, megabytesPerSecond: bytes.length / ours.ms / 1e3, rowsPerSecond: rows / ours.ms * 1e3, right: right && ours.count === rows };
 };
 
 const parquetIn = async (bytes: Buffer, batches: readonly Vector[], turns: number): Promise<Figure> => {
@@ -193,8 +205,10 @@ const output = async (format: FormatName, batches: readonly Vector[], jsonBytes:
   return { what: `${format} out (${(bytes / jsonBytes).toFixed(2)} of the size as NDJSON)`, megabytesPerSecond: bytes / ours.ms / 1e3, rowsPerSecond: rows / ours.ms * 1e3, right };
 };
 
-const text = ({ what, megabytesPerSecond, rowsPerSecond, peer, ratio, wanted, right }: Figure): string =>
-  `${what.padEnd(44)}${megabytesPerSecond.toFixed(1).padStart(8)} MB/s ${(rowsPerSecond / 1e6).toFixed(2).padStart(6)} M rows/s${ratio === undefined ? '' : `  ${ratio.toFixed(2)}x ${peer} (wanted ${wanted}x${ratio >= wanted! ? '' : ': MISSED'})`}${right ? '' : '  WRONG OUTPUT'}`;
+const text = ({ what, megabytesPerSecond, rowsPerSecond, peer, ratio, rowsRatio, wanted, right }: Figure): string => {
+  const beside = ratio === undefined ? '' : `  ${ratio.toFixed(2)}x ${peer} (wanted ${wanted}x${ratio >= wanted! ? '' : ': MISSED'})${ratio === rowsRatio ? '' : `, ${rowsRatio!.toFixed(2)}x its rows/s`}`;
+  return `${what.padEnd(62)}${megabytesPerSecond.toFixed(1).padStart(8)} MB/s ${(rowsPerSecond / 1e6).toFixed(2).padStart(6)} M rows/s${beside}${right ? '' : '  WRONG OUTPUT'}`;
+};
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { rows, left, lines } = await measureFormats(Number(process.argv[2] ?? 200_000));

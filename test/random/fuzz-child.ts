@@ -4,12 +4,15 @@
  */
 import { writeSync } from 'node:fs';
 import { LakeError } from '../../src/errors.ts';
+import { CompileError } from '../../src/query/parse-error.ts';
+import { compile } from '../../src/query/analyze.ts';
 import { type ContentCoding, contentCodings } from '../../src/formats/encoding.ts';
 import { type FormatName, isFormatName, openReader } from '../../src/formats/formats.ts';
 import { supText } from '../../src/vectors/sup-print.ts';
 import { typeText } from '../../src/vectors/type.ts';
 import { typeAt, valueAt } from '../../src/vectors/vector.ts';
 import { pieces } from '../support/convert.ts';
+import { lakeEnvironment } from '../support/query-environment.ts';
 import { hostileInputs } from './hostile-inputs.ts';
 
 /** What the parent asks for. `only`: this input alone. */
@@ -35,17 +38,23 @@ const readAll = async (target: string, bytes: Uint8Array, index: number): Promis
   }
 };
 
+/** Pools that are not there are refused as the service does. */
+const environment = lakeEnvironment(), queries: typeof environment = { ...environment, resolve: (request) => environment.resolve(request).catch(() => { throw new LakeError('pool-not-found', { pool: '?' }); }) };
+const compileQuery = async (bytes: Uint8Array): Promise<void> => { await compile(Buffer.from(bytes).toString(), queries); };
+
 for (const { target, start, end } of work.jobs) {
   const make = hostileInputs(target, work.seed);
   for (let index = start; index < end; index++) {
     tell(`START ${target} ${index}`);
     const bytes = make(index), before = process.cpuUsage();
     try {
-      await readAll(target, bytes, index);
+      await (target === 'query' ? compileQuery(bytes) : readAll(target, bytes, index));
     } catch (problem) {
-      if (!(problem instanceof LakeError)) tell(`FAULT ${target} ${index} ${JSON.stringify(problem instanceof Error ? problem.stack?.split('\n').slice(0, 5).join(' ') ?? problem.message : String(problem))}`);
+      if (!(problem instanceof LakeError || problem instanceof CompileError)) tell(`FAULT ${target} ${index} ${JSON.stringify(problem instanceof Error ? problem.stack?.split('\n').slice(0, 5).join(' ') ?? problem.message : String(problem))}`);
       else if (problem.message.length > 20_000) tell(`FAULT ${target} ${index} "an error text of ${problem.message.length} characters"`);
     }
+    // Types that nobody holds any more are forgotten between turns of the event loop.
+    if (index % 16 === 0) await new Promise((resolve) => { setImmediate(resolve); });
     const { user, system } = process.cpuUsage(before), cpuMs = (user + system) / 1000;
     if (cpuMs > work.cpuMsMax) tell(`FAULT ${target} ${index} "took ${Math.round(cpuMs)} ms of ${bytes.length} bytes"`);
     const resident = process.resourceUsage().maxRSS * 1024;

@@ -6,6 +6,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type Random, randomOf } from '../support/random.ts';
+import { hostileFile } from './hostile-files.ts';
+import { hostileQuery, querySamples } from './hostile-queries.ts';
 
 const folder = fileURLToPath(new URL('../cases/formats/samples/', import.meta.url));
 const all = readdirSync(folder).filter((name) => name !== 'index.json' && !name.endsWith('.gz')).map((name) => ({ name, bytes: new Uint8Array(readFileSync(folder + name)) }));
@@ -19,6 +21,7 @@ const samplesOf = (target: string): readonly Uint8Array[] => {
     case 'br': return text.map((b) => new Uint8Array(brotliCompressSync(b)));
     // Made by the program of Zstandard's authors, since Node has no writer: a frame with a checksum, one of several blocks, one of runs.
     case 'zstd': return zstdSamples();
+    case 'query': return querySamples();
     case 'auto': return all.map(({ bytes }) => bytes);
     default: {
       const own = all.filter(({ name }) => endingOf(name) === target).map(({ bytes }) => bytes);
@@ -189,7 +192,7 @@ const bombBsup = (random: Random): Uint8Array => {
   return Uint8Array.from([...frame(0, Uint8Array.from(defs)), ...frame(1, Uint8Array.from([...last, ...value])), 0xff]);
 };
 const wideCsv = (delimiter: string) => (random: Random): Uint8Array => {
-  const n = random.pick([10, 1000, 60_000]);
+  const n = random.pick([10, 1000, 30_000]);
   return bytesOf(random.pick([
     `${Array.from({ length: n }, (_, i) => `c${i}`).join(delimiter)}\n${repeat(`1${delimiter}`, n - 1)}1\n`, `a${delimiter}b\n${repeat('"', n)}`, `a${delimiter}b\n"${repeat('""', n)}"${delimiter}1\n`,
     `a${delimiter}b\n${repeat('\n', n)}1${delimiter}2`, `a${delimiter}b\n${repeat(' ', n)}1${delimiter}${repeat('9', n)}\n`,
@@ -217,12 +220,18 @@ const generators: Readonly<Record<string, (random: Random) => Uint8Array>> = {
   json: (random) => bytesOf(deepJson(random)),
   sup: (random) => bytesOf(deepSup(random)),
   jsup: (random) => bytesOf(deepJsup(random)),
-  bsup: bombBsup,
+  bsup: (random) => (random.below(2) === 0 ? bombBsup(random) : hostileFile('bsup', random)),
+  csup: (random) => hostileFile('csup', random),
+  arrows: (random) => hostileFile('arrows', random),
+  parquet: (random) => hostileFile('parquet', random),
+  line: (random) => bytesOf(random.pick([repeat('x', depth(random) * 20), repeat('\n', depth(random)), repeat('\r\n', depth(random)), repeat('\x80', depth(random))])),
+  query: (random) => bytesOf(hostileQuery(random, depth(random))),
   csv: wideCsv(','),
   tsv: wideCsv('\t'),
   zeek: zeekBomb,
   zstd: zstdBomb,
   gzip: (random) => new Uint8Array(gzipSync(Buffer.alloc(random.below(1 << 23), ' '))),
+  deflate: (random) => new Uint8Array(deflateSync(Buffer.alloc(random.below(1 << 23), ' '))),
   br: (random) => new Uint8Array(brotliCompressSync(Buffer.alloc(random.below(1 << 23), ' '), { params: { 1: 1 } })),
   auto: (random) => random.pick([() => bytesOf(deepJson(random)), () => bytesOf(deepSup(random)), () => bombBsup(random), () => bytesOf(deepJsup(random)), () => zeekBomb(random)])(),
 };

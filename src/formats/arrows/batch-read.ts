@@ -26,6 +26,9 @@ const viewBytesMax = 1 << 28;
 
 export type Dictionaries = ReadonlyMap<number, Vector>;
 
+/** Compressed buffers expand to more than the limit. */
+export class TooMuch extends Error {}
+
 export class BatchReader {
   private readonly nodes: readonly number[];
   private readonly places: readonly number[];
@@ -42,7 +45,7 @@ export class BatchReader {
   private place = 0;
   private variadic = 0;
 
-  /** `expandedBytesMax`: what compressed buffers of a batch may come to. @throws BytesFault */
+  /** `expandedBytesMax`: what compressed buffers of a batch may come to. @throws BytesFault, TooMuch */
   constructor(message: Message, batch: FlatTable, dictionaries: Dictionaries, expandedBytesMax: number) {
     this.rows = batch.size(0);
     this.nodes = batch.sizes(1, 2);
@@ -372,7 +375,7 @@ export class BatchReader {
     const view = new DataView(bytes.buffer, bytes.byteOffset), low = view.getUint32(0, true), high = view.getInt32(4, true), packed = bytes.subarray(8);
     if (high === -1 && low === 0xffffffff) return packed;
     this.expandedBytes -= low;
-    if (high !== 0 || this.expandedBytes < 0) throw new BytesFault('compressed buffers expand to too much');
+    if (high !== 0 || this.expandedBytes < 0) throw new TooMuch();
     return expand(codec, packed, low);
   }
 }

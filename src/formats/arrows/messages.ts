@@ -1,4 +1,5 @@
 /** Messages of an Arrow IPC stream (or file, which is a stream between marks): metadata and the body that belongs to it. */
+import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { FlatTable } from './flat-read.ts';
@@ -17,6 +18,10 @@ export interface Message {
   /** Of its own; begins where a typed array may. */
   readonly body: Uint8Array;
 }
+
+/** What is longer than the option allows. */
+export const tooLarge = (fault: string, offset: number): LakeError =>
+  new LakeError('format-too-large', { format: 'arrows', fault: `arrow/ipc: ${fault}`, place: ` (option -arrows.body.max, byte ${offset})` });
 
 export class MessageReader {
   private readonly source: ByteSource;
@@ -77,7 +82,7 @@ export class MessageReader {
     if (length > metadataBytesMax) throw new BytesFault(`arrow/ipc: ${what} message of ${length} bytes (limit ${metadataBytesMax})`);
     const message = FlatTable.root(await this.take(length, what)), header = message.table(2), bodyLength = message.size(3);
     if (!header) throw new BytesFault('arrow/ipc: message without a header');
-    if (bodyLength > this.bodyBytesMax) throw new BytesFault(`arrow/ipc: message body of ${bodyLength} bytes (limit ${this.bodyBytesMax})`);
+    if (bodyLength > this.bodyBytesMax) throw tooLarge(`message body of ${bodyLength} bytes (limit ${this.bodyBytesMax})`, this.offset);
     return { kind: message.uint8(1), header, version: message.int16(0), body: await this.take(bodyLength, `${what} body`) };
   }
   private async take(length: number, what: string): Promise<Uint8Array> {

@@ -4,14 +4,14 @@ import { type Vector, slice } from '../../vectors/vector.ts';
 import type { Column } from '../column-types.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { BatchReader, joined } from './batch-read.ts';
+import { BatchReader, TooMuch, joined } from './batch-read.ts';
 import { headerCode } from './ipc.ts';
-import { type Message, MessageReader } from './messages.ts';
+import { type Message, MessageReader, tooLarge } from './messages.ts';
 import { readSchema } from './schema-read.ts';
 
 const bodyBytesMax = 512 << 20;
 
-/** @throws LakeError `format-broken`, after giving out what came before */
+/** @throws LakeError `format-broken`, `format-too-large`, after giving out what came before */
 export async function* readArrows(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const { batchRows } = readLimits(options), bytesMax = options.arrowBodyBytesMax ?? bodyBytesMax;
   const messages = new MessageReader(input, bytesMax);
@@ -29,6 +29,7 @@ export async function* readArrows(input: AsyncIterable<Uint8Array>, options: Rea
     }
     if (messages.offset === 0) throw new BytesFault('arrow/ipc: could not read message schema: EOF');
   } catch (problem) {
+    if (problem instanceof TooMuch) throw tooLarge(`compressed buffers expand to more than ${bytesMax} bytes`, messages.offset);
     throw problem instanceof BytesFault ? new LakeError('format-broken', { format: 'arrows', fault: problem.message, place: ` (byte ${messages.offset})`, values }, { cause: problem }) : problem;
   } finally {
     await messages.close();

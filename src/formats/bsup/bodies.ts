@@ -2,30 +2,34 @@
 import type { Type } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { BodyReader } from './body.ts';
-import { Column, type Decoder } from './column.ts';
+import { spanAt } from './decode-leaves.ts';
+import { decodeColumn } from './decode.ts';
 import { measure } from './encode.ts';
 import { taggedSize } from './encode-leaves.ts';
 
 /** Reads so many values at a time. */
 export class BodyCursor {
+  private readonly type: Type;
   private readonly bytes: Uint8Array;
-  private readonly column: Column;
-  private readonly decoder: Decoder;
-  private readonly bodies: BodyReader;
+  private readonly nestingMax: number;
   private at = 0;
   constructor(type: Type, bytes: Uint8Array, nestingMax: number) {
+    this.type = type;
     this.bytes = bytes;
-    this.column = new Column({ exact: true, emptyType: type }, { columns: 0 });
-    this.decoder = this.column.decoderOf(type);
-    this.bodies = new BodyReader(nestingMax);
+    this.nestingMax = nestingMax;
   }
   /** The next `count` values. @throws BytesFault */
   next(count: number): Vector {
-    if (count > this.bytes.length - this.at) throw new BytesFault('malformed BSUP value');
-    this.bodies.begin(this.bytes);
-    for (let i = 0; i < count; i++) this.at = this.bodies.appendTagged(this.decoder, this.bytes, this.at, this.bytes.length);
-    return this.column.take();
+    const { bytes } = this;
+    if (count > bytes.length - this.at) throw new BytesFault('malformed BSUP value');
+    const at = new Uint32Array(count);
+    for (let i = 0; i < count; i++) {
+      at[i] = this.at;
+      if (this.at < bytes.length) this.at += spanAt(bytes, this.at);
+      else throw new BytesFault('malformed BSUP value');
+    }
+    if (this.at > bytes.length) throw new BytesFault('malformed BSUP value');
+    return decodeColumn(bytes, this.type, { at, length: count }, this.nestingMax);
   }
 }
 

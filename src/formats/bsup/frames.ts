@@ -10,11 +10,14 @@ import { lz4ExpansionMax, decodeLz4 } from '../lz4.ts';
 export const frameKind = { types: 0, values: 1, control: 2 } as const;
 export const versionByte = 0x81, endOfSegment = 0xff, compressedBit = 0x40, formatLz4 = 0;
 
+/** Room behind expanded bytes: they are written and read by words. */
+const slack = 16;
+
 /** One frame; its bytes hold until the next is asked for. */
 export interface Frame { readonly kind: number; readonly bytes: Uint8Array; readonly start: number; readonly end: number }
 
 /** How a fault of these bytes becomes an error. */
-export type Fault = (fault: string, offset: number) => LakeError;
+export type Fault = (fault: string, offset: number) => Error;
 
 export class FrameReader {
   private readonly source: ByteSource;
@@ -61,7 +64,7 @@ export class FrameReader {
     }
     if (size > this.frameBytesMax) throw this.tooLarge(size);
     if (size > (end - at) * lz4ExpansionMax) throw this.fault('bsupio: broken LZ4 block', this.offset);
-    if (this.expanded.length < size) this.expanded = new Uint8Array(Math.max(size, 1 << 16));
+    if (this.expanded.length < size + slack) this.expanded = new Uint8Array(Math.max(size + slack, 1 << 16));
     if (!decodeLz4(bytes, at, end, this.expanded, size)) throw this.fault('bsupio: broken LZ4 block', this.offset);
     return { kind, bytes: this.expanded, start: 0, end: size };
   }
@@ -80,7 +83,7 @@ export class FrameReader {
       if (scale > 2 ** 42) throw this.fault('malformed BSUP frame length', this.offset);
     }
   }
-  private cut(): LakeError { return this.fault('truncated input', this.source.offset); }
+  private cut(): Error { return this.fault('truncated input', this.source.offset); }
   private tooLarge(size: number): LakeError {
     return new LakeError('format-too-large', { format: 'bsup', fault: `large value of ${size} bytes exceeds maximum read buffer`, place: ` (byte ${this.offset})` });
   }

@@ -168,9 +168,10 @@ export class ObjectColumns {
     return {
       type,
       next: (length) => {
-        const { view } = bytes(), values = new Float64Array(length);
-        if (at + length * 8 > view.byteLength) throw malformed('floats end too early');
-        for (let i = 0; i < length; i++, at += 8) values[i] = view.getFloat64(at, true);
+        const all = bytes(), values = new Float64Array(length), end = at + length * 8;
+        if (end > all.length) throw malformed('floats end too early');
+        new Uint8Array(values.buffer).set(all.subarray(at, end));
+        at = end;
         if (round) for (let i = 0; i < length; i++) values[i] = round(values[i]);
         return { form: 'number', type, length, values };
       },
@@ -184,7 +185,7 @@ export class ObjectColumns {
     return {
       type,
       next: (length) => {
-        const offsets = lengths(length), start = at, all = bytes().bytes;
+        const offsets = lengths(length), start = at, all = bytes();
         at += offsets[length];
         if (at > all.length) throw malformed('runs end too early');
         // A copy: the object's bytes are not kept longer than it is read.
@@ -199,7 +200,7 @@ export class ObjectColumns {
     if (type.kind !== 'primitive' && type.kind !== 'enum') throw malformed('bodies of another type');
     const bytes = this.later(location), { bsup, nestingMax } = this.source;
     let cursor: ReturnType<BsupParts['bodies']> | undefined;
-    return { type, next: (count) => (cursor ??= bsup.bodies(type, bytes().bytes, nestingMax)).next(count) };
+    return { type, next: (count) => (cursor ??= bsup.bodies(type, bytes(), nestingMax)).next(count) };
   }
 
   private dictionary(d: Extract<Descriptor, { kind: 'Dict' }>, depth: number): ColumnCursor {
@@ -212,9 +213,10 @@ export class ObjectColumns {
       type: values.type,
       next: (length) => {
         entries ??= values.next(size);
-        const all = index().bytes, codes = new Uint32Array(length);
-        if (at + length > all.length) throw malformed('Dict index ends too early');
-        for (let i = 0; i < length; i++) if ((codes[i] = all[at++]) >= size) throw malformed(`Dict index ${codes[i]} of ${size} values`);
+        const all = index(), codes = new Uint32Array(length), start = at;
+        at += length;
+        if (at > all.length) throw malformed('Dict index ends too early');
+        for (let i = 0; i < length; i++) if ((codes[i] = all[start + i]) >= size) throw malformed(`Dict index ${codes[i]} of ${size} values`);
         return { form: 'dictionary', length, codes, values: entries };
       },
     };
@@ -286,12 +288,16 @@ export class ObjectColumns {
     let last: number | undefined;
     return (count) => {
       last ??= cursor.next(1)[0];
-      const ends = cursor.next(count), offsets = new Uint32Array(count + 1), start = last;
-      for (let i = 0; i < count; i++) {
-        if (ends[i] < last) throw malformed('offsets go back');
-        last = ends[i];
-        offsets[i + 1] = last - start;
+      const offsets = new Uint32Array(count + 1), start = last;
+      let before = last;
+      cursor.read(offsets, 1, count);
+      for (let i = 1; i <= count; i++) {
+        const end = offsets[i];
+        if (end < before) throw malformed('offsets go back');
+        before = end;
+        offsets[i] = end - start;
       }
+      last = before;
       return offsets;
     };
   }
@@ -306,23 +312,25 @@ export class ObjectColumns {
   }
 
   /** The bytes of a segment, expanded when they are asked for. */
-  private later(s: Segment): () => { readonly bytes: Uint8Array; readonly view: DataView } {
+  private later(s: Segment): () => Uint8Array {
     this.check(s.offset, s.length);
     if (s.compression > 1) throw malformed(`compression format ${s.compression}`);
     if (s.compression === 1) {
       this.expanded += s.memory;
       if (s.memory > s.length * lz4ExpansionMax || this.expanded > this.source.expandedBytesMax) throw malformed(`segment of ${s.memory} bytes`);
     }
-    let made: { readonly bytes: Uint8Array; readonly view: DataView } | undefined;
+    let made: Uint8Array | undefined;
     return () => {
       if (made) return made;
       let bytes = this.source.data.subarray(s.offset, s.offset + s.length);
       if (s.compression === 1) {
         const packed = bytes;
-        bytes = new Uint8Array(s.memory);
-        if (!decodeLz4(packed, 0, packed.length, bytes, s.memory)) throw malformed('broken LZ4 block');
+        // Room behind it makes expanding faster.
+        const room = new Uint8Array(s.memory + 8);
+        if (!decodeLz4(packed, 0, packed.length, room, s.memory)) throw malformed('broken LZ4 block');
+        bytes = room.subarray(0, s.memory);
       }
-      return (made = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) });
+      return (made = bytes);
     };
   }
 }

@@ -111,7 +111,17 @@ export class IntCursor64 {
     if (bits > 64 || width < 0 || base + width * 8 > this.blockEnd) throw broken();
     const lowMask = width >= 32 ? -1 : (1 << width) - 1, highMask = width <= 32 ? 0 : width === 64 ? -1 : (1 << (width - 32)) - 1, wordsEnd = width * 2;
     let { low, high } = this;
-    for (let i = 0; i < 64; i++) {
+    if (width <= 25 && tz === 0 && base + width * 8 + 4 <= view.byteLength) {
+      // A value is within four bytes from the one that it begins in.
+      for (let i = 0, bit = 0; i < 64; i++, bit += width) {
+        const part = (view.getInt32(base + (bit >>> 3), true) >>> (bit & 7)) & lowMask, change = zigzag === 1 ? (part >>> 1) ^ -(part & 1) : part;
+        const sum = (low >>> 0) + change;
+        low = sum | 0;
+        high = (high + (sum > 0xffff_ffff ? 1 : sum < 0 ? -1 : 0)) | 0;
+        words[(first + i) * 2] = low;
+        words[(first + i) * 2 + 1] = high;
+      }
+    } else for (let i = 0; i < 64; i++) {
       const bit = i * width, word = bit >>> 5, shift = bit & 31;
       let partLow = word < wordsEnd ? view.getInt32(base + word * 4, true) : 0, partHigh = word + 1 < wordsEnd ? view.getInt32(base + word * 4 + 4, true) : 0;
       if (shift > 0) {
@@ -171,14 +181,18 @@ export class IntCursor32 {
   /** The next `count` values. @throws BytesFault when there are fewer */
   next(count: number): Uint32Array {
     const out = new Uint32Array(count);
-    for (let to = 0; to < count;) {
+    this.read(out, 0, count);
+    return out;
+  }
+  /** The next `count` values to out[start, start + count). @throws BytesFault when there are fewer */
+  read(out: Uint32Array, start: number, count: number): void {
+    for (let to = start, stop = start + count; to < stop;) {
       if (this.used === this.have) this.fill();
-      const run = Math.min(count - to, this.have - this.used);
+      const run = Math.min(stop - to, this.have - this.used);
       out.set(this.values.subarray(this.used, this.used + run), to);
       this.used += run;
       to += run;
     }
-    return out;
   }
 
   private fill(): void {
@@ -228,7 +242,13 @@ export class IntCursor32 {
     for (let g = 0; g < 4; g++) {
       const width = (header >>> (24 - g * 8)) & 0x7f, zigzag = (header >>> (31 - g * 8)) & 1, mask = width >= 32 ? -1 : (1 << width) - 1;
       if (width > 32 || base + width * 4 > this.blockEnd) throw broken();
-      for (let i = 0; i < 32; i++) {
+      if (width <= 25 && base + width * 4 + 4 <= view.byteLength) {
+        // A value is within four bytes from the one that it begins in.
+        for (let i = 0, bit = 0; i < 32; i++, bit += width) {
+          const part = (view.getInt32(base + (bit >>> 3), true) >>> (bit & 7)) & mask;
+          values[g * 32 + i] = last = (last + (zigzag === 1 ? (part >>> 1) ^ -(part & 1) : part)) | 0;
+        }
+      } else for (let i = 0; i < 32; i++) {
         const bit = i * width, word = bit >>> 5, shift = bit & 31;
         let part = word < width ? view.getInt32(base + word * 4, true) : 0;
         if (shift > 0) part = (part >>> shift) | ((word + 1 < width ? view.getInt32(base + word * 4 + 4, true) : 0) << (32 - shift));

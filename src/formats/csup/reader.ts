@@ -32,7 +32,7 @@ async function* readCsup(bsup: BsupParts, input: AsyncIterable<Uint8Array>, opti
       if (typeof header === 'string') throw fault(header);
       if (!whole || !header) throw fault('truncated input');
       const size = header.metadata + header.data;
-      if (size > limit) throw new LakeError('format-too-large', { format: 'csup', fault: `object of ${size} bytes (limit ${limit})`, place: ` (byte ${offset})` });
+      if (size > limit) throw new LakeError('format-too-large', { format: 'csup', fault: `object of ${size} bytes (limit ${limit}) (option -csup.object.max)`, place: ` (byte ${offset})` });
       source.start += headerBytes;
       if (!(await source.need(size))) throw fault('truncated input');
       for await (const batch of readObject(bsup, source.bytes.subarray(source.start, source.start + size), header, options)) {

@@ -5,6 +5,8 @@ import type { Segment } from './descriptors.ts';
 
 export const noSegment: Segment = { offset: 0, length: 0, memory: 0, compression: 0 };
 
+const manyBytes = 4096, savedShift = 4;
+
 export class DataSection {
   private readonly out = new ByteWriter();
 
@@ -21,12 +23,12 @@ export class DataSection {
     return { offset, length: bytes.length, memory: bytes.length, compression: 0 };
   }
 
-  /** Bytes, compressed if that makes them fewer. */
+  /** Bytes, compressed if that makes them fewer; of many bytes, if it makes them fewer by a good part: expanding them takes longer than reading that part. */
   packed(bytes: Uint8Array): Segment {
     const { length } = bytes, offset = this.out.length;
     if (length < 2) return this.raw(bytes);
     this.out.reserve(length);
-    const end = encodeLz4(bytes, 0, length, this.out.bytes, offset, offset + length - 1);
+    const end = encodeLz4(bytes, 0, length, this.out.bytes, offset, offset + length - (length < manyBytes ? 1 : length >> savedShift));
     if (end < 0) return this.raw(bytes);
     this.out.length = end;
     return { offset, length: end - offset, memory: length, compression: 1 };

@@ -2,6 +2,7 @@
 import { plainFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
+import { timePrinter } from '../../vectors/time-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, underValue } from '../../vectors/value.ts';
 import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
@@ -61,9 +62,14 @@ const numberCell = (v: NumberVector, out: TextOut): CellPrinter => {
   const { type, values } = v;
   if (isFloat(type)) {
     const bits = type === types.float64 ? 64 : 32;
-    return (row) => out.ascii(plainFloatText(values[row] as number, bits));
+    return (row) => {
+      const x = values[row] as number;
+      // Small and large ones may have an exponent.
+      if (bits === 32 || x < 0.001 || x >= 1e6 || !out.decimal(x)) out.ascii(plainFloatText(x, bits));
+    };
   }
-  if (type === types.time || type === types.duration) return (row) => out.ascii(primitiveText(type, values[row]!));
+  if (type === types.time) return timePrinter(values, out);
+  if (type === types.duration) return (row) => out.ascii(primitiveText(type, values[row]!));
   return values instanceof Float64Array ? (row) => out.integer(values[row]!) : (row) => out.ascii(String(values[row]!));
 };
 

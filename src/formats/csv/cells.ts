@@ -1,9 +1,7 @@
 /** What a cell of CSV or TSV is: nothing is null, then numbers (all float64), then bools, else a string. */
 import type { Builder } from '../../vectors/builder.ts';
 import { types } from '../../vectors/type.ts';
-import { appendText, textOf } from '../text-cell.ts';
-
-const exactPowers = Array.from({ length: 16 }, (_, i) => 10 ** i);
+import { appendText, plainNumber, textOf } from '../text-cell.ts';
 
 /** Appends the cell bytes[start, end), quotes undone already. */
 export const appendCell = (builder: Builder, bytes: Uint8Array, start: number, end: number): void => {
@@ -33,23 +31,6 @@ for (const c of 'tTfFnNiI') letterWords[c.charCodeAt(0)] = 1;
 const bools: ReadonlyMap<string, boolean> = new Map([
   ['t', true], ['T', true], ['true', true], ['TRUE', true], ['True', true], ['f', false], ['F', false], ['false', false], ['FALSE', false], ['False', false],
 ]);
-
-/** A number of at most 15 digits with at most one point, which one division rounds right; else NaN. */
-const plainNumber = (bytes: Uint8Array, start: number, end: number): number => {
-  const negative = bytes[start] === 0x2d;
-  let i = negative || bytes[start] === 0x2b ? start + 1 : start, mantissa = 0, digits = 0, point = -1;
-  for (; i < end; i++) {
-    const c = bytes[i]!;
-    if (c >= 0x30 && c <= 0x39) {
-      mantissa = mantissa * 10 + (c - 0x30);
-      digits++;
-    } else if (c === 0x2e && point < 0) point = i;
-    else return NaN;
-  }
-  if (digits === 0 || digits > 15) return NaN;
-  const x = point < 0 ? mantissa : mantissa / exactPowers[end - point - 1]!;
-  return negative ? -x : x;
-};
 
 const syntax = /^[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?$/;
 const infinity = /^([+-]?)inf(?:inity)?$/i;

@@ -37,8 +37,9 @@ export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: 
         appendRow(row, shape, builder);
         count++;
         if (builder.length < limits.batchRows) continue;
-        yield builder.finish();
+        const batch = builder.finish();
         builder = new Builder();
+        yield batch;
       }
     }
     if (count === 0) throw broken(`empty ${dialect.format} file`);

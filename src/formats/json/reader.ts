@@ -6,7 +6,7 @@ import { type Data, type Value, arrayValue, nullValue, recordValue } from '../..
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
-import { beginLayout } from './layouts.ts';
+import { beginLayout } from '../key-layouts.ts';
 import { JsonTape, decodeText, kind } from './tape.ts';
 
 /** Batches of the values of a JSON or NDJSON stream. @throws LakeError `format-broken` with the line, after giving out what came before */
@@ -29,8 +29,9 @@ export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadO
         writeEntry(tape, 0, builder);
         rows++;
         if (builder.length === limits.batchRows) {
-          yield builder.finish();
+          const batch = builder.finish();
           builder = new Builder();
+          yield batch;
         }
       }
     }

@@ -1,6 +1,7 @@
 /** Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the rest. */
-import { bytesText, durationText, ipText, jsonFloatText, netText, timeText } from '../../vectors/literal.ts';
+import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
 import { type TextOut, bytesOfText } from '../../vectors/text-out.ts';
+import { timePrinter } from '../../vectors/time-out.ts';
 import { types } from '../../vectors/type.ts';
 import { type BytesVector, type ListVector, type NumberVector, type RecordVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
 import { jsonString, jsonText } from './text.ts';
@@ -57,7 +58,14 @@ const numberPrinter = (v: NumberVector, out: TextOut): RowPrinter => {
       if (!out.decimal(x)) out.ascii(jsonFloatText(x));
     };
     case types.duration: return (row) => out.ascii(`"${durationText(values[row]!)}"`);
-    case types.time: return (row) => out.ascii(`"${timeText(values[row]!)}"`);
+    case types.time: {
+      const time = timePrinter(values, out);
+      return (row) => {
+        out.byte(0x22);
+        time(row);
+        out.byte(0x22);
+      };
+    }
   }
   return values instanceof Float64Array ? (row) => out.integer(values[row]!) : (row) => out.ascii(String(values[row]!));
 };

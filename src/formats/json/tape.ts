@@ -10,7 +10,7 @@
  */
 import { LakeError } from '../../errors.ts';
 import type { ByteWindow } from '../byte-window.ts';
-import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from './layouts.ts';
+import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from '../key-layouts.ts';
 
 export const kind = { text: 0, textCoded: 1, whole: 2, wholeLong: 3, float: 4, true: 5, false: 6, null: 7, array: 8, object: 9 } as const;
 
@@ -101,6 +101,11 @@ export class JsonTape {
     if (this.length === this.kinds.length) this.grow();
     this.kinds[this.length] = k;
     return this.length++;
+  }
+  private numberEntry(k: number, x: number): void {
+    // First, since it may put a longer array in the place of `numbers`.
+    const i = this.entry(k);
+    this.numbers[i] = x;
   }
 
   private space(): void {
@@ -221,7 +226,7 @@ export class JsonTape {
     }
     if (c !== 0x2e && c !== 0x65 && c !== 0x45) {
       if (i >= this.end && !this.final) throw cut;
-      if (digits <= 15) this.numbers[this.entry(kind.whole)] = negative && mantissa !== 0 ? -mantissa : mantissa;
+      if (digits <= 15) this.numberEntry(kind.whole, negative && mantissa !== 0 ? -mantissa : mantissa);
       else this.span(this.entry(kind.wholeLong), start, i);
       return;
     }
@@ -245,7 +250,7 @@ export class JsonTape {
     this.at = i;
     if (i >= this.end && !this.final) throw cut;
     const x = exact ? mantissa / exactPowers[fraction]! : Math.abs(Number(ascii(bytes, start, i)));
-    this.numbers[this.entry(kind.float)] = negative ? -x : x;
+    this.numberEntry(kind.float, negative ? -x : x);
   }
   private span(i: number, start: number, end: number): void {
     this.starts[i] = start;
@@ -327,7 +332,7 @@ export class JsonTape {
     } else {
       const coded = this.string();
       const start = i + 1, end = this.at - 1;
-      found = this.seen.follow(node, bytes, start, end, () => (coded ? decodeText(bytes, start, end) : ascii(bytes, start, end)));
+      found = this.seen.follow(node, bytes, start, end, () => ({ name: coded ? decodeText(bytes, start, end) : ascii(bytes, start, end), optional: false }));
       i = this.at;
     }
     if (bytes[i] !== 0x3a) {

@@ -9,6 +9,7 @@ import { type Data, canonicalMap, canonicalSet } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
+import { goQuoted, jsonFault } from '../json-fault.ts';
 import { textOf } from '../text-cell.ts';
 
 /** @throws LakeError `format-broken` with the line, after giving out what came before */
@@ -52,10 +53,8 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
 class Fault extends Error {}
 /** Most characters of an input that an error text repeats. */
 const shownMax = 1_000;
-const shown = (x: unknown): string => {
-  const text = String(JSON.stringify(x));
-  return text.length > shownMax ? `${text.slice(0, shownMax)}...` : text;
-};
+const shown = (x: unknown): string => cutShort(String(JSON.stringify(x)));
+const cutShort = (text: string): string => (text.length > shownMax ? `${text.slice(0, shownMax)}...` : text);
 
 type Json = Readonly<Record<string, unknown>>;
 const isObject = (x: unknown): x is Json => typeof x === 'object' && x !== null && !Array.isArray(x);
@@ -64,9 +63,8 @@ const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch (problem) {
-    const first = text.trimStart()[0]!;
-    const reason = first === '{' ? (problem as Error).message : `invalid character '${first}' looking for beginning of value`;
-    throw new Fault(`malformed JSUP: bad type object: ${shown(text)}: unpacker error parsing JSON: ${reason}`);
+    const reason = jsonFault(text) ?? (problem as Error).message;
+    throw new Fault(`malformed JSUP: bad type object: ${cutShort(goQuoted(text))}: unpacker error parsing JSON: ${reason}`);
   }
 };
 

@@ -1,10 +1,11 @@
 /** Writes JSUP: each type in full at its first use, by its number afterwards. */
-import { primitiveText } from '../../vectors/literal.ts';
-import { TextOut } from '../../vectors/text-out.ts';
+import { typesOf } from '../../vectors/fuse.ts';
+import { TextOut, bytesOfText } from '../../vectors/text-out.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import type { Data, Value } from '../../vectors/value.ts';
-import { type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
+import { jsupRowPrinter } from './rows.ts';
 
 const chunkBytes = 1 << 16;
 
@@ -13,22 +14,34 @@ export const createJsupWriter = (options: WriteOptions): Writer => {
   const channelIds = options.channelIds ? new Map<string, number>() : undefined;
   return {
     *write(batch: Vector) {
+      if (batch.length === 0) return;
+      const rows = typesOf(batch), print = jsupRowPrinter({ out, typeValue: (type) => table.text(type) }, batch), heads: Uint8Array[] = [];
       for (let row = 0; row < batch.length; row++) {
-        const type = typeAt(batch, row), typeText = table.text(type);
-        out.text(`{"type":${typeText},"value":${valueText(table, type, dataAt(batch, row))}}\n`);
+        const code = rows.codes ? rows.codes[row] : 0, head = heads[code];
+        if (head) out.raw(head);
+        else {
+          const type = rows.table[code];
+          out.text(headText(table, type));
+          // From here on the channel knows it.
+          heads[code] = bytesOfText(headText(table, type));
+        }
+        print(row);
+        out.raw(tail);
         if (out.length >= chunkBytes) yield out.take();
       }
       if (out.length > 0) yield out.take();
     },
     end: () => [],
     *control(message: ControlMessage) {
-      if (message.type === 'QueryChannelSet') table.setChannel(valueText(table, message.value.type, message.value.data));
       const value = messageText(message.value);
+      if (message.type === 'QueryChannelSet') table.setChannel(value);
       out.text(`{"type":"${message.type}","value":${channelIds && isChannel(message) ? withChannelId(value, channelIds) : value}}\n`);
       yield out.take();
     },
   };
 };
+
+const headText = (table: TypeTable, type: Type): string => `{"type":${table.text(type)},"value":`, tail = bytesOfText('}\n');
 
 const isChannel = ({ type }: ControlMessage): boolean => type === 'QueryChannelSet' || type === 'QueryChannelEnd';
 
@@ -86,37 +99,6 @@ class TypeTable {
 
 /** A JSON string as the reference spells it: HTML characters and line separators escaped. */
 const json = (text: string): string => JSON.stringify(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-
-const valueText = (table: TypeTable, type: Type, data: Data): string => {
-  switch (type.kind) {
-    case 'primitive':
-      if (type === types.null) return 'null';
-      if (type === types.type) return table.text(data as Type);
-      return type === types.string ? json(data as string) : `"${primitiveText(type, data)}"`;
-    case 'error': case 'named': return valueText(table, type.inner, data);
-    case 'enum': return `"${data as number}"`;
-    case 'array': case 'set': return `[${(data as readonly Data[]).map((d) => valueText(table, type.element, d)).join(',')}]`;
-    case 'map':
-      return `[${(data as readonly (readonly [Data, Data])[]).map(([k, v]) => `[${valueText(table, type.key, k)},${valueText(table, type.value, v)}]`).join(',')}]`;
-    case 'union': {
-      const member = data as Value;
-      return `["${type.members.indexOf(member.type)}",${valueText(table, member.type, member.data)}]`;
-    }
-    case 'record': {
-      const values = data as readonly (Data | undefined)[], parts: string[] = [];
-      const optional = type.fields.flatMap((f, i) => (f.optional ? [i] : []));
-      if (optional.length > 0) {
-        const absent = optional.flatMap((i, k) => (values[i] === undefined ? [k] : []));
-        parts.push(absent.length === 0 ? 'null' : `[${absent.join(',')}]`);
-      }
-      type.fields.forEach((f, i) => {
-        const d = values[i];
-        if (d !== undefined) parts.push(valueText(table, f.type, d));
-      });
-      return `[${parts.join(',')}]`;
-    }
-  }
-};
 
 /** The value of a message: plain JSON, times as seconds and nanoseconds. */
 const messageText = ({ type, data }: Value): string => {

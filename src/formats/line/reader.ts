@@ -16,8 +16,9 @@ export async function* readLines(input: AsyncIterable<Uint8Array>, options: Read
         const { bytes, lineStart: start, lineEnd: end } = window;
         appendText(builder, bytes, start, end > start && bytes[end - 1] === 0x0d && window.lineBroken ? end - 1 : end);
         if (builder.length < limits.batchRows) continue;
-        yield builder.finish();
+        const batch = builder.finish();
         builder = new Builder();
+        yield batch;
       }
     }
     if (builder.length > 0) yield builder.finish();

@@ -46,7 +46,7 @@ const collect = async (input: AsyncIterable<Uint8Array>, bytesMax: number): Prom
   let size = 0;
   for await (const chunk of input) {
     size += chunk.length;
-    if (size > bytesMax) throw new LakeError('format-limit', { format: 'parquet', what: 'file', limit: bytesMax, place: '' });
+    if (size > bytesMax) throw new LakeError('format-limit', { format: 'parquet', what: 'file', limit: bytesMax, place: ' (option -parquet.file.max)' });
     chunks.push(chunk);
   }
   const file = new Uint8Array(size);

@@ -1,4 +1,7 @@
-/** Reads SUP values one by one from a stream of text. Names that a value defines hold for the values after it. */
+/**
+ * Reads SUP values from a stream of text: plain ones straight from bytes into builders (tape.ts), all others by the general parser. Names that a value
+ * defines hold for the values after it.
+ */
 import { LakeError } from '../../errors.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { SupParser } from '../../vectors/sup-parse.ts';
@@ -6,90 +9,137 @@ import { SupError } from '../../vectors/sup-error.ts';
 import type { TypeNames } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
+import { ByteWindow } from '../byte-window.ts';
 import { type ReadLimits, type ReadOptions, readLimits } from '../format.types.ts';
+import { validUtf8 } from '../valid-stream.ts';
+import { writeEntry } from './rows.ts';
+import { SupTape } from './tape.ts';
 
 /** Batches of the values of a SUP stream. @throws LakeError `format-broken`, after giving out what came before */
 export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  const limits = readLimits(options);
-  const text = new SupText(limits);
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let builder = new Builder();
-  const full = function* (values: Iterable<Value>): Generator<Vector> {
-    for (const value of values) {
-      builder.append(value);
-      if (builder.length < limits.batchRows) continue;
-      yield builder.finish();
-      builder = new Builder();
-    }
-  };
+  const limits = readLimits(options), tape = new SupTape(limits.nestingMax);
+  const window = new ByteWindow(validUtf8(input), { format: 'sup', valueBytesMax: limits.valueBytesMax, place: () => ` (line ${tape.line})` });
+  const batches = new Batches(limits.batchRows), general = new GeneralValues(window, tape, limits);
   try {
-    for await (const chunk of input) yield* full(text.values(decoder.decode(chunk, { stream: true }), false));
-    yield* full(text.values(decoder.decode(), true));
-  } catch (problem) {
-    if (builder.length > 0) yield builder.finish();
-    throw problem;
-  }
-  if (builder.length > 0) yield builder.finish();
-}
-
-/** The text that no value has used up yet. */
-class SupText {
-  private readonly limits: ReadLimits;
-  private readonly names: TypeNames = new Map();
-  private pending = '';
-  private line = 1;
-  private count = 0;
-  /** Text below this length was tried and is cut; a long value is tried again only when twice as much is there. */
-  private least = 0;
-
-  constructor(limits: ReadLimits) { this.limits = limits; }
-
-  /** Values that are whole now. Only text up to a line break is read before the end, so that no word or string is cut. */
-  *values(more: string, final: boolean): Generator<Value> {
-    this.pending += more;
-    if (!final && this.pending.length < this.least) return;
-    const end = final ? this.pending.length : this.pending.lastIndexOf('\n') + 1;
-    if (end > 0) {
-      let used = 0;
-      try {
-        used = yield* this.parsed(this.pending.slice(0, end), final);
-      } finally {
-        this.pending = this.pending.slice(used);
+    while (await window.more()) {
+      for (let state = tape.next(window); state === 'value' || state === 'other'; state = tape.next(window)) {
+        if (state === 'value') {
+          writeEntry(tape, 0, batches.builder);
+          general.plain();
+          if (batches.isFull) yield batches.take();
+        } else {
+          let values = 0;
+          for (const value of general.next(batches.rows)) {
+            batches.builder.append(value);
+            values++;
+            if (batches.isFull) yield batches.take();
+          }
+          if (values === 0) break;
+        }
       }
     }
-    this.least = this.pending.length * 2;
-    if (this.pending.length > this.limits.valueBytesMax) {
-      throw new LakeError('format-limit', { format: 'sup', what: 'a single value', limit: this.limits.valueBytesMax, place: ` (line ${this.line})` });
+  } catch (problem) {
+    if (batches.builder.length > 0) yield batches.take();
+    throw problem;
+  } finally {
+    await window.close();
+  }
+  if (batches.builder.length > 0) yield batches.take();
+}
+
+class Batches {
+  builder = new Builder();
+  private before = 0;
+  private readonly rowsMax: number;
+  constructor(rowsMax: number) { this.rowsMax = rowsMax; }
+  /** Values of the stream so far. */
+  get rows(): number { return this.before + this.builder.length; }
+  get isFull(): boolean { return this.builder.length >= this.rowsMax; }
+  take(): Vector {
+    this.before += this.builder.length;
+    const batch = this.builder.finish();
+    this.builder = new Builder();
+    return batch;
+  }
+}
+
+/** Text that the general parser is given at first. */
+const pieceBytesLeast = 1 << 12;
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/**
+ * Values that are not plain. The parser gets a piece of the window, which doubles while nothing plain comes between: text is decoded a few times at most,
+ * whether such values are few or all.
+ */
+class GeneralValues {
+  private readonly window: ByteWindow;
+  private readonly tape: SupTape;
+  private readonly limits: ReadLimits;
+  private readonly names: TypeNames = new Map();
+  private pieceBytes = pieceBytesLeast;
+
+  constructor(window: ByteWindow, tape: SupTape, limits: ReadLimits) {
+    this.window = window;
+    this.tape = tape;
+    this.limits = limits;
+  }
+
+  /** A value was plain. */
+  plain(): void { this.pieceBytes = pieceBytesLeast; }
+
+  /** Values from the window's start on; none if it has to grow first, or nothing but white space is left. `count`: values of the stream before. */
+  *next(count: number): Generator<Value> {
+    const { window } = this;
+    for (;;) {
+      const whole = this.pieceBytes >= window.end - window.start;
+      this.pieceBytes *= 2;
+      const end = whole && window.final ? window.end : lineEnd(window, whole ? window.end : window.start + this.pieceBytes / 2);
+      if (end > window.start) {
+        const found = yield* this.values(end, count);
+        if (found > 0) return;
+      }
+      if (whole) return;
     }
   }
 
-  /** Returns how much of the text is used up. */
-  private *parsed(text: string, final: boolean): Generator<Value, number> {
-    const parser = new SupParser(text, { nestingMax: this.limits.nestingMax, names: this.names, line: this.line });
-    let used = 0;
+  private *values(end: number, count: number): Generator<Value, number> {
+    const { window, tape, names } = this, last = window.final && end === window.end;
+    const text = decoder.decode(window.bytes.subarray(window.start, end));
+    const parser = new SupParser(text, { nestingMax: this.limits.nestingMax, names, line: tape.line });
+    let used = 0, found = 0;
+    const usedUp = (): void => {
+      window.start += Buffer.byteLength(text.slice(0, used));
+      for (let i = text.indexOf('\n'); i >= 0 && i < used; i = text.indexOf('\n', i + 1)) tape.line++;
+    };
     for (;;) {
-      const value = this.next(parser);
+      const value = this.parsed(parser, count + found);
       if (!value) break;
       // A decorator of the last value may be on the next line.
-      if (!parser.otherFollows() && !final) break;
+      if (!parser.otherFollows() && !last) break;
       used = parser.position;
-      this.count++;
+      found++;
       yield value;
     }
-    if (final && parser.truncated) {
-      throw new LakeError('format-broken', { format: 'sup', fault: `line ${parser.line()}: unexpected end of input`, place: '', values: this.count, cut: 'sup' });
+    if (last) {
+      if (parser.truncated) throw broken(`line ${parser.line()}: unexpected end of input`, '', count + found, { cut: 'sup' });
+      used = text.length;
     }
-    for (let i = text.indexOf('\n'); i >= 0 && i < used; i = text.indexOf('\n', i + 1)) this.line++;
-    return used;
+    usedUp();
+    return found;
   }
 
-  private next(parser: SupParser): Value | undefined {
+  private parsed(parser: SupParser, count: number): Value | undefined {
     try {
       return parser.next();
     } catch (problem) {
       if (!(problem instanceof SupError)) throw problem;
-      const place = problem.message.startsWith('line ') ? '' : ` (line ${parser.line()})`;
-      throw new LakeError('format-broken', { format: 'sup', fault: problem.message, place, values: this.count }, { cause: problem });
+      throw broken(problem.message, problem.message.startsWith('line ') ? '' : ` (line ${parser.line()})`, count, {}, problem);
     }
   }
 }
+
+const broken = (fault: string, place: string, values: number, more: { readonly cut?: 'sup' }, cause?: Error): LakeError =>
+  new LakeError('format-broken', { format: 'sup', fault, place, values, ...more }, cause && { cause });
+
+/** Behind the last line break before `end`. */
+const lineEnd = (window: ByteWindow, end: number): number => window.bytes.lastIndexOf(0x0a, end - 1) + 1;

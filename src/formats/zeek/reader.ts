@@ -1,32 +1,40 @@
 /** Reads Zeek logs: `#` lines say what the columns are, every column may be unset, dotted names nest. */
 import { LakeError } from '../../errors.ts';
 import { Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
-import { type Type, type UnionType, nullable, types } from '../../vectors/type.ts';
+import { componentsMax } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
+import { sameBytes } from '../key-layouts.ts';
 import { textOf } from '../text-cell.ts';
-import { type ZeekMarks, parseCell } from './cells.ts';
+import { validUtf8 } from '../valid-stream.ts';
+import type { ZeekMarks } from './cells.ts';
+import { ZeekColumn } from './columns.ts';
 import { typeOfZeek } from './types.ts';
 
-interface Column { readonly type: Type; readonly union: UnionType; readonly index: number }
+interface Span { readonly start: number; readonly end: number }
+/** A column of the log, or the log's own path. */
+type Leaf = { readonly column: ZeekColumn } | { readonly path: string };
 /** Where the columns go: a leaf, or a record of leaves and records. */
-type Node = { readonly column: Column } | { readonly shape: Shape; readonly children: readonly Node[] };
+type Node = Leaf | Inner;
+interface Inner { readonly shape: Shape; readonly children: readonly Node[] }
+interface ZeekLayout { readonly root: Inner; readonly columns: readonly ZeekColumn[] }
 
 /** @throws LakeError `format-broken` with the line, after giving out what came before */
 export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const limits = readLimits(options);
-  const window = new ByteWindow(input, { format: 'zeek', valueBytesMax: limits.valueBytesMax });
+  const window = new ByteWindow(validUtf8(input), { format: 'zeek', valueBytesMax: limits.valueBytesMax });
   const log = new ZeekLog(limits.nestingMax);
   let builder = new Builder();
   try {
     while (await window.more()) {
       while (window.nextLine()) {
         const { bytes, lineStart: start, lineEnd: end } = window;
-        log.line(textOf(bytes, start, end > start && bytes[end - 1] === 0x0d ? end - 1 : end), builder);
+        log.line(bytes, { start, end: end > start && bytes[end - 1] === 0x0d ? end - 1 : end }, builder);
         if (builder.length < limits.batchRows) continue;
-        yield builder.finish();
+        const batch = builder.finish();
         builder = new Builder();
+        yield batch;
       }
     }
   } catch (problem) {
@@ -40,22 +48,26 @@ export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadO
 
 class ZeekLog {
   private separator = ' ';
+  private separatorBytes: Uint8Array = Buffer.from(' ');
+  /** Where the cells of the row in work are. */
+  private starts = new Int32Array(0);
+  private ends = new Int32Array(0);
   private marks: ZeekMarks = { setSeparator: ',', empty: '(empty)', unset: '-' };
   private path: string | undefined;
   private fields: readonly string[] = [];
   private typeNames: readonly string[] = [];
-  private layout: { readonly root: Node & { readonly shape: Shape }; readonly columns: readonly Column[]; readonly path: string | undefined } | undefined;
+  private layout: ZeekLayout | undefined;
   private number = 0;
   private count = 0;
   private readonly nestingMax: number;
   constructor(nestingMax: number) { this.nestingMax = nestingMax; }
 
-  /** Takes one line; a row goes to the builder. */
-  line(text: string, builder: Builder): void {
+  /** Takes the line of these bytes; a row goes to the builder. */
+  line(bytes: Uint8Array, { start, end }: Span, builder: Builder): void {
     this.number++;
-    if (text === '') return;
-    if (text.startsWith('#')) this.directive(text);
-    else this.row(text, builder);
+    if (start === end) return;
+    if (bytes[start] === 0x23) this.directive(textOf(bytes, start, end));
+    else this.row(bytes, { start, end }, builder);
   }
 
   private broken(fault: string): LakeError {
@@ -65,6 +77,7 @@ class ZeekLog {
   private directive(text: string): void {
     if (text.startsWith('#separator')) {
       this.separator = text.slice(11).trim().replace(/\\x([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))) || ' ';
+      this.separatorBytes = Buffer.from(this.separator);
       return;
     }
     const [name, ...values] = text.slice(1).split(this.separator);
@@ -79,42 +92,49 @@ class ZeekLog {
     }
   }
 
-  private row(text: string, builder: Builder): void {
-    const { root, columns, path } = (this.layout ??= this.makeLayout());
-    const cells = text.split(this.separator);
-    if (cells.length !== columns.length) throw this.broken(cells.length < columns.length ? 'too few values' : 'too many values');
-    const data = columns.map((c, i) => {
-      try {
-        return parseCell(c.type, cells[i]!, this.marks);
-      } catch (problem) {
-        throw this.broken((problem as Error).message);
-      }
-    });
-    const append = (node: Node, to: Builder): void => {
-      if ('column' in node) {
-        const { type, union, index } = node.column, d = data[index];
-        if (index < 0) to.text(path!);
-        else to.appendData(union, d === undefined ? { type: types.null, data: null } : { type, data: d });
-        return;
-      }
-      const record = to.record(node.shape);
-      node.children.forEach((child, i) => append(child, record.fields[i]!));
-      record.end();
-    };
-    append(root, builder);
+  private row(bytes: Uint8Array, span: Span, builder: Builder): void {
+    const { root, columns } = (this.layout ??= this.makeLayout()), { starts, ends } = this, count = this.split(bytes, span, columns.length);
+    if (count !== columns.length) throw this.broken(count < columns.length ? 'too few values' : 'too many values');
+    for (let i = 0; i < count; i++) this.take(columns[i], bytes, { start: starts[i], end: ends[i] });
+    appendNode(root, builder);
     this.count++;
   }
+  /** Finds the cells, of which there should be `wanted`; their number. */
+  private split(bytes: Uint8Array, { start, end }: Span, wanted: number): number {
+    const { separatorBytes: separator, starts, ends } = this, first = separator[0], size = separator.length;
+    let count = 0, at = start;
+    for (let i = start; i < end; i++) {
+      if (bytes[i] !== first || (size > 1 && (i + size > end || !sameBytes(separator, bytes, i, i + size)))) continue;
+      if (count < wanted) {
+        starts[count] = at;
+        ends[count] = i;
+      }
+      count++;
+      at = i + size;
+      i = at - 1;
+    }
+    starts[count] = at;
+    ends[count] = end;
+    return count + 1;
+  }
+  private take(column: ZeekColumn, bytes: Uint8Array, { start, end }: Span): void {
+    try {
+      column.take(bytes, start, end);
+    } catch (problem) {
+      throw this.broken((problem as Error).message);
+    }
+  }
 
-  private makeLayout(): NonNullable<ZeekLog['layout']> {
+  private makeLayout(): ZeekLayout {
     if (this.fields.length === 0 || this.fields.length !== this.typeNames.length) throw this.broken('bad types/fields definition in zeek header');
-    const columns = this.typeNames.map((name, index): Column => {
+    if (this.fields.length > componentsMax) throw this.broken(`more than ${componentsMax} columns`);
+    const columns = this.typeNames.map((name): ZeekColumn => {
       const type = typeOfZeek(name);
       if (!type) throw this.broken('bad types/fields definition in zeek header');
-      return { type, union: nullable(type) as UnionType, index };
+      return new ZeekColumn(type, this.marks);
     });
     const tree: Branch = new Map();
-    const path = this.fields.includes('_path') ? undefined : this.path;
-    if (path !== undefined) tree.set('_path', { type: types.string, union: nullable(types.string) as UnionType, index: -1 });
+    if (!this.fields.includes('_path') && this.path !== undefined) tree.set('_path', { path: this.path });
     this.fields.forEach((field, i) => {
       const parts = field.split('.');
       if (parts.length > this.nestingMax) throw this.broken(`nesting too deep (limit ${this.nestingMax})`);
@@ -126,14 +146,27 @@ class ZeekLog {
         branch = next;
       }
       if (branch.has(parts.at(-1)!)) throw this.broken(`duplicate field: "${field}"`);
-      branch.set(parts.at(-1)!, columns[i]!);
+      branch.set(parts.at(-1)!, { column: columns[i] });
     });
-    return { root: nodeOf(tree) as Node & { readonly shape: Shape }, columns, path };
+    this.starts = new Int32Array(columns.length + 1);
+    this.ends = new Int32Array(columns.length + 1);
+    return { root: nodeOf(tree), columns };
   }
 }
 
-type Branch = Map<string, Column | Branch>;
-const nodeOf = (branch: Branch): Node => ({
+type Branch = Map<string, Leaf | Branch>;
+const nodeOf = (branch: Branch): Inner => ({
   shape: shapeOf([...branch.keys()].map((name) => ({ name }))),
-  children: [...branch.values()].map((child): Node => (child instanceof Map ? nodeOf(child) : { column: child })),
+  children: [...branch.values()].map((child): Node => (child instanceof Map ? nodeOf(child) : child)),
 });
+
+const appendNode = (node: Inner, to: Builder): void => {
+  const record = to.record(node.shape), { children } = node, { fields } = record;
+  for (let i = 0; i < children.length; i++) {
+    const child = children[i];
+    if ('column' in child) child.column.append(fields[i]);
+    else if ('path' in child) fields[i].text(child.path);
+    else appendNode(child, fields[i]);
+  }
+  record.end();
+};

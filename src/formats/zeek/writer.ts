@@ -2,21 +2,26 @@
 import { LakeError } from '../../errors.ts';
 import { supText, supType } from '../../vectors/sup-print.ts';
 import { TextOut } from '../../vectors/text-out.ts';
-import { type Type, types } from '../../vectors/type.ts';
-import { type Vector, valueAt } from '../../vectors/vector.ts';
-import { asRecord, leafValues } from '../flat-columns.ts';
+import { type RecordType, type Type, types } from '../../vectors/type.ts';
+import type { Data } from '../../vectors/value.ts';
+import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts';
+import { asRecord, leafValues, leavesOf } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { chunkBytes, rowChunks } from '../row-chunks.ts';
+import { cellPrinter } from './cell-print.ts';
 import { cellText } from './cells.ts';
 import { zeekOfType } from './types.ts';
 
 export const createZeekWriter = (_options: WriteOptions): Writer => {
   const rows = new ZeekRows();
   return {
-    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, (row) => rows.print(batch, row)); },
+    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, rows.printer(batch)); },
     end: () => [],
   };
 };
+
+/** What the rows of one record type have in common. `path`: which leaf is the log's path, or -1. */
+interface Head { readonly type: Type; readonly names: readonly string[]; readonly types: readonly Type[]; readonly path: number }
 
 class ZeekRows {
   readonly out = new TextOut(chunkBytes * 2);
@@ -24,23 +29,63 @@ class ZeekRows {
   private type: Type | undefined;
   private path = '';
 
-  print(v: Vector, row: number): void {
-    const { out } = this, value = valueAt(v, row), record = asRecord(value);
-    if (!record) throw new LakeError('write-not-record', { writer: 'Zeek', value: supText(value) });
-    const leaves = leafValues(record.type, record.data);
-    const pathIndex = leaves.findIndex((l) => l.name === '_path' && (l.type === types.string || l.type.kind === 'union'));
-    const columns = leaves.filter((_, i) => i !== pathIndex);
-    const names = this.type === record.type ? [] : columns.map((c) => this.typeName(c.type));
-    if (!this.started) out.ascii('#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n');
-    this.started = true;
-    this.setPath(pathIndex < 0 || leaves[pathIndex]!.data === undefined ? '' : cellText(leaves[pathIndex]!.type, leaves[pathIndex]!.data!));
-    if (this.type !== record.type) {
-      out.text(`#fields\t${columns.map((c) => c.name).join('\t')}\n#types\t${names.join('\t')}\n`);
-      this.type = record.type;
+  /** A printer of rows, with what has to be said before them. */
+  printer(v: Vector): (row: number) => void {
+    switch (v.form) {
+      case 'record': return this.recordPrinter(v);
+      case 'named': return v.inner.form === 'record' ? this.recordPrinter(v.inner) : this.valuePrinter(v);
+      case 'dynamic': {
+        const parts = v.parts.map((p) => this.printer(p)), { tags, slots } = v;
+        return (row) => parts[tags[row]](slots[row]);
+      }
+      case 'selected': {
+        const base = this.printer(v.base), { index } = v;
+        return (row) => base(index[row]);
+      }
+      default: return this.valuePrinter(v);
     }
-    out.text(`${columns.map((c) => (c.data === undefined ? '-' : cellText(c.type, c.data))).join('\t')}\n`);
   }
 
+  private recordPrinter(v: RecordVector): (row: number) => void {
+    const leaves = v.length > 0 && hasOneType(v) ? leavesOf(v) : undefined;
+    if (!leaves) return this.valuePrinter(v);
+    const { out } = this, { type, data } = asRecord(valueAt(v, 0))!, head = headOf(type, data), pathOut = new TextOut();
+    const cells = leaves.map((leaf, i) => ({ at: leaf.at, print: cellPrinter(leaf.values, i === head.path ? pathOut : out) }));
+    const pathLeaf = head.path < 0 ? undefined : cells.splice(head.path, 1)[0];
+    return (row) => {
+      const at = pathLeaf ? pathLeaf.at(row) : -1;
+      if (at >= 0) pathLeaf!.print(at);
+      this.begin(head, at < 0 ? '' : Buffer.from(pathOut.take()).toString());
+      for (let i = 0; i < cells.length; i++) {
+        if (i > 0) out.byte(0x09);
+        const r = cells[i].at(row);
+        if (r < 0) out.byte(0x2d);
+        else cells[i].print(r);
+      }
+      out.byte(0x0a);
+    };
+  }
+
+  private valuePrinter(v: Vector): (row: number) => void {
+    return (row) => {
+      const { out } = this, value = valueAt(v, row), record = asRecord(value);
+      if (!record) throw new LakeError('write-not-record', { writer: 'Zeek', value: supText(value) });
+      const leaves = leafValues(record.type, record.data), head = headOf(record.type, record.data), path = leaves[head.path];
+      this.begin(head, path?.data === undefined ? '' : cellText(path.type, path.data));
+      out.text(`${leaves.filter((l) => l !== path).map((c) => (c.data === undefined ? '-' : cellText(c.type, c.data))).join('\t')}\n`);
+    };
+  }
+
+  /** Says what the row's columns are if the one before had others. */
+  private begin({ type, names, types: columns }: Head, path: string): void {
+    const { out } = this, zeekNames = this.type === type ? [] : columns.map((column) => this.typeName(column));
+    if (!this.started) out.ascii('#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n');
+    this.started = true;
+    this.setPath(path);
+    if (this.type === type) return;
+    out.text(`#fields\t${names.join('\t')}\n#types\t${zeekNames.join('\t')}\n`);
+    this.type = type;
+  }
   private setPath(path: string): void {
     if (path === this.path) return;
     this.path = path;
@@ -52,3 +97,21 @@ class ZeekRows {
     return name;
   }
 }
+
+const headOf = (type: RecordType, data: readonly (Data | undefined)[]): Head => {
+  const leaves = leafValues(type, data), path = leaves.findIndex((l) => l.name === '_path' && (l.type === types.string || l.type.kind === 'union'));
+  const columns = leaves.filter((_, i) => i !== path);
+  return { type, names: columns.map((c) => c.name), types: columns.map((c) => c.type), path };
+};
+
+/** Whether all rows are of one type, so that one header holds for them. */
+const hasOneType = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'dynamic': return false;
+    case 'record': return v.fields.every((f) => hasOneType(f.values));
+    case 'named': case 'error': case 'constant': return hasOneType(v.inner);
+    case 'dictionary': return hasOneType(v.values);
+    case 'selected': return hasOneType(v.base);
+    default: return true;
+  }
+};

@@ -111,7 +111,7 @@ describe('the stream', () => {
     expect(error).toMatch(/^arrows: arrow\/ipc: could not read message batch body: unexpected EOF \(byte \d+\)$/);
   });
   test('with a body beyond the limit is refused', async () => {
-    expect((await convert(one, { from: 'arrows', read: { arrowBodyBytesMax: 8 } })).error).toMatch(/^arrows: arrow\/ipc: message body of \d+ bytes \(limit 8\)/);
+    expect((await convert(one, { from: 'arrows', read: { arrowBodyBytesMax: 8 } })).error).toMatch(/^arrows: arrow\/ipc: message body of \d+ bytes \(limit 8\) \(option -arrows\.body\.max, byte \d+\)$/);
   });
 });
 

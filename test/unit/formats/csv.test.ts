@@ -73,12 +73,13 @@ describe('writing CSV', () => {
     ['{a:{b:1}}\n{a:2}', "a.b\n1\nCSV output requires uniform records but multiple types encountered (consider 'fuse')"], ['', ''],
   ]) test(`${text} is ${printed}`, async () => { expect(await csv(text!)).toBe(printed); });
   test('without a header', async () => { expect(await csv('{a:1,b:2}\n{a:"one",b:"two"}', { noHeader: true })).toBe('1,2\none,two\n'); });
-  test('what is written reads back', async () => {
+  test('what is written reads back, and csv-parse reads the same', async () => {
     const cell = fc.oneof(fc.string({ unit: fc.constantFrom('a', 'é', ',', '"', '\n', ' ', 'x'), maxLength: 6 }).map((s) => `a${s}`), fc.integer());
     await fc.assert(fc.asyncProperty(fc.array(fc.record({ a: cell, b: cell }), { minLength: 1 }), async (rows) => {
       const text = rows.map((r) => `${JSON.stringify(r)}\n`).join('');
       const { output } = await convert(text, { from: 'json', to: 'csv' });
       expect((await readValues(output, 'csv')).map((v) => v.data)).toEqual(rows.map((r) => [r.a, r.b]));
+      expect(parse(output)).toEqual([['a', 'b'], ...rows.map((r) => [String(r.a), String(r.b)])]);
     }), { numRuns: 300 });
   });
 });

@@ -134,6 +134,16 @@ describe('SUP', () => {
 
 describe('other writers', () => {
   test('line writes strings bare, the rest as SUP', async () => { expect((await convert('"a" "b\\nc" {x:1} "n"::=foo', { from: 'sup', to: 'line' })).output).toBe('a\nb\nc\n{x:1}\nn\n'); });
+  test('db describes pools and objects, and prints other values as SUP', async () => {
+    const text = `{name:"MyPool",id:0x132870564f00de22d252b3438c656691c87842c2::=ksuid.KSUID,layout:{order:"desc"::=order.Which,keys:[["a","b"]::=field.Path]::=field.List}::=order.SortKey,threshold:1}::=pools.Config
+{id:0x132870564f00de22d252b3438c656691c87842c2::=ksuid.KSUID,min:0,max:"z",count:20::uint64,size:125}
+{a:1,id:0x01}`;
+    expect((await convert(text, { from: 'sup', to: 'db' })).output).toBe(`MyPool 2jTi7n3sfiU7qTgPTAE1nwTUJ0M key a.b order desc
+2jTi7n3sfiU7qTgPTAE1nwTUJ0M 125B bytes 20 records
+   min 0 max "z"
+{a:1,id:0x01}
+`);
+  });
   test('table pads columns and repeats the header for another type', async () => {
     expect((await convert('{a:1,bb:"x"}\n{a:100,bb:null}\n{a:100,bb:null}\n{c:true}', { from: 'sup', to: 'table' })).output).toBe('a bb\n1 x\na   bb\n100 -\n100 -\nc\nT\n');
   });

@@ -49,7 +49,7 @@ describe('reading JSON', () => {
   });
   test('a value has a limit', async () => {
     const { error } = await convert(`"${'x'.repeat(5000)}"`, { from: 'json', read: { valueBytesMax: 1000 }, pieceBytes: 100 });
-    expect(error).toBe('json: a single value: more than 1000 bytes');
+    expect(error).toBe('json: a single value: more than 1000 bytes (option -value.max)');
   });
   test('batches have the rows asked for', async () => {
     expect((await read('1 2 3 4 5', 'json', { batchRows: 2 })).map((v) => v.length)).toEqual([2, 2, 1]);

@@ -100,7 +100,7 @@ describe('the file', () => {
   const one = written(parseSupValues('{a:1}\n{a:2}'), 'parquet');
   test('is detected by its magic bytes', async () => { expect(await convert(one, { from: 'auto', pieceBytes: 3 })).toEqual({ output: '{a:1}\n{a:2}\n', error: '' }); });
   test('beyond the limit is refused', async () => {
-    expect((await convert(one, { from: 'parquet', read: { parquetFileBytesMax: 100 } })).error).toBe('parquet: file: more than 100 bytes');
+    expect((await convert(one, { from: 'parquet', read: { parquetFileBytesMax: 100 } })).error).toBe('parquet: file: more than 100 bytes (option -parquet.file.max)');
   });
   for (const [bytes, error] of [
     ['', 'parquet: file too small (size=0)'], ['PAR1 is how this begins', 'parquet: invalid magic bytes, either a corrupted file or not parquet'],

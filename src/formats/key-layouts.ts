@@ -1,59 +1,64 @@
 /**
- * What the objects seen so far look like: a tree of keys in their order. The next object's keys are compared with the bytes of the path that the
- * last one took, so that known objects cost no string and no hash per key.
+ * What the records seen so far look like in a text: a tree of keys in their order. The next record's keys are compared with the bytes of the path that
+ * the last one took, so that known records cost no string and no hash per key.
  */
-import { type Shape, shapeOf, type Builder, type RecordBuilder } from '../../vectors/builder.ts';
+import { type Shape, shapeOf, type Builder, type RecordBuilder } from '../vectors/builder.ts';
 
-/** A key behind the keys before it, or the place where objects begin (no key). */
+/** What a key says. */
+export interface Key { readonly name: string; readonly optional: boolean }
+
+/** A key behind the keys before it, or the place where records begin (no key). */
 export interface KeyNode {
-  /** The key's bytes as they stand between the quotes. */
+  /** The key's bytes as they stand in the text. */
   readonly bytes: Uint8Array;
-  /** The decoded key. */
+  /** The name that the key stands for. */
   readonly name: string;
+  /** The key says that its field may be absent. */
+  readonly optional: boolean;
   readonly parent: KeyNode | undefined;
   /** Keys seen behind this one; the last taken first. */
   readonly next: KeyNode[];
   /** The same by their bytes, once there are many. */
   byBytes: Map<string, KeyNode> | undefined;
-  /** Where objects begin that are values of this key, or elements of its arrays. */
+  /** Where records begin that are values of this key, or elements of its arrays. */
   inner: KeyNode | undefined;
-  /** Set once an object has ended here. */
+  /** Set once a record has ended here. */
   layout: Layout | undefined;
 }
 
-/** Objects with the same keys in the same order at the same place. */
+/** Records with the same keys in the same order at the same place. */
 export interface Layout {
   readonly shape: Shape;
   /** Only if a key occurs twice: for each field the child that gives its value, the last of its name. */
   readonly sources: readonly number[] | undefined;
-  /** The builder that last took such an object, with its tag there. */
+  /** The builder that last took such a record, with its tag there. */
   builder: Builder | undefined;
   tag: number;
 }
 
-/** Nodes kept before all is forgotten; bounds what objects with ever new keys may cost. */
+/** Nodes kept before all is forgotten; bounds what records with ever new keys may cost. */
 const nodesMax = 50_000;
 const linearMax = 8;
 
 export class Layouts {
-  root: KeyNode = newNode(new Uint8Array(0), '', undefined);
+  root: KeyNode = newNode(new Uint8Array(0), noKey, undefined);
   private count = 0;
 
   /** Between values: starts anew when too much was seen. */
   trim(): void {
     if (this.count <= nodesMax) return;
-    this.root = newNode(new Uint8Array(0), '', undefined);
+    this.root = newNode(new Uint8Array(0), noKey, undefined);
     this.count = 0;
   }
 
   inner(node: KeyNode): KeyNode {
     if (node.inner) return node.inner;
     this.count++;
-    return (node.inner = newNode(new Uint8Array(0), '', undefined));
+    return (node.inner = newNode(new Uint8Array(0), noKey, undefined));
   }
 
   /** The node of the key bytes[start, end) behind `node`; made if need be with the name that `decode` gives. */
-  follow(node: KeyNode, bytes: Uint8Array, start: number, end: number, decode: () => string): KeyNode {
+  follow(node: KeyNode, bytes: Uint8Array, start: number, end: number, decode: () => Key): KeyNode {
     const { next } = node;
     if (node.byBytes) return this.followMany(node, node.byBytes, bytes, start, end, decode);
     for (let i = 0; i < next.length; i++) {
@@ -70,14 +75,14 @@ export class Layouts {
     return child;
   }
 
-  private followMany(node: KeyNode, many: Map<string, KeyNode>, bytes: Uint8Array, start: number, end: number, decode: () => string): KeyNode {
+  private followMany(node: KeyNode, many: Map<string, KeyNode>, bytes: Uint8Array, start: number, end: number, decode: () => Key): KeyNode {
     const key = latin1(bytes, start, end);
     let child = many.get(key);
     if (!child) many.set(key, (child = this.make(node, bytes, start, end, decode)));
     return child;
   }
 
-  private make(node: KeyNode, bytes: Uint8Array, start: number, end: number, decode: () => string): KeyNode {
+  private make(node: KeyNode, bytes: Uint8Array, start: number, end: number, decode: () => Key): KeyNode {
     const child = newNode(bytes.slice(start, end), decode(), node);
     node.next.push(child);
     this.count++;
@@ -85,8 +90,9 @@ export class Layouts {
   }
 }
 
-const newNode = (bytes: Uint8Array, name: string, parent: KeyNode | undefined): KeyNode =>
-  ({ bytes, name, parent, next: [], byBytes: undefined, inner: undefined, layout: undefined });
+const noKey: Key = { name: '', optional: false };
+const newNode = (bytes: Uint8Array, { name, optional }: Key, parent: KeyNode | undefined): KeyNode =>
+  ({ bytes, name, optional, parent, next: [], byBytes: undefined, inner: undefined, layout: undefined });
 
 export const sameBytes = (key: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean => {
   const size = key.length;
@@ -96,20 +102,19 @@ export const sameBytes = (key: Uint8Array, bytes: Uint8Array, start: number, end
 };
 const latin1 = (bytes: Uint8Array, start: number, end: number): string => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
 
-/** The layout of objects that end at this node. */
+/** The layout of records that end at this node. */
 export const layoutOf = (node: KeyNode): Layout => node.layout ?? (node.layout = makeLayout(node));
 
 const makeLayout = (end: KeyNode): Layout => {
-  const names: string[] = [];
-  for (let node = end; node.parent; node = node.parent) names.push(node.name);
-  names.reverse();
-  const last = new Map(names.map((name, i) => [name, i]));
-  const distinct = [...last.keys()];
-  const sources = distinct.length < names.length ? distinct.map((name) => last.get(name)!) : undefined;
-  return { shape: shapeOf(distinct.map((name) => ({ name }))), sources, builder: undefined, tag: 0 };
+  const keys: KeyNode[] = [];
+  for (let node = end; node.parent; node = node.parent) keys.push(node);
+  keys.reverse();
+  const last = new Map(keys.map((key, i) => [key.name, i]));
+  const sources = last.size < keys.length ? [...last.values()] : undefined;
+  return { shape: shapeOf(sources ? [...last.keys()].map((name) => ({ name })) : keys), sources, builder: undefined, tag: 0 };
 };
 
-/** Begins a row of such an object. */
+/** Begins a row of such a record. */
 export const beginLayout = (layout: Layout, builder: Builder): RecordBuilder => {
   if (layout.builder !== builder) {
     layout.builder = builder;

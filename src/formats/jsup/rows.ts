@@ -1,0 +1,164 @@
+/** Rows of a vector as JSUP values, a printer for each column, without a Value per row. */
+import { bytesText, durationText, floatText, ipText, netText, timeText } from '../../vectors/literal.ts';
+import type { TextOut } from '../../vectors/text-out.ts';
+import { type Type, types } from '../../vectors/type.ts';
+import type { BytesVector, NumberVector, RecordVector, Vector } from '../../vectors/vector.ts';
+
+/** Prints one row. */
+type RowPrinter = (row: number) => void;
+
+/** `typeValue`: the object of a type that a value names; it may define the type. */
+export interface JsupContext { readonly out: TextOut; readonly typeValue: (type: Type) => string }
+
+/** A printer of the vector's rows into `out`. */
+export const jsupRowPrinter = (c: JsupContext, v: Vector): RowPrinter => {
+  const { out } = c;
+  switch (v.form) {
+    case 'number': return numberPrinter(out, v);
+    case 'bool': return (row) => out.ascii(v.values[row] === 1 ? '"true"' : '"false"');
+    case 'null': return () => out.ascii('null');
+    case 'bytes': return bytesPrinter(out, v);
+    case 'type': return (row) => out.text(c.typeValue(v.table[v.codes[row]]));
+    case 'enum': return (row) => quotedInteger(out, v.codes[row]);
+    case 'record': return recordPrinter(c, v);
+    case 'list': {
+      const item = jsupRowPrinter(c, v.items), { offsets } = v;
+      return (row) => listed(out, offsets[row], offsets[row + 1], item);
+    }
+    case 'map': {
+      const key = jsupRowPrinter(c, v.keys), value = jsupRowPrinter(c, v.values), { offsets } = v;
+      return (row) => listed(out, offsets[row], offsets[row + 1], (item) => {
+        out.byte(0x5b);
+        key(item);
+        out.byte(0x2c);
+        value(item);
+        out.byte(0x5d);
+      });
+    }
+    case 'union': {
+      const members = v.members.map((m) => jsupRowPrinter(c, m)), { tags, slots } = v;
+      return (row) => {
+        out.byte(0x5b);
+        quotedInteger(out, tags[row]);
+        out.byte(0x2c);
+        members[tags[row]](slots[row]);
+        out.byte(0x5d);
+      };
+    }
+    case 'error': case 'named': return jsupRowPrinter(c, v.inner);
+    case 'dynamic': {
+      const parts = v.parts.map((p) => jsupRowPrinter(c, p)), { tags, slots } = v;
+      return (row) => parts[tags[row]](slots[row]);
+    }
+    case 'constant': {
+      const inner = jsupRowPrinter(c, v.inner);
+      return () => inner(0);
+    }
+    case 'dictionary': {
+      const inner = jsupRowPrinter(c, v.values), { codes } = v;
+      return (row) => inner(codes[row]);
+    }
+    case 'selected': {
+      const inner = jsupRowPrinter(c, v.base), { index } = v;
+      return (row) => inner(index[row]);
+    }
+  }
+};
+
+const listed = (out: TextOut, start: number, end: number, item: RowPrinter): void => {
+  out.byte(0x5b);
+  for (let i = start; i < end; i++) {
+    if (i > start) out.byte(0x2c);
+    item(i);
+  }
+  out.byte(0x5d);
+};
+
+const quotedInteger = (out: TextOut, x: number): void => {
+  out.byte(0x22);
+  out.integer(x);
+  out.byte(0x22);
+};
+
+const numberPrinter = (out: TextOut, { type, values }: NumberVector): RowPrinter => {
+  switch (type) {
+    case types.float64: return (row) => {
+      const x = values[row] as number;
+      out.byte(0x22);
+      // Whole numbers end in a point, small and large ones may have an exponent.
+      if (x < 0.001 || x >= 1e6 || x === Math.floor(x) || !out.decimal(x)) out.ascii(exactFloat(x, 64));
+      out.byte(0x22);
+    };
+    case types.float32: case types.float16: return (row) => out.ascii(`"${exactFloat(values[row] as number, 32)}"`);
+    case types.duration: return (row) => out.ascii(`"${durationText(values[row])}"`);
+    case types.time: return (row) => out.ascii(`"${timeText(values[row])}"`);
+  }
+  if (!(values instanceof Float64Array)) return (row) => out.ascii(`"${values[row]}"`);
+  return (row) => quotedInteger(out, values[row]);
+};
+/** The text of SUP has no -0; here nothing else would tell it. */
+const exactFloat = (x: number, bits: 32 | 64): string => (Object.is(x, -0) ? '-0.' : floatText(x, bits));
+
+/** 1: a byte that a JSON string cannot have as it is, or that may begin a character which the reference escapes: HTML's and the line separators. */
+const escaped = new Uint8Array(256);
+escaped.fill(1, 0, 32);
+for (const c of '"\\<>&') escaped[c.charCodeAt(0)] = 1;
+escaped[0xe2] = 1;
+const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
+
+/** bytes[start, end) as a JSON string. */
+const quotedRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
+  out.reserve(end - start + 2);
+  const { bytes } = out;
+  let to = out.length;
+  bytes[to++] = 0x22;
+  for (let i = start; i < end; i++) {
+    const b = source[i];
+    if (escaped[b] === 1) {
+      out.length = to;
+      return quotedRest(out, source, i, end);
+    }
+    bytes[to++] = b;
+  }
+  bytes[to++] = 0x22;
+  out.length = to;
+};
+const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
+  for (let i = start; i < end; i++) {
+    const b = source[i];
+    if (escaped[b] === 0) out.byte(b);
+    else if (b !== 0xe2) out.ascii(shortEscapes[b] ?? `\\u00${b.toString(16).padStart(2, '0')}`);
+    else if (i + 2 < end && source[i + 1] === 0x80 && (source[i + 2] === 0xa8 || source[i + 2] === 0xa9)) {
+      out.ascii(source[i + 2] === 0xa8 ? '\\u2028' : '\\u2029');
+      i += 2;
+    } else out.byte(b);
+  }
+  out.byte(0x22);
+};
+
+const bytesPrinter = (out: TextOut, { type, bytes, offsets }: BytesVector): RowPrinter => {
+  if (type === types.string) return (row) => quotedRun(out, bytes, offsets[row], offsets[row + 1]);
+  const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
+  return (row) => out.ascii(`"${text(bytes.subarray(offsets[row], offsets[row + 1]))}"`);
+};
+
+/** With optional fields the first element lists, counted among them, those that are absent. */
+const recordPrinter = (c: JsupContext, { fields }: RecordVector): RowPrinter => {
+  const { out } = c, printers = fields.map((f) => jsupRowPrinter(c, f.values)), presence = fields.map((f) => (f.optional ? f.present : undefined));
+  const optional = fields.flatMap((f, k) => (f.optional ? [k] : []));
+  return (row) => {
+    out.byte(0x5b);
+    if (optional.length > 0) absentList(out, optional.map((k) => presence[k]?.[row] === 0));
+    for (let k = 0, first = optional.length === 0; k < printers.length; k++) {
+      if (presence[k]?.[row] === 0) continue;
+      if (!first) out.byte(0x2c);
+      first = false;
+      printers[k](row);
+    }
+    out.byte(0x5d);
+  };
+};
+const absentList = (out: TextOut, absent: readonly boolean[]): void => {
+  const places = absent.flatMap((there, k) => (there ? [k] : []));
+  out.ascii(places.length === 0 ? 'null' : `[${places.join(',')}]`);
+};

@@ -1,0 +1,85 @@
+/** What a tape holds, appended to builders. */
+import type { Builder } from '../../vectors/builder.ts';
+import { type ArrayType, type PrimitiveType, arrayType, primitiveOfId, recordType, types } from '../../vectors/type.ts';
+import { type Data, type Value, arrayValue, boolValue, integer, nullValue, stringValue } from '../../vectors/value.ts';
+import { beginLayout } from '../key-layouts.ts';
+import { appendAddress } from '../text-cell.ts';
+import { type SupTape, kind } from './tape.ts';
+import { supStringText } from './text.ts';
+
+const primitives = Array.from({ length: 32 }, (_, id) => primitiveOfId(id) as PrimitiveType);
+/** By the id of the elements' type; held so that it is not looked up for each array. */
+const arrays = primitives.map((type) => type && arrayType(type)) as readonly ArrayType[];
+
+/** Appends the value of entry `i`; returns the entry behind it. */
+export const writeEntry = (tape: SupTape, i: number, builder: Builder): number => {
+  switch (tape.kinds[i]) {
+    case kind.text: builder.run(types.string, tape.bytes, tape.starts[i], tape.ends[i]); return i + 1;
+    case kind.number: builder.number(primitives[tape.typeIds[i]], tape.numbers[i]); return i + 1;
+    case kind.record: return writeRecord(tape, i, builder);
+    case kind.time: builder.seconds(types.time, tape.numbers[i], tape.starts[i]); return i + 1;
+    case kind.ipv4: appendAddress(builder, tape.numbers[i]); return i + 1;
+    case kind.null: builder.null(); return i + 1;
+    case kind.bool: builder.bool(tape.numbers[i] === 1); return i + 1;
+    case kind.array: return writeArray(tape, i, builder);
+    case kind.textCoded: builder.text(supStringText(tape.bytes, tape.starts[i], tape.ends[i])); return i + 1;
+    default: builder.append(tape.values[i]!); return i + 1;
+  }
+};
+
+const writeRecord = (tape: SupTape, i: number, builder: Builder): number => {
+  const record = beginLayout(tape.layouts[i]!, builder), { fields } = record;
+  let at = i + 1;
+  for (let k = 0; k < fields.length; k++) {
+    if (tape.kinds[at] !== kind.absent) at = writeEntry(tape, at, fields[k]);
+    else record.absent(k, primitives[tape.typeIds[at++]]);
+  }
+  record.end();
+  return at;
+};
+
+const writeArray = (tape: SupTape, i: number, builder: Builder): number => {
+  const typeId = tape.numbers[i], end = tape.ends[i];
+  if (typeId < 0) {
+    builder.append(valueOf(tape, i));
+    return end;
+  }
+  const list = builder.list(arrays[typeId]);
+  for (let at = i + 1; at < end; at++) writeEntry(tape, at, list.items);
+  list.end();
+  return end;
+};
+
+/** The value of entry `i` by itself; elements of unlike or nested types need it to know their array's type. */
+const valueOf = (tape: SupTape, i: number): Value => {
+  switch (tape.kinds[i]) {
+    case kind.text: case kind.textCoded: return stringValue(supStringText(tape.bytes, tape.starts[i], tape.ends[i]));
+    case kind.number: return { type: primitives[tape.typeIds[i]], data: tape.numbers[i] };
+    case kind.time: return { type: types.time, data: nanosOf(tape.numbers[i], tape.starts[i]) };
+    case kind.ipv4: return { type: types.ip, data: quadOf(tape.numbers[i]) };
+    case kind.null: return nullValue;
+    case kind.bool: return boolValue(tape.numbers[i] === 1);
+    case kind.array: return arrayValue(childrenOf(tape, i).map((at) => valueOf(tape, at)));
+    case kind.record: return recordOf(tape, i);
+    default: return tape.values[i]!;
+  }
+};
+const nanosOf = (seconds: number, nanos: number): Data => {
+  const x = seconds * 1e9 + nanos;
+  return Number.isSafeInteger(x) ? x : integer(BigInt(seconds) * 1_000_000_000n + BigInt(nanos));
+};
+const quadOf = (address: number): Uint8Array => Uint8Array.of(address >>> 24, address >>> 16, address >>> 8, address);
+const recordOf = (tape: SupTape, i: number): Value => {
+  const { names, optional } = tape.layouts[i]!.shape, data: (Data | undefined)[] = [];
+  const fields = childrenOf(tape, i).map((at, k) => {
+    const absent = tape.kinds[at] === kind.absent, value = absent ? undefined : valueOf(tape, at);
+    data.push(value?.data);
+    return { name: names[k], optional: optional[k], type: value ? value.type : primitives[tape.typeIds[at]] };
+  });
+  return { type: recordType(fields), data };
+};
+const childrenOf = (tape: SupTape, i: number): number[] => {
+  const out: number[] = [];
+  for (let at = i + 1; at < tape.ends[i]; at = tape.kinds[at] >= kind.array ? tape.ends[at] : at + 1) out.push(at);
+  return out;
+};
