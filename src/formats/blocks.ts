@@ -3,10 +3,11 @@
  * right if the block before ended behind a whole value. What proves wrong is read again in sequence, to the end of the input, so that values, errors and
  * the places in them are those of the reader that goes through the input alone.
  */
+import { type PackedVectors, unpackVectors } from '../vectors/transfer.ts';
 import type { Vector } from '../vectors/vector.ts';
 
 /** What a block gave that begins and ends between values. */
-export interface ParsedBlock { readonly batches: readonly Vector[]; readonly rows: number; readonly lines: number; /** Bytes behind its last line break. */ readonly tail: number }
+export interface ParsedBlock { readonly batches: PackedVectors; readonly rows: number; readonly lines: number; /** Bytes behind its last line break. */ readonly tail: number }
 /** Reads blocks one by one; undefined for what is not whole values without a fault, up to the end. `bytes[length]` is there and 0. */
 export type BlockParser = (bytes: Uint8Array, length: number) => ParsedBlock | undefined;
 
@@ -27,9 +28,13 @@ export interface Stopped extends Progress { readonly rest: AsyncIterable<Uint8Ar
 
 /** A shorter input is not worth the other thread. */
 export const sequentialBytes = 2 << 20;
-/** A block ends with the last line within that; a line that is longer is not for blocks. */
-export const blockBytes = 1 << 20;
-const blockBytesMax = 4 << 20;
+/** Rows that a block should have: what is stored in one piece later on. */
+const blockRows = 7_600;
+/** Bytes of a block; it ends with the last line within that. A line that is longer than `blockBytesMax` is not for blocks. */
+const blockBytesLeast = 256 << 10, blockBytesMost = 2 << 20;
+export const blockBytesMax = 4 << 20;
+/** Bytes behind a block. */
+const room = 16;
 /** Blocks that are read ahead of the one that is given out next. */
 const blocksAheadMax = 12;
 
@@ -42,43 +47,55 @@ interface Block {
 
 /** Reads blocks until the input ends (undefined) or one proves not to be what it was taken for. */
 export async function* readBlocks(input: AsyncIterable<Uint8Array>, progress: Progress, parser: BlockParser, helper: BlockHelper): AsyncGenerator<Vector, Stopped | undefined> {
-  const reader = new BlockReader(input, parser, helper);
-  let { values, lines, offset, lineStart } = progress;
+  const size = Math.min(blockBytesMost, Math.max(blockBytesLeast, Math.ceil((progress.offset / progress.values) * blockRows)));
+  const reader = new BlockReader(input, size, parser, helper);
+  let { values, lines, offset, lineStart } = progress, stopped = false;
   try {
     for (let block = await reader.next(); block; block = await reader.next()) {
-      const { parsed } = block;
-      if (!parsed) return { values, lines, offset, lineStart, rest: reader.rest(block) };
-      yield* parsed.batches;
+      const { parsed, length } = block;
+      if (!parsed) {
+        await reader.settle();
+        stopped = true;
+        return { values, lines, offset, lineStart, rest: reader.rest(block) };
+      }
+      reader.recycle(block);
       values += parsed.rows;
       lines += parsed.lines;
-      offset += block.length;
-      if (parsed.lines > 0) lineStart = offset - parsed.tail;
-      reader.recycle(block);
+      offset += length;
+      lineStart = offset - parsed.tail;
+      yield* unpackVectors(parsed.batches);
     }
     return undefined;
   } finally {
-    await reader.close();
+    if (!stopped) await reader.settle();
+    helper.close();
+    if (!stopped) await reader.close();
   }
 }
 
 class BlockReader {
   private readonly source: AsyncIterator<Uint8Array>;
+  private readonly size: number;
   private readonly parser: BlockParser;
   private readonly helper: BlockHelper;
   private readonly blocks: Block[] = [];
-  private spare: Uint8Array[] = [];
+  private readonly spare: Uint8Array[] = [];
   /** What was read and is in no block yet. */
-  private bytes: Uint8Array = new Uint8Array(blockBytes + 1);
+  private bytes: Uint8Array;
   private length = 0;
+  /** What is left of a chunk. */
+  private chunk: Uint8Array | undefined;
   private ended = false;
   private stopped = false;
-  private kept = false;
-  private failure: { readonly problem: unknown } | undefined;
+  private inputFault: { readonly problem: unknown } | undefined;
+  private helperFault: { readonly problem: unknown } | undefined;
   private readonly feeding: Promise<void>;
-  private wakeFeeder: (() => void) | undefined;
-  private wakeReader: (() => void) | undefined;
+  private feederWaits: (() => void) | undefined;
+  private readerWaits: (() => void) | undefined;
 
-  constructor(input: AsyncIterable<Uint8Array>, parser: BlockParser, helper: BlockHelper) {
+  constructor(input: AsyncIterable<Uint8Array>, size: number, parser: BlockParser, helper: BlockHelper) {
+    this.size = size;
+    this.bytes = new Uint8Array(size + room);
     this.source = input[Symbol.asyncIterator]();
     this.parser = parser;
     this.helper = helper;
@@ -89,20 +106,17 @@ class BlockReader {
   async next(): Promise<Block | undefined> {
     for (;;) {
       this.dispatch();
+      if (this.helperFault) throw this.helperFault.problem;
       const [first] = this.blocks;
-      if (!first) {
-        if (this.failure) throw this.failure.problem;
-        if (this.ended) return undefined;
-        await new Promise<void>((resolve) => { this.wakeReader = resolve; });
-        continue;
-      }
-      if (first.state === 'done') {
+      if (!first && this.inputFault) throw this.inputFault.problem;
+      if (!first && this.ended) return undefined;
+      if (first?.state === 'done') {
         this.blocks.shift();
-        this.wake('wakeFeeder');
+        this.wakeFeeder();
         return first;
       }
       const waiting = this.blocks.find((b) => b.state === 'waiting');
-      if (!waiting) await new Promise<void>((resolve) => { this.wakeReader = resolve; });
+      if (!waiting) await new Promise<void>((resolve) => { this.readerWaits = resolve; });
       else {
         waiting.parsed = this.parser(waiting.bytes, waiting.length);
         waiting.state = 'done';
@@ -112,52 +126,123 @@ class BlockReader {
     }
   }
 
-  /** The bytes from this block on. */
-  async *rest(first: Block): AsyncGenerator<Uint8Array> {
-    for (const block of [first, ...this.blocks]) {
-      while (block.state === 'away') await new Promise<void>((resolve) => { this.wakeReader = resolve; });
-      yield block.bytes.subarray(0, block.length);
-    }
-    if (this.length > 0) yield this.bytes.subarray(0, this.length);
-    if (this.failure) throw this.failure.problem;
-    if (this.ended) return;
-    for (;;) {
-      const { done, value } = await this.source.next();
-      if (done) return;
-      yield value;
-    }
-  }
-
-  recycle(block: Block): void { if (this.spare.length < 4) this.spare.push(block.bytes); }
-
-  /** Stops reading ahead. */
-  async stop(): Promise<void> {
+  /** Stops reading ahead; all blocks are back then. */
+  async settle(): Promise<void> {
     this.stopped = true;
-    this.wake('wakeFeeder');
+    this.wakeFeeder();
     await this.feeding;
+    while (!this.helperFault && this.blocks.some((b) => b.state === 'away')) await new Promise<void>((resolve) => { this.readerWaits = resolve; });
   }
-  /** The input is not read any further, unless the rest of it is. */
-  async close(): Promise<void> {
-    await this.stop();
-    this.helper.close();
-    if (!this.ended && !this.kept) await this.source.return?.();
+
+  /** The bytes from this block on; after `settle`. */
+  async *rest(first: Block): AsyncGenerator<Uint8Array> {
+    try {
+      if (this.helperFault) throw this.helperFault.problem;
+      for (const block of [first, ...this.blocks]) yield block.bytes.subarray(0, block.length);
+      if (this.length > 0) yield this.bytes.subarray(0, this.length);
+      if (this.chunk) yield this.chunk;
+      if (this.inputFault) throw this.inputFault.problem;
+      while (!this.ended) {
+        const { done, value } = await this.source.next();
+        if (done) this.ended = true;
+        else yield value;
+      }
+    } finally {
+      await this.close();
+    }
   }
+
+  /** The input is not read any further. */
+  async close(): Promise<void> { if (!this.ended && !this.inputFault) await this.source.return?.(); }
+
+  /** The bytes of a block may hold another one now. */
+  recycle({ bytes }: Block): void { if (bytes.length === this.size + room && this.spare.length < blocksAheadMax) this.spare.push(bytes); }
 
   private dispatch(): void {
-    for (const block of this.blocks) {
-      if (this.helper.free === 0) return;
-      if (block.state !== 'waiting') continue;
-      block.state = 'away';
-      this.helper.parse(block.bytes, block.length).then(({ bytes, parsed }) => {
-        block.bytes = bytes;
-        block.parsed = parsed;
-        block.state = 'done';
-        this.dispatch();
-        this.wake('wakeReader');
-      }, (problem: unknown) => {
-        this.failure ??= { problem };
-        this.wake('wakeReader');
-      });
+    if (this.stopped || this.helper.free === 0) return;
+    const block = this.blocks.find((b) => b.state === 'waiting');
+    if (!block) return;
+    block.state = 'away';
+    this.helper.parse(block.bytes, block.length).then(({ bytes, parsed }) => {
+      block.bytes = bytes;
+      block.parsed = parsed;
+      block.state = 'done';
+      this.dispatch();
+      this.wakeReader();
+    }, (problem: unknown) => {
+      this.helperFault ??= { problem };
+      this.wakeReader();
+    });
+    this.dispatch();
+  }
+
+  private async feed(): Promise<void> {
+    try {
+      while (!this.stopped) {
+        if (this.blocks.length >= blocksAheadMax) await new Promise<void>((resolve) => { this.feederWaits = resolve; });
+        else if (this.chunk) this.take(this.chunk);
+        else {
+          const { done, value } = await this.source.next();
+          if (done) break;
+          this.chunk = value;
+        }
+      }
+      if (this.stopped) return;
+      this.ended = true;
+      // The end of the input may end a value: that is for the reader in sequence to tell.
+      if (this.length > 0) this.push({ bytes: this.bytes, length: this.length, state: 'done', parsed: undefined });
+      this.length = 0;
+    } catch (problem) {
+      this.inputFault = { problem };
+    } finally {
+      this.wakeReader();
     }
+  }
+
+  /** Takes as much of a chunk as there is room for. */
+  private take(chunk: Uint8Array): void {
+    const size = Math.min(chunk.length, this.bytes.length - room - this.length);
+    this.bytes.set(chunk.subarray(0, size), this.length);
+    this.length += size;
+    this.chunk = size < chunk.length ? chunk.subarray(size) : undefined;
+    if (this.length === this.bytes.length - room) this.cut();
+  }
+
+  /** Cuts a block behind the last line break, if there is any. */
+  private cut(): void {
+    const { bytes } = this, length = bytes.lastIndexOf(0x0a, this.length - 1) + 1;
+    if (length === 0 && bytes.length < blockBytesMax) {
+      this.bytes = new Uint8Array(bytes.length * 2);
+      this.bytes.set(bytes);
+      return;
+    }
+    const rest = bytes.subarray(length, this.length);
+    this.bytes = this.spare.pop() ?? new Uint8Array(this.size + room);
+    if (length === 0) {
+      this.push({ bytes, length: this.length, state: 'done', parsed: undefined });
+      this.length = 0;
+      return;
+    }
+    if (rest.length >= this.bytes.length - room) this.bytes = new Uint8Array(rest.length * 2 + room);
+    this.bytes.set(rest);
+    this.length = rest.length;
+    bytes.fill(0, length, length + room);
+    this.push({ bytes, length, state: 'waiting' });
+  }
+  private push(block: Block): void {
+    this.blocks.push(block);
+    this.dispatch();
+    this.wakeReader();
+  }
+
+  private wakeFeeder(): void {
+    const { feederWaits } = this;
+    this.feederWaits = undefined;
+    feederWaits?.();
+  }
+  private wakeReader(): void {
+    const { readerWaits } = this;
+    this.readerWaits = undefined;
+    readerWaits?.();
   }
 }

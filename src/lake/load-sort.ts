@@ -17,7 +17,7 @@ import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
 import { scanObjects } from './scan.ts';
-import { byBytes, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
+import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
 export interface SortKeys { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
 export interface LoadSortOptions extends SortKeys {
@@ -38,6 +38,8 @@ export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readon
 
 /** Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
 const tieRowsMax = 8192;
+/** Rows that come in order go on when so many bytes are held, half of them at least. */
+const flowBytes = 16 << 20;
 /** After so many objects of one load its threshold doubles, from `raisedBytesMin` on: a tiny threshold does not make a million objects. */
 const objectsPerRaise = 1000;
 const raisedBytesMin = 1024;
@@ -78,6 +80,11 @@ class LoadSorter {
   private readonly spilled: ObjectMeta[] = [];
   private totalBytes = 0;
   private totalRows = 0;
+  /** The batches that are held are in order, each behind the one before. */
+  private inOrder = true;
+  private heldLast: Vector | undefined;
+  /** Rows went on before memory was full. */
+  private flowed = false;
   /** Objects written before the rows were found to be out of order. */
   private early: readonly ObjectMeta[] = [];
 
@@ -91,7 +98,36 @@ class LoadSorter {
     this.held.push(batch);
     this.heldBytes += sizeOf(batch);
     this.heldRows += batch.length;
+    if (this.inOrder) this.inOrder = this.keepsOrder(batch);
     if (this.heldBytes >= this.options.memoryBytesMax) await this.endRun();
+    else if (this.inOrder && !this.spill && this.heldBytes >= flowBytes && this.totalRows + this.heldRows > tieRowsMax) await this.flow();
+  }
+
+  /** What is in order goes on before memory is full, but for the last batches: rows may still come that belong a little further ahead. */
+  private async flow(): Promise<void> {
+    const ending = this.held, keep = flowBytes / 2;
+    let bytes = 0, from = ending.length;
+    while (from > 0 && bytes < keep) bytes += sizeOf(ending[--from]!);
+    if (from === 0) return;
+    const kept = ending.slice(from);
+    this.held = ending.slice(0, from);
+    this.heldBytes -= bytes;
+    this.heldRows -= kept.reduce((n, b) => n + b.length, 0);
+    const last = this.heldLast;
+    await this.endRun();
+    this.heldLast = last;
+    this.flowed = true;
+    this.held = kept;
+    this.heldBytes = bytes;
+    this.heldRows = kept.reduce((n, b) => n + b.length, 0);
+    if (this.spill) this.inOrder = false;
+  }
+
+  /** Whether a batch is in order and behind the last one that is held. */
+  private keepsOrder(batch: Vector): boolean {
+    const { keys, order } = this.options, last = this.heldLast;
+    this.heldLast = batch;
+    return inKeyOrder(last && slice(last, last.length - 1, last.length), batch, keys, order === 'desc');
   }
 
   async finish(): Promise<SortedObjects> {
@@ -118,11 +154,14 @@ class LoadSorter {
   }
 
   private async endRun(): Promise<void> {
-    const run = sortedRun(this.held, this.heldRows, this.options), bytesPerRow = this.heldBytes / this.heldRows;
+    const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
+    const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.heldBytes / this.heldRows;
     this.totalBytes += this.heldBytes;
     this.totalRows += this.heldRows;
     this.held = [];
     this.heldBytes = this.heldRows = 0;
+    this.inOrder = !this.spill;
+    this.heldLast = undefined;
     if (!this.spill && this.follows(run)) {
       this.cutter.expect(run.rows, bytesPerRow);
       for (const piece of run.pieces) await this.cut(this.cutter, piece);
@@ -161,16 +200,24 @@ class LoadSorter {
 }
 
 /** The rows in order. Batches that are in order already are not copied into one. */
-const sortedRun = (held: readonly Vector[], rows: number, options: SortKeys): Run => {
+const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
   const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
-  const ties = rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
+  const ties = isWhole && rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
   const order = sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
   const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
   return { rows, pieces: order ? takenPieces(concat(held), order) : held, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
 };
+/** Batches that are in order. */
+const runAsIs = (held: readonly Vector[], rows: number, { keys }: SortKeys): Run => {
+  const keyAt = (batch: Vector, row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keyColumn(batch, keys[0]), row)) : nullSortKey), last = held.at(-1)!;
+  return { rows, pieces: held, first: keyAt(held[0]!, 0), last: keyAt(last, last.length - 1) };
+};
 function* takenPieces(all: Vector, order: Uint32Array): Generator<Vector> {
   for (let start = 0; start < order.length; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(order.length, start + blockRowsMax)));
 }
+
+/** Part of a block's rows from which it may end between two batches. */
+const nearlyFull = 0.75;
 
 /** Cuts rows that come in order into blocks and objects, small ones inline, others into files. */
 export class ObjectCutter {
@@ -201,6 +248,8 @@ export class ObjectCutter {
   /** Appends rows. */
   add(batch: Vector): void {
     const rowsMax = this.blockRows();
+    // Nearly a block: that much goes as it came, without being put together.
+    if (this.heldRows >= rowsMax * nearlyFull && this.heldRows + batch.length > rowsMax) this.block();
     for (let start = 0; start < batch.length;) {
       const end = Math.min(batch.length, start + Math.max(1, rowsMax - this.heldRows)), piece = slice(batch, start, end);
       this.held.push(piece);

@@ -6,9 +6,10 @@
  * - The order is that of `compareValues` with nulls and missing last; descending is its exact reverse.
  * - Sorting is stable; rows that are in order already are found so in one pass.
  */
-import { type Vector, type BytesVector, type DynamicVector, type NumberVector, dataAt, flatten, nulls, take, typeAt, valueAt } from '../vectors/vector.ts';
+import { type Vector, type BytesVector, type DynamicVector, type MapVector, type NumberVector, dataAt, flatten, nulls, slice, take, typeAt, valueAt } from '../vectors/vector.ts';
+import { concat } from '../vectors/concat.ts';
 import { types } from '../vectors/type.ts';
-import { ByteWriter, compareBytes, writeBody } from '../vectors/value.ts';
+import { ByteWriter, compareBytes, underValue, writeBody } from '../vectors/value.ts';
 import { writeKey } from '../vectors/sort-key.ts';
 import { halves, wideDistances } from './columns/packing.ts';
 
@@ -31,8 +32,23 @@ export const keyColumn = (v: Vector, path: readonly string[], depth = 0): Vector
     case 'dynamic': return { ...v, parts: v.parts.map((p) => keyColumn(p, path, depth)) };
     case 'union': return { form: 'dynamic', length: v.length, tags: v.tags, slots: v.slots, parts: v.members.map((m) => keyColumn(m, path, depth)) };
     case 'named': return keyColumn(v.inner, path, depth);
+    case 'map': return keyColumn(entries(v, path[depth]!), path, depth + 1);
     default: return nulls(v.length);
   }
+};
+/** The entries of that name, which a query reads as fields; null where there is none. */
+const entries = (v: MapVector, name: string): Vector => {
+  const tags = new Uint32Array(v.length).fill(1), slots = new Uint32Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    slots[i] = i;
+    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) {
+      const { type, data } = underValue(valueAt(v.keys, at));
+      if (type !== types.string || data !== name) continue;
+      tags[i] = 0;
+      slots[i] = at;
+    }
+  }
+  return { form: 'dynamic', length: v.length, tags, slots, parts: [v.values, nulls(v.length)] };
 };
 const withAbsent = (values: Vector, present: Uint8Array, length: number): DynamicVector => {
   const tags = new Uint32Array(length), slots = new Uint32Array(length);
@@ -65,6 +81,41 @@ const numberColumn = (v: NumberVector): SortColumn => {
   const { low, high } = halves(values, v.length), prefix = new Float64Array(v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = high[i]! * 4294967296 + low[i]!;
   return { prefix, exact: (i, j) => (values[i]! < values[j]! ? -1 : values[i]! > values[j]! ? 1 : 0) };
+};
+
+/** Whether the rows of a batch are in order by their keys, behind the one row that came before. Rows that are equal are in order. */
+export const inKeyOrder = (before: Vector | undefined, batch: Vector, keys: readonly (readonly string[])[], descending: boolean): boolean => {
+  if (before) {
+    const pair = keys.map((path) => sortColumn(concat([keyColumn(before, path), slice(keyColumn(batch, path), 0, 1)])));
+    if (sortRows(pair, 2, { descending })) return false;
+  }
+  const columns = keys.map((path) => keyColumn(batch, path));
+  return (columns.length === 1 ? textsInOrder(columns[0]!, descending) : undefined) ?? !sortRows(columns.map(sortColumn), batch.length, { descending });
+};
+
+/** The same for texts, whichever parts they are in; undefined if there is anything else. */
+const textsInOrder = (column: Vector, descending: boolean): boolean | undefined => {
+  const isText = (v: Vector): v is BytesVector => v.form === 'bytes' && v.type === types.string;
+  if (isText(column)) return runsInOrder([column], undefined, undefined, column.length, descending);
+  if (column.form !== 'dynamic' || !column.parts.every(isText)) return undefined;
+  return runsInOrder(column.parts, column.tags, column.slots, column.length, descending);
+};
+const runsInOrder = (parts: readonly BytesVector[], tags: Uint32Array | undefined, slots: Uint32Array | undefined, length: number, descending: boolean): boolean => {
+  let last: BytesVector | undefined, lastStart = 0, lastEnd = 0;
+  for (let i = 0; i < length; i++) {
+    const part = parts[tags ? tags[i]! : 0]!, slot = slots ? slots[i]! : i, start = part.offsets[slot]!, end = part.offsets[slot + 1]!;
+    if (last) {
+      const a = last.bytes, b = part.bytes, size = Math.min(lastEnd - lastStart, end - start);
+      let k = 0;
+      while (k < size && a[lastStart + k] === b[start + k]) k++;
+      const c = k < size ? a[lastStart + k]! - b[start + k]! : lastEnd - lastStart - (end - start);
+      if (descending ? c < 0 : c > 0) return false;
+    }
+    last = part;
+    lastStart = start;
+    lastEnd = end;
+  }
+  return true;
 };
 
 /** Six bytes of text in one number. */

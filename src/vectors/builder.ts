@@ -4,7 +4,7 @@
  * Invariants:
  * - Storage is typed arrays that double; nothing is kept per row as an object.
  * - Records of one shape (field names with optional flags) share a RecordBuilder; a field that changes type becomes dynamic by itself.
- * - A builder can be finished once.
+ * - A builder can be finished once. What it lends out holds until the loan ends; then it begins anew with the same storage.
  */
 import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, type NamedType, types, primitiveIds,
@@ -59,7 +59,9 @@ const utf8 = new TextEncoder();
 interface Part {
   readonly length: number;
   append(data: Data): void;
-  finish(): FlatVector;
+  /** `lent`: the builder goes on afterwards, with what is in it or `clear`ed. */
+  finish(lent?: boolean): FlatVector;
+  clear(): void;
 }
 
 /** Numbers of one type: a Float64Array until a value is no safe integer, then 64-bit integers. */
@@ -111,6 +113,12 @@ export class NumberBuilder implements Part {
     this.values = wide;
     this.words = undefined;
   }
+  clear(): void {
+    this.length = 0;
+    if (this.values instanceof Float64Array) return;
+    this.values = new Float64Array(8);
+    this.words = undefined;
+  }
   finish(): FlatVector {
     return { form: 'number', type: this.type, length: this.length, values: (this.length <= 8 ? this.values.slice(0, this.length) : this.values.subarray(0, this.length)) as NumberArray };
   }
@@ -120,6 +128,7 @@ class BoolBuilder implements Part {
   readonly values = new Uint8List();
   get length(): number { return this.values.length; }
   append(data: Data): void { this.values.push(data ? 1 : 0); }
+  clear(): void { this.values.length = 0; }
   finish(): FlatVector { return { form: 'bool', length: this.length, values: this.values.done() }; }
 }
 
@@ -148,6 +157,10 @@ export class BytesBuilder implements Part {
     this.bytes.append(source, start, end);
     this.offsets.push(this.bytes.length);
   }
+  clear(): void {
+    this.offsets.length = 1;
+    this.bytes.length = 0;
+  }
   finish(): FlatVector {
     return { form: 'bytes', type: this.type, length: this.length, offsets: this.offsets.done(), bytes: this.bytes.done() };
   }
@@ -156,6 +169,7 @@ export class BytesBuilder implements Part {
 class NullBuilder implements Part {
   length = 0;
   append(): void { this.length++; }
+  clear(): void { this.length = 0; }
   finish(): FlatVector { return { form: 'null', length: this.length }; }
 }
 
@@ -169,6 +183,10 @@ class TypeBuilder implements Part {
     if (code === undefined) this.table.set(type, (code = this.table.size));
     this.codes.push(code);
   }
+  clear(): void {
+    this.codes.length = 0;
+    this.table.clear();
+  }
   finish(): FlatVector { return { form: 'type', length: this.length, codes: this.codes.done(), table: [...this.table.keys()] }; }
 }
 
@@ -178,6 +196,7 @@ class EnumBuilder implements Part {
   constructor(type: EnumType) { this.type = type; }
   get length(): number { return this.codes.length; }
   append(data: Data): void { this.codes.push(data as number); }
+  clear(): void { this.codes.length = 0; }
   finish(): FlatVector { return { form: 'enum', type: this.type, length: this.length, codes: this.codes.done() }; }
 }
 
@@ -197,7 +216,11 @@ export class ListBuilder implements Part {
     this.end();
   }
   end(): void { this.offsets.push(this.items.length); }
-  finish(): FlatVector { return { form: 'list', type: this.type, length: this.length, offsets: this.offsets.done(), items: this.items.finish() }; }
+  clear(): void {
+    this.offsets.length = 1;
+    this.items.clear();
+  }
+  finish(lent = false): FlatVector { return { form: 'list', type: this.type, length: this.length, offsets: this.offsets.done(), items: this.items.result(lent) }; }
 }
 
 class MapBuilder implements Part {
@@ -219,8 +242,13 @@ class MapBuilder implements Part {
     }
     this.offsets.push(this.keys.length);
   }
-  finish(): FlatVector {
-    return { form: 'map', type: this.type, length: this.length, offsets: this.offsets.done(), keys: this.keys.finish(), values: this.values.finish() };
+  clear(): void {
+    this.offsets.length = 1;
+    this.keys.clear();
+    this.values.clear();
+  }
+  finish(lent = false): FlatVector {
+    return { form: 'map', type: this.type, length: this.length, offsets: this.offsets.done(), keys: this.keys.result(lent), values: this.values.result(lent) };
   }
 }
 
@@ -244,8 +272,12 @@ class UnionBuilder implements Part {
     this.slots.push(member.length);
     return member;
   }
-  finish(): FlatVector {
-    return { form: 'union', type: this.type, length: this.length, tags: this.tags.done(), slots: this.slots.done(), members: this.members.map((m) => m.finish()) };
+  clear(): void {
+    this.tags.length = this.slots.length = 0;
+    for (const m of this.members) m.clear();
+  }
+  finish(lent = false): FlatVector {
+    return { form: 'union', type: this.type, length: this.length, tags: this.tags.done(), slots: this.slots.done(), members: this.members.map((m) => m.result(lent)) };
   }
 }
 
@@ -288,10 +320,15 @@ export class RecordBuilder implements Part {
     this.end();
   }
   append(): void { throw new Error('records are appended with their type'); }
-  finish(): FlatVector {
+  clear(): void {
+    this.length = 0;
+    for (const f of this.fields) f.clear();
+    for (const p of this.present) if (p) p.length = 0;
+  }
+  finish(lent = false): FlatVector {
     const fields = this.fields.map((f, k): Field => {
       const present = this.present[k]?.done();
-      return { name: this.shape.names[k]!, optional: this.shape.optional[k]!, values: f.finish(), ...(present && { present }) };
+      return { name: this.shape.names[k]!, optional: this.shape.optional[k]!, values: f.result(lent), ...(present && { present }) };
     });
     return { form: 'record', length: this.length, fields };
   }
@@ -304,8 +341,9 @@ class WrapBuilder implements Part {
   constructor(name: string | undefined) { this.name = name; }
   get length(): number { return this.inner.length; }
   append(): void { throw new Error('wrapped values are appended with their type'); }
-  finish(): FlatVector {
-    const inner = this.inner.finish();
+  clear(): void { this.inner.clear(); }
+  finish(lent = false): FlatVector {
+    const inner = this.inner.result(lent);
     return this.name === undefined ? { form: 'error', length: inner.length, inner } : { form: 'named', name: this.name, length: inner.length, inner };
   }
 }
@@ -401,6 +439,27 @@ export class Builder {
     const tag = this.tagOf(type), part = this.parts[tag] as UnionBuilder;
     this.mark(tag, part.length);
     return part.begin(member);
+  }
+
+  /** What is in the builder, for the time of the call; the builder is empty afterwards and keeps its storage, its parts and their tags. */
+  lend<T>(use: (vector: FlatVector) => T): T {
+    const given = use(this.result(true));
+    this.clear();
+    return given;
+  }
+  clear(): void {
+    this.length = 0;
+    for (const p of this.parts) p.clear();
+    if (this.tags) this.tags.length = this.slots!.length = 0;
+  }
+  /** What is in the builder, which ends with it unless it is lent. */
+  result(lent: boolean): FlatVector {
+    if (!lent) return this.finish();
+    const { parts, tags, slots } = this;
+    if (this.length === 0) return this.emptyType ? emptyVector(this.emptyType) : noRows;
+    const live = parts.filter((p) => p.length > 0);
+    if (live.length === 1) return live[0]!.finish(true);
+    return { form: 'dynamic', length: this.length, tags: tags!.done(), slots: slots!.done(), parts: parts.map((p) => p.finish(true)) };
   }
 
   finish(): FlatVector {

@@ -55,7 +55,8 @@ class Packer {
   private size = 0;
 
   done(): ArrayBuffer {
-    const out = new Uint8Array(this.size);
+    // Not zeroed first: all but the gaps is written.
+    const out = Buffer.allocUnsafeSlow(this.size);
     for (const { bytes, at } of this.arrays) out.set(bytes, at);
     return out.buffer;
   }

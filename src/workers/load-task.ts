@@ -1,12 +1,13 @@
 /** Loads: bytes of a body become sorted data objects that are durable or inline. Nothing is committed here. */
 import { LakeError } from '../errors.ts';
-import { openReader } from '../formats/formats.ts';
+import { type ReadOptions, openReader } from '../formats/formats.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
 import type { ObjectStore } from '../lake/objects.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { TaskRequest } from './messages.ts';
 import type { LoadOutcome } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
+import { loadHelper } from './load-part.ts';
 import type { Task } from './task.ts';
 
 /** Memory of the loads of one worker: each has its share. */
@@ -20,14 +21,14 @@ export class LoadBudget {
   get share(): number { return Math.max(4 << 20, this.bytesMax / Math.max(1, this.loads)); }
 }
 
-export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly expandedBytesMax: number }
+export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
 
 /** Runs a load. @throws load-empty when the body holds no value */
-export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects, spill, budget, expandedBytesMax }: LoadTools): Promise<LoadOutcome> => {
+export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
   budget.begin();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
-    const reader = await openReader(format, task.body, { expandedBytesMax, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
+    const reader = await openReader(format, task.body, { ...readLimits, helper: (setup) => loadHelper(task, setup), ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
     const outcome = await sortIntoObjects(turning(reader, task), {
       keys, order, threshold, objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
     });

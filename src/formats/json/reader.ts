@@ -1,9 +1,12 @@
-/** Reads JSON values, one behind the other, straight from bytes into builders. */
+/** Reads JSON values, one behind the other, straight from bytes into builders; long inputs in blocks. */
+import { LakeError } from '../../errors.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { parseInteger, fitsInt64 } from '../../vectors/literal.ts';
 import { type Type, types, arrayType } from '../../vectors/type.ts';
 import { type Data, type Value, arrayValue, nullValue, recordValue } from '../../vectors/value.ts';
+import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
+import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, readBlocks, sequentialBytes } from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { beginLayout } from '../key-layouts.ts';
@@ -11,10 +14,24 @@ import { JsonTape, decodeText, kind } from './tape.ts';
 
 /** Batches of the values of a JSON or NDJSON stream. @throws LakeError `format-broken` with the line, after giving out what came before */
 export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
+  const stopped = yield* readInSequence(input, options, { values: 0, lines: 1, offset: 0, lineStart: 0 }, options.helper);
+  if (!stopped) return;
+  const { progress, rest, helper } = stopped;
+  const wrong = yield* readBlocks(rest, progress, jsonBlocks(options), helper);
+  if (wrong) yield* readInSequence(wrong.rest, options, wrong, undefined);
+}
+
+interface Handover { readonly progress: Progress; readonly rest: AsyncIterable<Uint8Array>; readonly helper: BlockHelper }
+
+/** Reads to the end; or, if there is a helper, until the input has proved long. */
+async function* readInSequence(
+  input: AsyncIterable<Uint8Array>, options: ReadOptions, { values, offset, ...place }: Progress, help: ReadOptions['helper'],
+): AsyncGenerator<Vector, Handover | undefined> {
   const limits = readLimits(options);
-  const window = new ByteWindow(input, { format: 'json', valueBytesMax: limits.valueBytesMax });
+  const window = new ByteWindow(input, { format: 'json', valueBytesMax: limits.valueBytesMax, offset });
   const tape = new JsonTape(limits.nestingMax);
-  let builder = new Builder(), rows = 0;
+  tape.place = place;
+  let builder = new Builder(), rows = values, handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
   try {
     while (await window.more()) {
       for (;;) {
@@ -34,12 +51,54 @@ export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadO
           yield batch;
         }
       }
+      if (alone || window.final || window.offset + window.start < sequentialBytes) continue;
+      alone = true;
+      const helper = await help?.({ format: 'json' });
+      if (!helper) continue;
+      handed = true;
+      if (builder.length > 0) yield builder.finish();
+      return { progress: { values: rows, offset: window.offset + window.start, ...tape.place }, rest: window.rest(), helper };
     }
     if (builder.length > 0) yield builder.finish();
+    return undefined;
   } finally {
-    await window.close();
+    if (!handed) await window.close();
   }
 }
+
+/** After so many blocks the storage is made anew: what only some of them needed goes. */
+const blocksPerBuilder = 64;
+
+/** Reads blocks of whole values. */
+export const jsonBlocks = (options: ReadOptions): BlockParser => {
+  const { nestingMax } = readLimits(options), tape = new JsonTape(nestingMax);
+  let builder = new Builder(), blocks = 0;
+  const anew = (): undefined => {
+    // Layouts may refer to it for long.
+    builder.finish();
+    builder = new Builder();
+    return undefined;
+  };
+  return (bytes, length) => {
+    const window = { bytes, start: 0, end: length, final: false, offset: 0 };
+    if (++blocks % blocksPerBuilder === 0) anew();
+    tape.place = { lines: 0, lineStart: 0 };
+    for (;;) {
+      let state;
+      try {
+        state = tape.next(window, builder.length);
+      } catch (problem) {
+        if (problem instanceof LakeError) return anew();
+        throw problem;
+      }
+      if (state === 'cut') return anew();
+      if (state === 'none') break;
+      writeEntry(tape, 0, builder);
+    }
+    const rows = builder.length, { lines, lineStart } = tape.place;
+    return { batches: builder.lend((v) => packVectors(rows > 0 ? [v] : [])), rows, lines, tail: length - lineStart };
+  };
+};
 
 /** Appends the value of entry `i`; returns the entry behind it. */
 const writeEntry = (tape: JsonTape, i: number, builder: Builder): number => {

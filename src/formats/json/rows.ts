@@ -1,6 +1,6 @@
 /** Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the rest. */
 import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
-import { type TextOut, bytesOfText } from '../../vectors/text-out.ts';
+import { type TextOut, pieceOf } from '../../vectors/text-out.ts';
 import { timePrinter } from '../../vectors/time-out.ts';
 import { types } from '../../vectors/type.ts';
 import { type BytesVector, type ListVector, type NumberVector, type RecordVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
@@ -78,12 +78,13 @@ special[0x5c] = 1;
 special[0xe2] = 2;
 const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
 
-const quotedRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
-  out.reserve(end - start + 2);
+const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number): void => {
+  out.byte(0x22);
+  const plainEnd = out.plainRun(source, from, start, end);
+  out.reserve(end - plainEnd + 1);
   const { bytes } = out;
   let to = out.length;
-  bytes[to++] = 0x22;
-  for (let i = start; i < end; i++) {
+  for (let i = plainEnd; i < end; i++) {
     const b = source[i]!;
     if (special[b] !== 0) {
       out.length = to;
@@ -108,14 +109,17 @@ const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number
 
 const bytesPrinter = (v: BytesVector, out: TextOut): RowPrinter => {
   const { bytes, offsets, type } = v;
-  if (type === types.string) return (row) => quotedRun(out, bytes, offsets[row]!, offsets[row + 1]!);
+  if (type === types.string) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return (row) => quotedRun(out, bytes, view, offsets[row]!, offsets[row + 1]!);
+  }
   const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
   return (row) => out.ascii(`"${text(bytes.subarray(offsets[row]!, offsets[row + 1]!))}"`);
 };
 
 const recordPrinter = (v: RecordVector, out: TextOut): RowPrinter => {
   const count = v.fields.length;
-  const heads = v.fields.map((f) => bytesOfText(`,${jsonString(f.name)}:`));
+  const heads = v.fields.map((f) => pieceOf(`,${jsonString(f.name)}:`));
   const values = v.fields.map((f) => jsonRowPrinter(f.values, out)), present = v.fields.map((f) => f.present);
   return (row) => {
     // Each field begins with a comma; the first one's is overwritten.
@@ -123,8 +127,7 @@ const recordPrinter = (v: RecordVector, out: TextOut): RowPrinter => {
     for (let i = 0; i < count; i++) {
       const p = present[i];
       if (p && p[row] === 0) continue;
-      const head = heads[i]!;
-      out.raw(head, 0, head.length);
+      out.piece(heads[i]!);
       values[i]!(row);
     }
     if (out.length === start) out.byte(0x7b);

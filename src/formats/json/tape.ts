@@ -29,6 +29,9 @@ textClass[0x22] = 1;
 textClass[0x5c] = 1;
 for (let i = 128; i < 256; i++) textClass[i] = 2;
 
+/** The part of a `ByteWindow` that is looked at. */
+export type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 'offset'>;
+
 export class JsonTape {
   kinds = new Uint8Array(256);
   starts = new Int32Array(256);
@@ -51,11 +54,18 @@ export class JsonTape {
 
   constructor(nestingMax: number) { this.nestingMax = nestingMax; }
 
+  /** Where the text is: its line, and the byte of the stream at which that line begins. */
+  get place(): { readonly lines: number; readonly lineStart: number } { return { lines: this.lines, lineStart: this.lineStart }; }
+  set place({ lines, lineStart }: { readonly lines: number; readonly lineStart: number }) {
+    this.lines = lines;
+    this.lineStart = lineStart;
+  }
+
   /**
    * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left, 'cut' if more bytes are needed.
    * @throws LakeError `format-broken`
    */
-  next(window: ByteWindow, values: number): 'value' | 'none' | 'cut' {
+  next(window: TextWindow, values: number): 'value' | 'none' | 'cut' {
     this.bytes = window.bytes;
     this.end = window.end;
     this.final = window.final;
@@ -83,7 +93,7 @@ export class JsonTape {
     }
   }
 
-  private broken(fault: string, window: ByteWindow, values: number): LakeError {
+  private broken(fault: string, window: TextWindow, values: number): LakeError {
     const byte = window.offset + this.at;
     const place = ` (line ${this.lines}, column ${byte - this.lineStart + 1}, byte ${byte})`;
     return new LakeError('format-broken', { format: 'json', fault, place, values });

@@ -7,11 +7,15 @@
  */
 export class ColumnCache {
   private readonly bytesMax: number;
+  private readonly counts: CacheCounts;
   /** Least recently used first. */
   private readonly entries = new Map<object, Entry>();
   private held = 0;
   private scan = 0;
-  constructor(bytesMax: number) { this.bytesMax = bytesMax; }
+  constructor(bytesMax: number, counts: CacheCounts = { found: () => undefined, missed: () => undefined }) {
+    this.bytesMax = bytesMax;
+    this.counts = counts;
+  }
 
   get bytes(): number { return this.held; }
 
@@ -20,7 +24,11 @@ export class ColumnCache {
 
   get(key: object): unknown {
     const entry = this.entries.get(key);
-    if (!entry) return undefined;
+    if (!entry) {
+      this.counts.missed();
+      return undefined;
+    }
+    this.counts.found();
     if (entry.scan !== this.scan) {
       entry.scan = this.scan;
       this.entries.delete(key);
@@ -42,5 +50,8 @@ export class ColumnCache {
     this.held += bytes;
   }
 }
+
+/** Told of every look. */
+export interface CacheCounts { readonly found: () => void; readonly missed: () => void }
 
 interface Entry { readonly value: unknown; readonly bytes: number; scan: number }

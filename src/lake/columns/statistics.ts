@@ -52,12 +52,13 @@ export class BytesRange {
       this.minEnd = this.maxEnd = end;
       return;
     }
-    if (before(this.source, start, end, this.minStart, this.minEnd)) {
-      this.minStart = start;
-      this.minEnd = end;
-    } else if (before(this.source, this.maxStart, this.maxEnd, start, end)) {
+    // The greatest first: in a column that rises, as keys mostly do, that is all.
+    if (before(this.source, this.maxStart, this.maxEnd, start, end)) {
       this.maxStart = start;
       this.maxEnd = end;
+    } else if (before(this.source, start, end, this.minStart, this.minEnd)) {
+      this.minStart = start;
+      this.minEnd = end;
     }
   }
   bounds(): BytesBounds {

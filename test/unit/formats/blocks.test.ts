@@ -1,0 +1,118 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { BlockHelper, BlockParser } from '../../../src/formats/blocks.ts';
+import { blockParser, openReader } from '../../../src/formats/formats.ts';
+import { supText } from '../../../src/vectors/sup-print.ts';
+import { valueAt } from '../../../src/vectors/vector.ts';
+import { randomOf, seedOf } from '../../support/random.ts';
+
+/** A helper that answers later, in order, with copies, as another thread does. */
+const helperOf = (parser: BlockParser, { delayMs = 0, diesAfter = Infinity }: { readonly delayMs?: number; readonly diesAfter?: number } = {}): BlockHelper & { taken: number } => {
+  let last = Promise.resolve(), away = 0;
+  return {
+    taken: 0,
+    get free() { return 2 - away; },
+    parse(bytes, length) {
+      away++;
+      if (this.taken++ >= diesAfter) return Promise.reject(new Error('the helper died'));
+      const answer = last.then(async () => {
+        await new Promise((resolve) => { setTimeout(resolve, delayMs); });
+        away--;
+        return structuredClone({ bytes, parsed: parser(bytes, length) });
+      });
+      last = answer.then(() => undefined);
+      return answer;
+    },
+    close: () => undefined,
+  };
+};
+
+const pieces = async function* (bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
+};
+
+interface Outcome { readonly rows: number; readonly hash: number; readonly last: string; readonly error: string }
+/** What reading gives: the number of rows, a hash of them all, the last one and the error. */
+const outcome = async (bytes: Uint8Array, helper?: BlockHelper): Promise<Outcome> => {
+  let rows = 0, hash = 0, last = '';
+  try {
+    for await (const batch of await openReader('json', pieces(bytes, 200_000), helper ? { helper: () => Promise.resolve(helper) } : {})) {
+      rows += batch.length;
+      for (let i = 0; i < batch.length; i++) {
+        const value = valueAt(batch, i);
+        last = supText(value);
+        for (let k = 0; k < last.length; k++) hash = (Math.imul(hash, 31) + last.charCodeAt(k)) | 0;
+      }
+    }
+    return { rows, hash, last, error: '' };
+  } catch (problem) {
+    return { rows, hash, last, error: problem instanceof Error ? problem.message : String(problem) };
+  }
+};
+
+const parser = blockParser({ format: 'json' }, {});
+const random = randomOf(seedOf(77));
+/** Lines of several shapes, whose fields change type now and then. */
+const line = (i: number): string => {
+  const x = random.below(5);
+  if (x === 0) return `{"id":${i},"a":null,"path":"/items/${i % 977}"}${' '.repeat(1500)}`;
+  if (x === 1) return `{"id":${i},"a":${i % 13},"list":[1,2,${i}],"inner":{"x":"é${i % 7}"}}`;
+  if (x === 2) return `{"id":${i},"a":"text ${i % 101}","big":${9007199254740993n + BigInt(i)}}`;
+  if (x === 3 && i % 499 === 0) return `\n  ${i}\n`;
+  return `{"id":${i},"a":${i / 8},"flag":${i % 2 === 0},"odd":[1,"x",null]}`;
+};
+let text = '';
+beforeAll(() => {
+  const lines: string[] = [];
+  for (let i = 0; i < 20_000; i++) lines.push(line(i));
+  text = `${lines.join('\n')}\n`;
+}, 30_000);
+
+describe('blocks of a long JSON input', () => {
+  test('give the rows that reading in sequence gives, some of them from the helper', async () => {
+    const bytes = Buffer.from(text), helper = helperOf(parser), found = await outcome(bytes, helper);
+    expect(found).toEqual(await outcome(bytes));
+    expect([found.error, found.rows === 20_000, helper.taken > 0]).toEqual(['', true, true]);
+  });
+  test('a helper that is slow, or takes nothing, changes no row', async () => {
+    const bytes = Buffer.from(text), alone = await outcome(bytes);
+    expect(await outcome(bytes, helperOf(parser, { delayMs: 20 }))).toEqual(alone);
+    expect(await outcome(bytes, { free: 0, parse: () => Promise.reject(new Error('not asked')), close: () => undefined })).toEqual(alone);
+  });
+  test('a helper that dies fails the input with what it died of', async () => {
+    expect(await outcome(Buffer.from(text), helperOf(parser, { diesAfter: 1 }))).toMatchObject({ error: 'the helper died' });
+  });
+  test('the end of the input needs no line break', async () => {
+    const bytes = Buffer.from(`${text}{"last":1}`);
+    expect(await outcome(bytes, helperOf(parser))).toEqual(await outcome(bytes));
+  });
+  for (const [what, fault] of [['a broken line', '{"a":1}\n{"a":oops}\n'], ['a value that is cut off', '{"a":[1,\n'], ['a text that is not closed', '"abc']] as const) {
+    test(`${what} has the place in the whole input, and the rows before it come`, async () => {
+      for (const at of [0.7, 1]) {
+        const split = text.indexOf('\n', Math.floor(text.length * at) - 1) + 1, bytes = Buffer.from(text.slice(0, split) + fault + (at < 1 ? text.slice(split) : ''));
+        const alone = await outcome(bytes);
+        expect(alone.error).toMatch(/^json: .* \(line \d+, column \d+, byte \d+\)/);
+        expect(await outcome(bytes, helperOf(parser))).toEqual(alone);
+      }
+    });
+  }
+  test('values over several lines, cut in their middle by every block, are read in sequence', async () => {
+    const values: string[] = [];
+    for (let i = 0; i < 20_000; i++) values.push(JSON.stringify({ id: i, list: [i, String(i)], inner: { x: i % 7 } }, undefined, 2));
+    const bytes = Buffer.from(values.join(`\n${' '.repeat(200)}`)), alone = await outcome(bytes);
+    expect(alone.rows).toBe(20_000);
+    expect(await outcome(bytes, helperOf(parser))).toEqual(alone);
+  });
+  test('lines that turn into one array, or into one line of very many values', async () => {
+    const numbers = Array.from({ length: 300_000 }, (_, i) => i % 1000);
+    for (const rest of [`[${numbers.join(',\n')}]\n`, `${numbers.join(' ')}${' '.repeat(5 << 20)}7\n{"a":1}`]) {
+      const bytes = Buffer.from(text + rest);
+      expect(await outcome(bytes, helperOf(parser))).toEqual(await outcome(bytes));
+    }
+  }, 30_000);
+  test('records of ever new keys', async () => {
+    const lines: string[] = [];
+    for (let i = 0; i < 12_000; i++) lines.push(`{"id":${i},"k${i % 3000}":{"k${i % 300}":${i}},"padding":"${'x'.repeat(300)}"}`);
+    const bytes = Buffer.from(`${lines.join('\n')}\n`);
+    expect(await outcome(bytes, helperOf(parser))).toEqual(await outcome(bytes));
+  }, 30_000);
+});

@@ -1,0 +1,25 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { inKeyOrder, keyColumn, sortColumn, sortRows } from '../../../src/lake/sort-rows.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
+import { concat } from '../../../src/vectors/concat.ts';
+import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
+import { slice } from '../../../src/vectors/vector.ts';
+
+/** Records of several shapes; the key is a text, a number, null or missing. */
+const row = (key: Value | undefined, shape: number): Value =>
+  recordValue([...(shape === 0 ? [{ name: 'a', value: intValue(1) }] : []), ...(key ? [{ name: 'k', value: key }] : []), ...(shape === 2 ? [{ name: 'b', value: stringValue('x') }] : [])]);
+const textKeys = fc.array(fc.tuple(fc.constantFrom('', 'a', 'aa', 'ab', 'b', 'é', '2026-01-01T00:00', '2026-01-01T00:01').map((text): Value | undefined => stringValue(text)), fc.nat(2)), { minLength: 1, maxLength: 6 });
+const anyKeys = fc.array(fc.tuple(fc.constantFrom<(Value | undefined)[]>(stringValue('a'), intValue(1), intValue(2), nullValue, undefined), fc.nat(2)), { minLength: 1, maxLength: 6 });
+
+test('a batch is in order, behind a row or at the beginning, just when sorting leaves its rows where they are', () => {
+  fc.assert(fc.property(fc.oneof(textKeys, anyKeys), fc.boolean(), fc.boolean(), fc.constantFrom(['k'], ['a'], ['b']), (rows, descending, sorted, second) => {
+    const keys = second[0] === 'k' ? [['k']] : [['k'], second], given = vectorOf(rows.map(([key, shape]) => row(key, shape)));
+    const columns = keys.map((path) => sortColumn(keyColumn(given, path))), order = sortRows(columns, given.length, { descending });
+    const all = sorted && order ? vectorOf([...order].map((i) => row(rows[i]![0], rows[i]![1]))) : given;
+    expect(inKeyOrder(undefined, all, keys, descending)).toBe(sorted || !order);
+    if (all.length < 2) return;
+    const rest = slice(all, 1, all.length), whole = sortRows(keys.map((path) => sortColumn(keyColumn(concat([all]), path))), all.length, { descending });
+    expect(inKeyOrder(slice(all, 0, 1), rest, keys, descending)).toBe(!whole);
+  }), { numRuns: 500 });
+});
