@@ -19,6 +19,24 @@ import { requestFormat } from './negotiate.ts';
 /** The chunks of a body as they come. Ending early leaves the connection as it is, so that an error can still be answered. */
 export const bodyChunks = (raw: IncomingMessage): AsyncIterable<Uint8Array> => raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
 
+/**
+ * The whole body of a load whose Content-Length says that it is at most `bytesMax` long; undefined for others. Bytes as they came, content codings and all.
+ * The promise rejects with load-cancelled when the client goes away before the end.
+ */
+export const smallBody = (raw: IncomingMessage, bytesMax: number): (() => Promise<Uint8Array>) | undefined => {
+  const length = Number(raw.headers['content-length'] ?? NaN);
+  return length <= bytesMax ? () => collected(raw) : undefined;
+};
+const collected = (raw: IncomingMessage): Promise<Uint8Array> => new Promise((resolve, reject) => {
+  const chunks: Uint8Array[] = [];
+  const gone = (): void => { if (!raw.readableEnded) reject(new LakeError('load-cancelled', { reason: 'the client went away' })); };
+  if (raw.destroyed) gone();
+  raw.on('data', (chunk: Uint8Array) => { chunks.push(chunk); });
+  raw.once('end', () => { resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)); });
+  raw.once('error', gone);
+  raw.once('close', gone);
+});
+
 /** The whole body without its content codings. @throws body-too-long, format-broken, content-coding-unknown */
 export const readBody = async (raw: IncomingMessage, bytesMax: number): Promise<Uint8Array> => {
   const codings = requestCodings(raw.headers['content-encoding']);

@@ -29,6 +29,9 @@ export const startMetrics = (lake: Lake, workers: WorkerPool, subscribers: () =>
   gauge(registry, 'lake_queries_running', 'Queries that run', () => workers.status().queriesRunning);
   gauge(registry, 'lake_loads_running', 'Loads that run', () => workers.status().loadsRunning);
   gauge(registry, 'lake_workers_replaced', 'Workers that died and were replaced', () => workers.status().replaced);
+  gauge(registry, 'lake_parts', 'Parts of queries and loads that another worker took over', () => workers.status().parts);
+  gauge(registry, 'lake_columns_found', 'Decoded columns that workers had in their caches', () => workers.status().columns.found);
+  gauge(registry, 'lake_columns_missed', 'Decoded columns that workers had to read', () => workers.status().columns.missed);
   const late = monitorEventLoopDelay({ resolution: tickMs });
   late.enable();
   lateness(registry, late);

@@ -78,6 +78,8 @@ export const buildApp = ({ config, version, lake, workers, log, watch }: ServerO
   const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size) };
   const app = Fastify({
     loggerInstance: log,
+    // Lines carry the request's id themselves: no logger for each request.
+    childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',

@@ -56,6 +56,8 @@ export class PoolStore {
   private vacuums = 0;
   private readonly checked = new WeakMap<ObjectList, { readonly vacuums: number; readonly missing: readonly Id[] }>();
   private branchMap: Map<string, BranchRecord> | undefined;
+  /** Of commits that this process wrote as tips: the next commit's height follows from it without a read. */
+  private readonly heights = new Map<string, { readonly commit: Id; readonly height: number }>();
   deleted = false;
 
   constructor(stores: Stores, config: PoolConfig) {
@@ -129,7 +131,7 @@ export class PoolStore {
       let tip = tips.get(commit.branch);
       if (!tip) {
         const before = this.branch(commit.branch);
-        tip = { before, now: before.commit, height: this.height(before.commit), removes: [], adds: [], changed: 0 };
+        tip = { before, now: before.commit, height: this.tipHeight(before), removes: [], adds: [], changed: 0 };
         tips.set(commit.branch, tip);
       }
       const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
@@ -155,12 +157,12 @@ export class PoolStore {
       this.collect(tip, commit, adds, addVectors);
       ids.push(row.id);
     }
-    const moved = [...tips.values()].map((tip) => ({ ...tip, after: { ...tip.before, commit: tip.now } }));
-    for (const { after } of moved) rows.push({ table: 'branches', key: branchKey(this.poolId, after.name), payload: encodeBranch(after) });
+    const moved = [...tips.values()].map((tip) => ({ ...tip, key: branchKey(this.poolId, tip.before.name), after: { ...tip.before, commit: tip.now } }));
+    for (const { after, key } of moved) rows.push({ table: 'branches', key, payload: encodeBranch(after) });
     rows.push(this.stores.feed.countersRow());
     await this.stores.tables.write(rows, () => {
       this.checkPool();
-      for (const { before } of moved) this.checkTip(before);
+      for (const { before, key } of moved) this.checkTip(before, key);
     });
     for (const tip of moved) this.move(tip);
     this.stores.feed.publish(events);
@@ -181,8 +183,9 @@ export class PoolStore {
     tip.changed += adds.length + commit.changes.removes.length + marked.length;
   }
 
-  private move(tip: { readonly before: BranchRecord; readonly after: BranchRecord; readonly removes: readonly ObjectEntry[]; readonly adds: readonly ObjectEntry[]; readonly changed: number }): void {
+  private move(tip: { readonly before: BranchRecord; readonly after: BranchRecord; readonly removes: readonly ObjectEntry[]; readonly adds: readonly ObjectEntry[]; readonly changed: number; readonly height: number }): void {
     this.loadBranches().set(tip.after.name, tip.after);
+    this.heights.set(tip.after.name, { commit: tip.after.commit, height: tip.height });
     const list = this.stores.snapshots.warmList(this, tip.before.commit);
     if (!list) return;
     const keep = this.isTip(tip.before.commit);
@@ -198,6 +201,10 @@ export class PoolStore {
     return entry;
   }
 
+  private tipHeight({ name, commit }: BranchRecord): number {
+    const known = this.heights.get(name);
+    return known?.commit === commit ? known.height : this.height(commit);
+  }
   private height(commit: Id): number {
     if (commit === zeroId) return 0;
     const row = this.commit(commit);
@@ -225,6 +232,7 @@ export class PoolStore {
       this.checkTip(before);
     });
     this.loadBranches().delete(name);
+    this.heights.delete(name);
     this.stores.feed.publish([event]);
   }
 
@@ -232,8 +240,9 @@ export class PoolStore {
   checkPool(): void {
     if (this.deleted || !this.stores.tables.has('pools', idBuffer(this.poolId))) throw new LakeError('pool-not-found', { pool: this.config.name });
   }
-  private checkTip(expected: BranchRecord): void {
-    const payload = this.stores.tables.get('branches', branchKey(this.poolId, expected.name));
+  private checkTip(expected: BranchRecord, key = branchKey(this.poolId, expected.name)): void {
+    const payload = this.stores.tables.get('branches', key);
+    if (payload?.equals(encodeBranch(expected))) return;
     const found = payload && decodeBranch(payload);
     assert(found?.commit === expected.commit && found.name === expected.name, `branch ${expected.name} is at ${found?.commit}, not at ${expected.commit}`);
   }

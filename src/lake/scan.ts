@@ -19,9 +19,10 @@ import type { Projection } from './columns/decode.ts';
 import type { ColumnPruner } from './columns/prune.ts';
 import { outward } from './columns/statistics.ts';
 import type { KeyRange, ObjectMeta, ObjectPage, PageRequest, SortOrder } from './lake.types.ts';
-import { type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
+import { type ObjectBlock, type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
 import type { ObjectStore } from './objects.ts';
 import { BlockScanner, type RowFilter } from './scan-block.ts';
+import { TinyRows } from './tiny-rows.ts';
 import { type TieBreak, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
 /** What is scanned: the objects of one commit. Pages list them by their first key in the pool's order. */
@@ -46,6 +47,8 @@ export interface ScanOptions {
   /** The exact test; the pruner follows from it. Absent: all rows. */
   readonly filter?: RowFilter;
   readonly ordered: boolean;
+  /** The blocks of an object that are to be read, in order; absent: all that the pruner leaves. */
+  readonly blocks?: (id: string) => readonly number[];
   /** No more rows than this are needed, about. */
   readonly limit?: number;
   /** Default 4096. */
@@ -97,6 +100,7 @@ class Scan {
   private readonly projection: Projection | undefined;
   private readonly scanner: BlockScanner;
   private readonly keyedScanner: BlockScanner;
+  private readonly tiny: TinyRows;
   private queue: readonly ObjectMeta[] = [];
   private queueAt = 0;
   private cursorAt: number | undefined;
@@ -116,17 +120,24 @@ class Scan {
     this.range = options.pruner && keyRange(options.pruner, source.keys[0] ?? []);
     this.projection = options.columns && projectionOf(options.columns);
     this.scanner = new BlockScanner(options);
+    this.tiny = new TinyRows(this.projection);
     this.keyedScanner = new BlockScanner({ ...options, ...(options.columns && { columns: [...options.columns, ...source.keys] }) });
     source.readers?.columns?.begin();
   }
 
   async* inAnyOrder(): AsyncGenerator<Vector> {
     let held: Vector[] = [], heldRows = 0;
-    const { columns, pruner, filter } = this.options, isCounted = columns?.length === 0 && !pruner && !filter;
-    for (let meta = await this.peek(); meta; meta = await this.peek()) {
+    const { columns, pruner, filter } = this.options, isCounted = columns?.length === 0 && !pruner && !filter && !this.options.blocks;
+    for (let meta = await this.peek(); meta; meta = this.queue[this.queueAt] ?? await this.peek()) {
       this.queueAt++;
       if (isCounted) {
         yield* this.cut({ form: 'record', length: meta.count, fields: [] });
+        continue;
+      }
+      if (this.takesTiny(meta)) {
+        if (this.tiny.count < this.batchRows) continue;
+        this.options.signal?.throwIfAborted();
+        yield* this.cut(await this.filtered(this.tiny.take()));
         continue;
       }
       const reader = await this.open(meta);
@@ -145,7 +156,16 @@ class Scan {
         heldRows = 0;
       }
     }
+    if (this.tiny.count > 0) yield* this.cut(await this.filtered(this.tiny.take()));
     if (heldRows > 0) yield* this.cut(await this.filtered(concat(held)));
+  }
+
+  /** Takes the row of an object that holds one plain record. */
+  private takesTiny({ id, count, inline }: ObjectMeta): boolean {
+    const { blocks, read } = this.options;
+    if (count !== 1 || !inline || blocks?.(id).length === 0 || !this.tiny.add(inline)) return false;
+    read?.(inline.length, 1);
+    return true;
   }
 
   /** The rows that the filter keeps. */
@@ -161,6 +181,12 @@ class Scan {
       let next = await this.peek();
       if (this.cursors.length === 0) {
         if (!next) return;
+        const run = this.tinyRun(target);
+        if (run) {
+          yield* this.cut(await this.filtered(run));
+          target = Math.min(this.batchRows, target * 4);
+          continue;
+        }
         await this.openNext();
         next = await this.peek();
       }
@@ -182,6 +208,17 @@ class Scan {
     }
   }
 
+  /** Rows of the next objects, as long as each holds one plain record and ends before the one behind it begins: they are in order as they come. */
+  private tinyRun(target: number): Vector | undefined {
+    for (let meta = this.queue[this.queueAt]; meta && this.tiny.count < target; meta = this.queue[this.queueAt]) {
+      const following = this.queue[this.queueAt + 1];
+      if (following ? this.compare(this.startOf(following), this.endOf(meta)) <= 0 : this.cursorAt !== undefined) break;
+      if (!this.takesTiny(meta)) break;
+      this.queueAt++;
+    }
+    return this.tiny.count > 0 ? this.tiny.take() : undefined;
+  }
+
   /** The next object of the list, unread. */
   private async peek(): Promise<ObjectMeta | undefined> {
     while (this.queueAt >= this.queue.length) {
@@ -196,29 +233,17 @@ class Scan {
     return this.queue[this.queueAt];
   }
 
-  private async open(meta: ObjectMeta): Promise<ObjectReader> {
-    const known = this.source.readers?.get(meta.id);
-    if (known) return known;
-    const { id, size } = meta;
-    const opened = openObject(meta.inline ? sourceOfBytes(id, meta.inline) : { id, size, read: (offset, length) => this.source.objects.readRange(id, offset, length) }, meta.inline ? undefined : this.source.readers?.columns);
-    const reader = opened instanceof Promise ? await opened : opened;
-    this.options.read?.(reader.bytesRead, 0);
-    if (!meta.inline) this.source.readers?.set(id, reader);
-    return reader;
-  }
+  private open(meta: ObjectMeta): Promise<ObjectReader> { return openReader(this.source, meta, this.options.read); }
 
   /** The first block from `block` on that may hold wanted rows; -1 for none. */
   private nextBlock(reader: ObjectReader, block: number): number {
+    const { blocks, pruner } = this.options;
+    if (blocks) return blocks(reader.id).find((k) => k >= block) ?? -1;
     for (let k = block; k < reader.blocks.length; k++) {
-      if (this.range && !this.inRange(reader.blocks[k]!)) continue;
-      if (!this.options.pruner || reader.mayMatch(k, this.options.pruner)) return k;
+      if (this.range && !isInRange(reader.blocks[k]!, this.range, this.descending)) continue;
+      if (!pruner || reader.mayMatch(k, pruner)) return k;
     }
     return -1;
-  }
-  private inRange(block: { readonly firstKey: Uint8Array; readonly lastKey: Uint8Array }): boolean {
-    const { min, max } = this.range!;
-    const [low, high] = this.descending ? [block.lastKey, block.firstKey] : [block.firstKey, block.lastKey];
-    return !(min && compareBytes(high, min) < 0) && !(max && compareBytes(low, max) > 0);
   }
 
   /** Below 0 when `a` comes before `b` in the pool's order. */
@@ -377,6 +402,23 @@ class Scan {
     for (let start = 0; start < rows.length; start += this.batchRows) yield slice(rows, start, Math.min(rows.length, start + this.batchRows));
   }
 }
+
+/** The reader of an object, of an earlier scan if there is one. */
+export const openReader = async ({ readers, objects }: ScanSource, { id, size, inline }: ObjectMeta, read?: ScanOptions['read']): Promise<ObjectReader> => {
+  const known = readers?.get(id);
+  if (known) return known;
+  const opened = openObject(inline ? sourceOfBytes(id, inline) : { id, size, read: (offset, length) => objects.readRange(id, offset, length) }, inline ? undefined : readers?.columns);
+  const reader = opened instanceof Promise ? await opened : opened;
+  read?.(reader.bytesRead, 0);
+  if (!inline) readers?.set(id, reader);
+  return reader;
+};
+
+/** Whether keys of the block may be in the range. */
+export const isInRange = (block: Pick<ObjectBlock, 'firstKey' | 'lastKey'>, { min, max }: KeyRange, descending: boolean): boolean => {
+  const [low, high] = descending ? [block.lastKey, block.firstKey] : [block.firstKey, block.lastKey];
+  return !(min && compareBytes(high, min) < 0) && !(max && compareBytes(low, max) > 0);
+};
 
 const noKey = new Uint8Array(0);
 /** Stored keys of this length may be cut (vectors/sort-key.ts). */

@@ -251,7 +251,7 @@ export const objectMeta = (entry: ObjectEntry, tables?: Tables): ObjectMeta => {
   if (!entry.inTable || !tables) return { id, count, size, min, max };
   const inline = tables.get('bodies', Buffer.from(id, 'hex'));
   if (!inline) throw new LakeError('table-corrupt', { table: 'bodies', key: id, fault: 'the row is missing' });
-  return { id, count, size, min, max, inline: new Uint8Array(inline) };
+  return { id, count, size, min, max, inline };
 };
 
 /** Whether an object was vacuumed, from the tables. */

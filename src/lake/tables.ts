@@ -80,8 +80,12 @@ export class Tables {
 
   /** A copy of the payload, or undefined. @throws table-corrupt */
   get(table: TableName, key: Uint8Array): Buffer | undefined {
-    const value = this.stores[table].getBinary(key);
-    return value && unframe(table, key, value);
+    const store = this.stores[table], shared = store.getBinaryFast(key);
+    if (!shared) return undefined;
+    // Of the buffer that all reads share only this much is the value.
+    const value = Buffer.allocUnsafe((store as unknown as { readonly lastSize: number }).lastSize);
+    value.set(new Uint8Array(shared.buffer, shared.byteOffset, value.length));
+    return unframe(table, key, value);
   }
   has(table: TableName, key: Uint8Array): boolean { return this.stores[table].doesExist(key); }
 
@@ -200,10 +204,15 @@ const unframe = (table: TableName, key: Uint8Array, value: Buffer): Buffer => {
   if (bytes < frame + key.length || value.readUInt32LE(0) !== crc32(value.subarray(4), seeds[table])) {
     throw new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: 'checksum does not match' });
   }
-  if (value[4] !== key.length || Buffer.compare(value.subarray(frame, frame + key.length), key) !== 0) {
+  if (value[4] !== key.length || !hasKey(value, key)) {
     throw new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: `the value belongs to key ${value.subarray(frame, frame + value[4]!).toString('hex')}` });
   }
   return value.subarray(frame + key.length);
+};
+
+const hasKey = (value: Uint8Array, key: Uint8Array): boolean => {
+  for (let i = 0; i < key.length; i++) if (value[frame + i] !== key[i]) return false;
+  return true;
 };
 
 /** The smallest key that is greater than all that begin with this prefix. */

@@ -2,7 +2,8 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { CommitNote } from '../../lake/lake.types.ts';
-import { bodyChunks } from '../body.ts';
+import { smallBodyBytesMax } from '../../workers/small-load.ts';
+import { bodyChunks, smallBody } from '../body.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
@@ -27,8 +28,9 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
+      const whole = smallBody(request.raw, smallBodyBytesMax);
       const outcome = await service.workers.load({
-        pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw), signal,
+        pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw), ...(whole && { whole }), signal,
       });
       const { commit } = await outcome.settled(target.load(params.branch, outcome.objects, note));
       return sendValue(reply, commitValue(commit, outcome.warnings), response);

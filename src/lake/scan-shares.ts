@@ -1,0 +1,98 @@
+/**
+ * A scan in shares: runs of blocks, and of small objects, that threads read side by side.
+ *
+ * Invariants:
+ * - The rows of the shares, one behind the other, are those of the scan; in the pool's order if it asks for that.
+ * - A block is always in a share of the same number, whatever is asked for: a thread that prefers the shares of some numbers finds their columns in its cache.
+ */
+import { compareBytes } from '../vectors/value.ts';
+import type { Vector } from '../vectors/vector.ts';
+import type { ObjectMeta } from './lake.types.ts';
+import { blockRowsMax } from './object-format.ts';
+import { type ScanOptions, type ScanSource, isInRange, keyRange, openReader, scanObjects } from './scan.ts';
+
+/** Blocks of an object. */
+export interface SharePart { readonly object: ObjectMeta; readonly blocks: readonly number[] }
+/** `home` says which threads prefer it. */
+export interface Share { readonly home: number; readonly parts: readonly SharePart[] }
+
+export interface ShareSizes {
+  /** Blocks of a share, a power of two: more the more there are. */
+  readonly blocksMin: number;
+  readonly blocksMax: number;
+  /** Scans of fewer rows are not shared. */
+  readonly rowsMin: number;
+}
+/** No scan is shared unless it is asked for: measured on two cores, cold code in the second thread and its garbage cost more than it gains. */
+export const shareSizes: ShareSizes = { blocksMin: 4, blocksMax: 32, rowsMin: Infinity };
+
+/** More objects than this are not listed and opened ahead. */
+const objectsMax = 256;
+
+/** Shares of the scan in order; undefined if it is better done by one thread. */
+export const sharesOf = async (source: ScanSource, { columns, pruner, filter, ordered, signal, read }: ScanOptions, { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes }): Promise<readonly Share[] | undefined> => {
+  // What the list of objects tells is not read.
+  if (columns?.length === 0 && !pruner && !filter) return undefined;
+  const range = pruner && keyRange(pruner, source.keys[0] ?? []), descending = source.order === 'desc';
+  const page = await source.page({ limit: objectsMax, ...(range && { range }) }), { objects } = page, rows = objects.reduce((n, o) => n + o.count, 0);
+  if (page.next !== undefined || rows < sizes.rowsMin) return undefined;
+  if (ordered && !isApart(objects, descending)) return undefined;
+  const list = new ShareList(blocksOf(rows / blockRowsMax / (threads * sharesPerThread), sizes));
+  for (const object of objects) {
+    signal?.throwIfAborted();
+    const reader = await openReader(source, object, read);
+    reader.blocks.forEach((block, k) => {
+      if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner))) list.add(object, k, block.rows);
+    });
+  }
+  return list.rows < sizes.rowsMin || list.shares.length < 2 ? undefined : list.shares;
+};
+
+/** So many at least, if that does not make them too small: a thread that gets less time than others then takes less. */
+const sharesPerThread = 3;
+const blocksOf = (wanted: number, { blocksMin, blocksMax }: ShareSizes): number => {
+  let blocks = blocksMin;
+  while (blocks * 2 <= Math.min(wanted, blocksMax)) blocks *= 2;
+  return blocks;
+};
+
+/** The rows of one share. */
+export const scanShare = (source: ScanSource, { parts }: Share, options: ScanOptions): AsyncIterable<Vector> => {
+  const objects = parts.map((p) => p.object), blocks = new Map(parts.map((p) => [p.object.id, p.blocks]));
+  return scanObjects({ ...source, page: () => ({ objects }) }, { ...options, blocks: (id) => blocks.get(id) ?? [] });
+};
+
+/** No object holds keys of another. */
+const isApart = (objects: readonly ObjectMeta[], descending: boolean): boolean => objects.every((object, i) => {
+  const before = objects[i - 1];
+  return !before || (descending ? compareBytes(before.min.sort, object.max.sort) > 0 : compareBytes(before.max.sort, object.min.sort) < 0);
+});
+
+/** Large objects begin anywhere. */
+const homeOf = (object: ObjectMeta): number => Number.parseInt(object.id.slice(-6), 16) || 0;
+
+class ShareList {
+  readonly shares: { home: number; parts: { object: ObjectMeta; blocks: number[] }[] }[] = [];
+  rows = 0;
+  private readonly blocks: number;
+  private heldRows = 0;
+  private number = -1;
+  constructor(blocks: number) { this.blocks = blocks; }
+
+  add(object: ObjectMeta, block: number, rows: number): void {
+    this.rows += rows;
+    const number = Math.floor(block / this.blocks), share = this.shares.at(-1), part = share?.parts.at(-1);
+    if (part?.object === object && number === this.number) {
+      part.blocks.push(block);
+      this.heldRows += rows;
+    // Several objects are one share only as long as they are small, all of them.
+    } else if (share && part?.object !== object && number === 0 && this.heldRows + object.count <= (this.blocks * blockRowsMax) / 2) {
+      share.parts.push({ object, blocks: [block] });
+      this.heldRows += rows;
+    } else {
+      this.shares.push({ home: homeOf(object) + number, parts: [{ object, blocks: [block] }] });
+      this.heldRows = rows;
+    }
+    this.number = number;
+  }
+}
