@@ -42,6 +42,28 @@ export type LogLevel = (typeof logLevels)[number];
 const shared = { environment: true } as const;
 const lakeRow: OptionRow = { name: 'lake', type: 'text', fallback: './lake-data', value: 'DIR', text: 'folder of the lake; made when it is not there', ...shared };
 
+/** What `from` may read besides pools, in `lake serve` and `lake shell`. */
+const fromOptions = [
+  { name: 'from.files', type: 'list', fallback: '', value: 'DIR', text: 'folder whose files a query may read with from; may be repeated; none: no files', ...shared },
+  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'HOST[:PORT] or beginning of a URL that a query may read with from; may be repeated; * is any public host, *.HOST the names below one, :* any port; private and loopback addresses only for a host that is named itself; none: no URLs', ...shared },
+  { name: 'from.http.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'longest answer of a URL', ...shared },
+  { name: 'from.http.time', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'how long one URL may keep a query waiting, all its pauses together', ...shared },
+] as const satisfies readonly OptionRow[];
+
+/** What readers of inputs take at most, in `lake serve` and `lake query`. */
+const formatOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
+  { name: 'value.max', type: 'bytes', fallback: '50MB', value: 'BYTES', least: 1024, most: 1 << 30, text: 'a single value or line of a text format', ...more },
+  { name: 'csup.object.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one object of a CSUP input, which is kept whole, and what it expands to', ...more },
+  { name: 'arrows.body.max', type: 'bytes', fallback: '512MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'the body of one Arrow message, which is kept whole, and what it expands to', ...more },
+  { name: 'parquet.file.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1024, most: 2 ** 32, text: 'a Parquet file, which is kept whole, since its table of contents comes last', ...more },
+];
+
+/** How far WITH RECURSIVE may go, in `lake serve` and `lake query`. */
+const recursionOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
+  { name: 'recursion.rounds.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'rounds of one WITH RECURSIVE; more end the query with an error', ...more },
+  { name: 'recursion.rows.max', type: 'integer', fallback: '100000000', value: 'COUNT', least: 1, text: 'rows of one WITH RECURSIVE, all rounds together; more end the query with an error', ...more },
+];
+
 /** Options of `lake serve`. */
 export const serveOptions = [
   lakeRow,
@@ -49,8 +71,8 @@ export const serveOptions = [
   { name: 'defaultfmt', type: 'text', fallback: 'sup', value: 'FORMAT', choices: responseFormats, text: 'format of responses to requests without Accept', ...shared },
   { name: 'log.level', type: 'text', fallback: 'info', value: 'LEVEL', choices: logLevels, text: 'least level that is logged', ...shared },
   { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) that may use the service from elsewhere; may be repeated, * stands for anything', ...shared },
-  { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core', ...shared },
-  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of operators: a query may hold half of it, the loads of one worker a quarter, before they spill or end with an error; decoded columns are cached beside it, 32 MiB a worker', ...shared },
+  { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core; long loads use idle ones too', ...shared },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of operators and caches: a query may hold half of it, the loads of one worker a quarter, before they spill or end with an error; a quarter, shared out among the workers, keeps decoded columns for later queries', ...shared },
   { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...shared },
   { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries at once, taking turns on the workers; more are refused with 503', ...shared },
   { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; more are closed at once', ...shared },
@@ -58,10 +80,38 @@ export const serveOptions = [
   { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...shared },
   { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...shared },
   { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...shared },
+  { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...shared },
+  { name: 'bsup.frame.max', type: 'bytes', fallback: '128MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one frame of a BSUP input, before and after expansion', ...shared },
+  ...formatOptions(shared),
+  ...recursionOptions(shared),
   { name: 'events.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'subscribers of /events', ...shared },
   { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...shared },
   { name: 'events.heartbeat', type: 'duration', fallback: '45s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...shared },
+  ...fromOptions,
+  { name: 'record', type: 'text', fallback: '', value: 'FILE', text: 'write every message that enters a machine to this file, for lake replay; a recording that is there is kept as FILE.before', ...shared },
+  { name: 'record.bytes.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 4096, text: 'size of a file of the recording, about; then it becomes FILE.1 and a new one begins', ...shared },
+  { name: 'record.files.max', type: 'integer', fallback: '8', value: 'COUNT', least: 1, most: 9999, text: 'files of the recording that are kept', ...shared },
+  { name: 'record.bodies', type: 'switch', fallback: 'false', text: 'keep the bodies of loads too, in the folder FILE.bodies, and the rows of every branch at the end as a digest; without it, bodies are told by their digest alone', ...shared },
+  { name: 'record.bodies.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'kept bodies, together; later ones are told by their digest alone', ...shared },
+  { name: 'inspect', type: 'switch', fallback: 'true', text: 'keep the last 10,000 messages of the state machines, as ids and counts, and show them live on /inspect', ...shared },
+  { name: 'inspect.max', type: 'integer', fallback: '16', value: 'COUNT', least: 1, most: 1000, text: 'pages and inspectors that watch at once; more are refused with 503', ...shared },
+  { name: 'inspect.stately', type: 'text', fallback: '', value: 'URL', text: 'WebSocket of a Stately inspector that the messages are sent to as well, for instance ws://localhost:8080', ...shared },
   { name: 'shutdown.grace', type: 'duration', fallback: '5s', value: 'TIME', text: 'how long requests may go on after the signal to end', ...shared },
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake shell`. */
+export const shellOptions = [
+  { name: 's', type: 'text', fallback: '', value: 'URL', text: 'address of the service; default http://127.0.0.1:9867' },
+  { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'open the lake in this folder instead; no service may have it open' },
+  { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'what queries without from read' },
+  { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'run this query or command and end; may be repeated' },
+  { name: 'mode', type: 'text', fallback: 'auto', value: 'MODE', choices: ['auto', 'table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'], text: 'how results look: table, sup, json, csv, tsv, line or zeek; auto: a table at a terminal, else sup' },
+  { name: 'e', type: 'switch', fallback: 'true', text: 'stop at the first query that fails, with exit status 1; not at a terminal' },
+  { name: 'history', type: 'text', fallback: '', value: 'FILE', text: 'where queries typed at a terminal are kept; off: nowhere; default $XDG_STATE_HOME/lake/history or ~/.local/state/lake/history', ...shared },
+  { name: 'q', type: 'switch', fallback: 'false', text: 'no greeting, no counts of rows behind results' },
+  { name: 'workers', type: 'integer', fallback: '2', value: 'COUNT', least: 1, most: 256, text: 'with -lake: worker threads; with one, a query waits for one that was cancelled just before' },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'with -lake: budget of operators, as of lake serve' },
+  ...fromOptions,
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake fsck`. */
@@ -112,6 +162,9 @@ export const queryOptions = [
   { name: 'bsup.compress', type: 'switch', fallback: 'true', text: 'compress BSUP frames' },
   { name: 'bsup.framethresh', type: 'integer', fallback: '524288', value: 'BYTES', text: 'least size of a BSUP frame' },
   { name: 'bsup.readmax', type: 'bytes', fallback: '1GiB', value: 'BYTES', text: 'longest BSUP frame that is read' },
+  ...formatOptions({}),
+  ...recursionOptions({}),
+  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'only these hosts or beginnings of URLs may be read, as in lake serve; may be repeated; default any URL' },
   ...inputOptions,
 ] as const satisfies readonly OptionRow[];
 
@@ -270,6 +323,8 @@ export interface ServeConfig {
   readonly memoryBytesMax: number;
   readonly queryStatusMs: number;
   readonly tasksMax: number;
+  /** Infinity: never. */
+  readonly queryShareRowsMin: number;
   readonly connectionsMax: number;
   readonly queueJobsMax: number;
   readonly headerBytesMax: number;
@@ -279,7 +334,42 @@ export interface ServeConfig {
   readonly subscriberEventsMax: number;
   readonly heartbeatMs: number;
   readonly shutdownMs: number;
+  readonly from: FromConfig;
+  readonly formatLimits: FormatLimitsConfig;
+  readonly recursion: RecursionConfig;
+  /** `file` is empty when nothing is to be recorded. */
+  readonly record: RecordConfig;
+  readonly inspect: InspectConfig;
 }
+/** What `lake serve` shows of its machines. `stately` is empty when no inspector is to be connected to. */
+export interface InspectConfig { readonly on: boolean; readonly watchersMax: number; readonly stately: string }
+/** What `lake serve` records. */
+export interface RecordConfig { readonly file: string; readonly fileBytesMax: number; readonly filesMax: number; readonly keepBodies: boolean; readonly bodyBytesMax: number }
+/** What readers of inputs take at most. */
+export interface FormatLimitsConfig {
+  readonly valueBytesMax: number;
+  readonly bsupFrameBytesMax: number;
+  readonly csupObjectBytesMax: number;
+  readonly arrowBodyBytesMax: number;
+  readonly parquetFileBytesMax: number;
+}
+/** How far WITH RECURSIVE may go, of the options of `lake serve` or `lake query`. */
+export interface RecursionConfig { readonly rounds: number; readonly rows: number }
+export const recursionLimits = (values: ParsedOptions['values']): RecursionConfig =>
+  Object.freeze({ rounds: values['recursion.rounds.max'] as number, rows: values['recursion.rows.max'] as number });
+/** The limits among the options of `lake serve` or `lake query`. */
+export const formatLimits = (values: ParsedOptions['values']): FormatLimitsConfig => Object.freeze({
+  valueBytesMax: values['value.max'] as number, bsupFrameBytesMax: (values['bsup.frame.max'] ?? values['bsup.readmax']) as number, csupObjectBytesMax: values['csup.object.max'] as number,
+  arrowBodyBytesMax: values['arrows.body.max'] as number, parquetFileBytesMax: values['parquet.file.max'] as number,
+});
+/** What `from` may read besides pools, as given: folders, hosts and URLs are not looked at yet. */
+export interface FromConfig { readonly files: readonly string[]; readonly http: readonly string[]; readonly httpBytesMax: number; readonly httpMsMax: number }
+/** The `-from` options of a table that has them. */
+export const fromConfig = (values: ParsedOptions['values']): FromConfig => Object.freeze({
+  files: Object.freeze([...(values['from.files'] as readonly string[])]), http: Object.freeze([...(values['from.http'] as readonly string[])]),
+  httpBytesMax: values['from.http.max'] as number, httpMsMax: values['from.http.time'] as number,
+});
+
 /** The command line asks for help instead of work. */
 export interface HelpRequest { readonly help: string }
 
@@ -299,6 +389,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     memoryBytesMax: number('memory'),
     queryStatusMs: number('query.status.ttl'),
     tasksMax: number('tasks.max'),
+    queryShareRowsMin: number('query.share.rows') || Infinity,
     connectionsMax: number('connections.max'),
     queueJobsMax: number('queue.max'),
     headerBytesMax: number('header.max'),
@@ -308,7 +399,43 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     subscriberEventsMax: number('events.queue.max'),
     heartbeatMs: number('events.heartbeat'),
     shutdownMs: number('shutdown.grace'),
+    from: fromConfig(values),
+    formatLimits: formatLimits(values), recursion: recursionLimits(values),
+    inspect: inspectConfig(values),
+    record: Object.freeze({
+      file: values['record'] as string, fileBytesMax: number('record.bytes.max'), filesMax: number('record.files.max'), keepBodies: values['record.bodies'] as boolean, bodyBytesMax: number('record.bodies.max'),
+    }),
   });
+};
+
+/** Options of `lake replay`. */
+export const replayOptions = [
+  { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'replay against the whole service too, on a fresh lake in this folder, which must be empty or absent' },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'with -lake: budget of operators, as of lake serve' },
+] as const satisfies readonly OptionRow[];
+export interface ReplayConfig { readonly files: readonly string[]; readonly lakeDirectory: string; readonly memoryBytesMax: number }
+/** Options of `lake replay`. @throws ConfigError */
+export const parseReplay = (argv: readonly string[]): ReplayConfig | HelpRequest => {
+  const files: string[] = [], values: Record<string, OptionValue> = { ...parseOptions(replayOptions, []).values };
+  // Options may stand before the files and behind them.
+  for (let rest = argv; ;) {
+    const parsed = parseOptions(replayOptions, rest);
+    if (parsed.help) return { help: optionsText('replay', replayOptions) };
+    for (const name of parsed.given) values[name] = parsed.values[name]!;
+    if (parsed.rest.length === 0) break;
+    files.push(parsed.rest[0]!);
+    rest = parsed.rest.slice(1);
+  }
+  if (files.length === 0) throw new ConfigError('lake replay needs a recording or a scenario');
+  const lakeDirectory = values['lake'] as string;
+  if (files.length > 1 && lakeDirectory !== '') throw new ConfigError('lake replay -lake takes one file: each needs a fresh lake');
+  return Object.freeze({ files: Object.freeze(files), lakeDirectory, memoryBytesMax: values['memory'] as number });
+};
+
+const inspectConfig = (values: ParsedOptions['values']): InspectConfig => {
+  const stately = values['inspect.stately'] as string;
+  if (stately !== '' && (!/^wss?:\/\//i.test(stately) || !URL.canParse(stately))) throw new ConfigError(`bad value for -inspect.stately: ${JSON.stringify(stately)} (a ws:// or wss:// address)`);
+  return Object.freeze({ on: values['inspect'] as boolean, watchersMax: values['inspect.max'] as number, stately });
 };
 
 export interface FsckConfig { readonly lakeDirectory: string }
@@ -329,7 +456,9 @@ export const commands = [
   { name: 'serve', text: 'runs the service', options: serveOptions, usage: '' },
   { name: 'query', text: 'runs a query over files or standard input, without a service', options: queryOptions, usage: ' [FILE ...]' },
   { name: 'load', text: 'loads files into a branch of a running service', options: loadOptions, usage: ' FILE ...' },
+  { name: 'shell', text: 'asks a running service, or a lake that it opens itself', options: shellOptions, usage: '' },
   { name: 'fsck', text: 'checks a lake that no service has open', options: fsckOptions, usage: '' },
+  { name: 'replay', text: 'runs a recording or a scenario again and compares', options: replayOptions, usage: ' FILE ...' },
 ] as const;
 export type CommandName = (typeof commands)[number]['name'];
 

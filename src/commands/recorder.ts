@@ -145,7 +145,17 @@ export class Recorder {
       });
     };
     try {
-      const reply = await workers.load({ ...request, body: this.bodies.tee(request.body, (one) => { body = one; }) });
+      const { whole } = request;
+      const reply = await workers.load({
+        ...request, body: this.bodies.tee(request.body, (one) => { body = one; }),
+        ...(whole && {
+          whole: async () => {
+            const bytes = await whole();
+            body = this.bodies.keep(bytes);
+            return bytes;
+          },
+        }),
+      });
       tell(reply.objects);
       return reply;
     } catch (error) {

@@ -6,6 +6,7 @@ import { parseServe, type ServeConfig } from '../config.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import { openObjects } from '../lake/objects.ts';
+import { shareSizes } from '../lake/scan-shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { version } from '../version.ts';
 import { startWorkerPool } from '../workers/pool.ts';
@@ -29,8 +30,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, owner, ...recorder?.lakeHooks, ...(inspect && { inspect }) });
   recorder?.begin(lake);
   const workers = startWorkerPool({
-    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
-    loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), from,
+    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
+    loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), from,
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);
   const server = await startServer({ config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {

@@ -1,10 +1,12 @@
 /** Plans to running streams: which operator does what a plan's op says. */
 import { strict as assert } from 'node:assert';
 import type { Pipeline, Plan, PlanFunction, PlanOp, PlanOpKind } from '../query/plan.ts';
+import { type Split, splitOf } from '../query/split.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { compileAsync } from './expressions/compile.ts';
 import type { ExpressionContext } from './expressions/evaluator.ts';
-import { Emission, type Step, type Stream, drive, eachBatch } from './operator.ts';
+import { Emission, type Item, type Step, type Stream, drive, eachBatch, wait } from './operator.ts';
+import { functionCatalog } from './functions/functions.ts';
 import { aggregate } from './operators/aggregate.ts';
 import { applyRunner, lateral } from './operators/apply.ts';
 import { assertion } from './operators/assert.ts';
@@ -39,13 +41,38 @@ import { uniq } from './operators/uniq.ts';
 import { unnest } from './operators/unnest.ts';
 import { values } from './operators/values.ts';
 import { window } from './operators/window.ts';
-import type { ChannelBatch, ExecutionContext } from './source.ts';
+import { type PartPlan, type PartWorker, type ShareScan, answering, merged } from './parts.ts';
+import type { ChannelBatch, ExecutionContext, ExecutionHost } from './source.ts';
 
 /** Runs a plan: batches as they come, each with its channel. Ends early when the consumer returns or `context.signal` aborts. */
 export async function* execute(plan: Plan, context: ExecutionContext): AsyncGenerator<ChannelBatch> {
-  const stream = newBuild(plan.functions, context).step(plan.pipeline)(nothing());
+  const build = newBuild(plan.functions, context), { divide } = context.host, split = divide && splitOf(plan, functionCatalog);
+  const stream = divide && split ? divided(plan, split, divide, build) : build.step(plan.pipeline)(nothing());
   for await (const item of drive(stream, context.signal)) yield item instanceof Emission ? item : { channel: 'main', batch: item };
 }
+
+/** The main pipeline over shares of its scan if the host gives any. */
+function* divided(plan: Plan, split: Split, divide: NonNullable<ExecutionHost['divide']>, build: Build): Generator<Item> {
+  const part: PartPlan = { ops: split.part, aggregate: split.aggregate, functions: plan.functions };
+  const division = yield* wait(divide(part));
+  if (!division) return yield* build.step(plan.pipeline)(nothing());
+  const { work, stream } = partWorker(part, build.context, division.thread, build.memory);
+  yield* build.step({ ops: split.rest })(merged(division, work, () => stream(division.rest), part, build));
+}
+
+/** What does a part's work in this thread. `stream`: the rows of a share behind the part's operators, without its aggregate. */
+export const partWorker = (
+  part: PartPlan, context: ExecutionContext, thread: number, memory = new Memory(context.memoryBytesMax),
+): { readonly work: PartWorker; readonly stream: (scan: ShareScan) => Stream } => {
+  let current: ShareScan | undefined;
+  const host: ExecutionHost = { ...context.host, scan: (_source, request) => current!(request) };
+  const build = newBuild(part.functions, { ...context, host }, memory), step = build.step({ ops: part.ops }), answer = answering(part, build, thread);
+  const stream = (scan: ShareScan): Stream => {
+    current = scan;
+    return step(nothing());
+  };
+  return { stream, work: (scan) => answer(stream(scan)) };
+};
 
 /** A pipeline as a step, for those that have streams of their own (delete-where, tests). */
 export const compilePipeline = (p: Pipeline, functions: readonly PlanFunction[], context: ExecutionContext): Step => newBuild(functions, context).step(p);

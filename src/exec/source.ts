@@ -2,6 +2,7 @@
 import type { Vector } from '../vectors/vector.ts';
 import type { Type } from '../vectors/type.ts';
 import type { FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
+import type { Division, PartPlan } from './parts.ts';
 
 export interface ScanRequest {
   readonly columns?: readonly FieldPath[];
@@ -42,6 +43,8 @@ export interface ExecutionHost {
   readonly scan: (source: ResolvedSource, request: ScanRequest) => AsyncIterable<Vector>;
   /** True for sources whose scan does the work of `ScanRequest.filter` itself; absent: none does. */
   readonly filters?: (source: ResolvedSource) => boolean;
+  /** Shares out the rows of the part's scan among threads; undefined if that does not pay. */
+  readonly divide?: (part: PartPlan) => Promise<Division | undefined>;
   /** Opens what a row-dependent `from` names. */
   readonly open: (name: string, format: string | undefined, signal: AbortSignal) => AsyncIterable<Vector>;
   /** Commits the batches to a pool branch; resolves to the 20 bytes of the commit's id. */
@@ -53,6 +56,9 @@ export interface ExecutionHost {
   readonly spill?: SpillStore;
 }
 
+/** How far WITH RECURSIVE may go, if the context says nothing. */
+export const recursionMax: { readonly rounds: number; readonly rows: number } = { rounds: 1_000_000, rows: 100_000_000 };
+
 /** What a running query carries along. */
 export interface ExecutionContext {
   readonly host: ExecutionHost;
@@ -63,6 +69,10 @@ export interface ExecutionContext {
   readonly memoryBytesMax: number;
   /** Names bound to types by the values read so far (`typename`). */
   readonly names: Map<string, Type>;
+  /** Most rounds of a WITH RECURSIVE, and most rows. */
+  readonly recursion?: { readonly rounds: number; readonly rows: number };
+  /** Gives what each operator makes in other forms or smaller batches, never with other values or in another order: answers must not depend on either. */
+  readonly reshape?: (batch: Vector) => Iterable<Vector>;
 }
 
 /** A batch and the channel that it goes to (`output`; default `main`). */

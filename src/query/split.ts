@@ -29,13 +29,15 @@ const tied: ReadonlySet<string> = new Set(['union']);
 /** Undefined if the plan is not to be split. */
 export const splitOf = ({ pipeline: { ops }, functions }: Plan, catalog: FunctionCatalog): Split | undefined => {
   const [scan] = ops;
-  if (scan?.kind !== 'scan' || scan.sources.length !== 1 || scan.sources[0]!.kind !== 'pool' || scan.limit !== undefined) return undefined;
+  if (scan?.kind !== 'scan' || scan.sources.length !== 1 || scan.limit !== undefined) return undefined;
   const isSplittable = (e: PlanExpr): boolean => isSettled(e, catalog);
   if (!functions.every((f) => isSplittable(f.body))) return undefined;
   let end = 1;
   while (end < ops.length && keepsOrder(ops[end]!) && exprsOf(ops[end]!).every(isSplittable)) end++;
   if (!exprsOf(scan).every(isSplittable)) return undefined;
   const part = ops.slice(0, end), rest = ops.slice(end), repeated = repeatedOps(rest, isSplittable), [next] = rest;
+  // Right behind the scan the best rows so far bound what is read of the others, which one thread does best.
+  if (end === 1 && (next?.kind === 'top' || next?.kind === 'sort')) return undefined;
   if (next?.kind === 'aggregate') return isMergeable(next) && exprsOf(next).every(isSplittable) ? { part, aggregate: next, rest: rest.slice(1) } : undefined;
   if (repeated > 0) return { part: [...part, ...rest.slice(0, repeated)], aggregate: undefined, rest };
   // Rows on their way cost something: they are to be fewer than those that are read. Behind a head most are never wanted.

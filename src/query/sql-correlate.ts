@@ -93,7 +93,10 @@ interface Quantity { readonly capture: Capture; readonly place: Span }
 const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops, { capture, place }: Quantity): PlanExpr => {
   const columns = columnsOf(a.typeOf(sourced(ops), types.null)), wanted = left.kind === 'record' ? left.elements.length : 1;
   if (!columns) return a.sourcesKnown ? a.wrong('the columns of the subquery are not known: name the one to compare with instead of *', place) : no;
-  if (columns.length !== wanted) return a.wrong(`the subquery has ${columns.length} columns where ${wanted} ${wanted === 1 ? 'is' : 'are'} compared: select ${wanted === 1 ? 'one' : `${wanted} of them`}`, place);
+  if (columns.length !== wanted) {
+    const [verb, some] = wanted === 1 ? ['is', 'one'] : ['are', `${wanted} of them`];
+    return a.wrong(`the subquery has ${columns.length} columns where ${wanted} ${verb} compared: select ${some}`, place);
+  }
   const parts = left.kind === 'record' && left.elements.every((x) => x.kind === 'field') ? left.elements.map((x) => x.value) : [left];
   const pairs = parts.map((x, i) => ({ x, outer: capture.outer(x), column: fieldOf(thisExpr, columns[i]!) }));
   const exists = (tests: readonly PlanExpr[]): PlanExpr => capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr } as const))], 'exists');
@@ -115,7 +118,9 @@ const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops,
 };
 
 /** A subquery that uses columns of the row around it; undefined if it uses none. */
-export const lowerCorrelatedSubquery = (a: Analysis, query: QueryNode, form: Extract<PlanExpr, { kind: 'apply' }>['form'], c: ExprContext & { readonly sql: SqlNames }): PlanExpr | { readonly ops: Ops } => {
+export const lowerCorrelatedSubquery = (
+  a: Analysis, query: QueryNode, form: Extract<PlanExpr, { kind: 'apply' }>['form'], c: ExprContext & { readonly sql: SqlNames },
+): PlanExpr | { readonly ops: Ops } => {
   const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, query, c, capture.names);
   return capture.isUsed ? capture.apply(ops, form) : { ops };
 };

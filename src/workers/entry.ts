@@ -2,14 +2,18 @@
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { ColumnCache } from '../lake/columns/cache.ts';
 import { openObjects } from '../lake/objects.ts';
+import { CacheCounters } from './cache-counts.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
+import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
 import { type FromWorker, type TaskOutcome, type TaskRequest, type ToWorker, toWire } from './messages.ts';
+import { runQueryPart } from './query-part.ts';
 import { ToldError, runCompile, runQuery } from './query-task.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
-import { Task } from './task.ts';
+import { Task, discard } from './task.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 // The main thread must get its turn at once when a request comes, however many scans run. On Linux this is the calling thread's priority alone.
@@ -20,7 +24,8 @@ const port = parentPort!;
 const tasks = new Map<number, Task>();
 const budget = new LoadBudget(settings.loadMemoryBytesMax);
 const tools: WorkerTools = {
-  objects: openObjects(settings.lakeDirectory), readers: new ReaderList(), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
+  objects: openObjects(settings.lakeDirectory), readers: new ReaderList(new ColumnCache(settings.cacheBytesMax, new CacheCounters(settings.thread.of, settings.cacheCounts).of(settings.thread.index))), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
+  recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 
 let held: FromWorker[] = [];
@@ -38,11 +43,12 @@ const flush = (transfer: readonly ArrayBuffer[] = []): void => {
 
 const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOutcome> => {
   switch (request.kind) {
-    case 'load': return runLoad(task, request, { objects: tools.objects, spill, budget, expandedBytesMax: settings.expandedBytesMax });
+    case 'load': return runLoad(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
     case 'query': return runQuery(task, request, tools, spill);
     case 'delete': return runDelete(task, request, tools);
     case 'compact': return runCompact(task, request, tools);
-    case 'compile': return runCompile(task, request.text);
+    case 'compile': return runCompile(task, request.text, settings.from);
+    case 'part': return request.of === 'load' ? runLoadPart(task, request.port, tools.readLimits) : runQueryPart(task, request.port, tools);
   }
 };
 
@@ -65,7 +71,9 @@ port.on('message', (messages: readonly ToWorker[]) => { for (const message of me
 
 const take = (message: ToWorker): void => {
   if (message.type !== 'start') {
-    tasks.get(message.task)?.take(message);
+    const task = tasks.get(message.task);
+    if (task) task.take(message);
+    else discard(message);
     return;
   }
   const task = new Task(message.task, settings.windowBytesMax, post);

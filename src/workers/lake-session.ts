@@ -8,15 +8,20 @@
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
 import type { Snapshot } from '../lake/lake.types.ts';
+import { SourceFault } from '../query/parse-error.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
+import { didYouMean, didYouMeanName } from '../query/suggest.ts';
+import { expandGlob, findFile, looksLikePath } from './from-files.ts';
+import { type FromPolicy, allowedUrl } from './from-policy.ts';
 import type { Call, PoolLayout } from './messages.ts';
+import { packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
 
 interface Opened { readonly snapshot: Snapshot; readonly branch: string; readonly poolId: string }
 
-/** Errors of names: compile errors at the name's place in the text. */
 /** Either spelling of an id. */
 const idShape = /^(?:0x[0-9a-f]{40}|[0-9A-Za-z]{27})$/i;
+/** Errors of names: compile errors at the name's place in the text. */
 const nameFaults: ReadonlySet<string> = new Set(['pool-not-found', 'branch-not-found', 'meta-unknown', 'meta-unknown-lake']);
 
 export class LakeSession {
@@ -24,15 +29,19 @@ export class LakeSession {
   private readonly opened: Opened[] = [];
   private readonly known = new Map<string, Promise<number>>();
   private released = false;
-  constructor(lake: LakeServices) { this.lake = lake; }
+  private readonly from: FromPolicy;
+  constructor(lake: LakeServices, from: FromPolicy) {
+    this.lake = lake;
+    this.from = from;
+  }
 
   /** Takes over a snapshot that others release. */
   lend(snapshot: Snapshot): void { this.opened.push({ snapshot: { ...viewOf(snapshot), release: () => undefined }, branch: '', poolId: snapshot.pool.id }); }
 
-  async answer(call: Call): Promise<unknown> {
+  async answer(call: Exclude<Call, { kind: 'helper' }>): Promise<unknown> {
     switch (call.kind) {
       case 'resolve': return this.resolve(call.source);
-      case 'page': return this.at(call.handle).snapshot.page(call.page);
+      case 'page': return packPage(this.at(call.handle).snapshot.page(call.page));
       case 'meta': return this.lake.metaPage(call.source, call.next);
       case 'layout': return layoutOf(this.at(call.handle).snapshot.pool);
       case 'commit': {
@@ -60,27 +69,70 @@ export class LakeSession {
         case 'lakeMeta':
           if (source.meta !== 'pools' && source.meta !== 'branches') throw new LakeError('meta-unknown-lake', { meta: source.meta });
           return [{ kind: 'lakeMeta', name: `:${source.meta}`, handle: JSON.stringify({ meta: source.meta }) }];
-        case 'glob': return await this.matching(globPattern(source.pattern), `${source.pattern}: pool matching glob not found`);
+        case 'glob': return await this.matchingGlob(source);
         case 'regexp': return await this.matching(RE2JS.compile(source.pattern), `${source.pattern}: pool matching regexp not found`);
-        case 'url': return [{ kind: 'url', name: source.url, handle: JSON.stringify(source) }];
+        case 'url': return [this.url(source)];
       }
     } catch (error) {
       // The worker puts plain errors at their place in the query text.
-      if (error instanceof LakeError && nameFaults.has(error.code)) throw new Error(error.message, { cause: error });
-      throw error;
+      if (!(error instanceof LakeError) || !nameFaults.has(error.code)) throw error;
+      const hint = this.hint(error, source);
+      throw new SourceFault(error.message, { cause: error, ...(hint !== undefined && { hint }) });
     }
   }
 
-  private async named({ name, commit, meta }: Extract<SourceRequest, { kind: 'name' }>): Promise<ResolvedSource> {
+  /** What a name that is not there may have been meant to be. */
+  private hint(error: LakeError, source: SourceRequest): string | undefined {
+    if (source.kind !== 'name') return undefined;
+    switch (error.code) {
+      case 'pool-not-found':
+        if (this.from.files.length === 0 && looksLikePath(source.name)) return 'files are read only from the folders that option -from.files lists';
+        return didYouMeanName(source.name, this.lake.pools().map((p) => p.name));
+      case 'branch-not-found': return didYouMeanName(source.commit ?? '', this.lake.pool(source.name).branches().map((b) => b.name));
+      case 'meta-unknown': return didYouMean(source.meta ?? '', poolMetas);
+      default: return undefined;
+    }
+  }
+
+  private async named(request: Extract<SourceRequest, { kind: 'name' }>): Promise<ResolvedSource> {
+    const { name, commit, meta } = request;
     if (name === '') throw new Error('no pool name given');
-    if (/^https?:\/\//i.test(name)) return { kind: 'url', name, handle: JSON.stringify({ url: name }) };
-    const pool = this.lake.pool(name);
+    if (/^https?:\/\//i.test(name)) return this.url({ kind: 'url', url: name });
+    const pool = this.poolNamed(name), file = pool instanceof LakeError ? await this.file(request, pool) : undefined;
+    if (file) return file;
+    if (pool instanceof LakeError) throw pool;
+    if (request.format !== undefined) throw new SourceFault('unknown argument "format"');
     if (meta !== undefined) {
       if (!poolMetas.has(meta)) throw new LakeError('meta-unknown', { meta });
       const source = { pool: `0x${pool.config.id}`, meta, ...(meta !== 'branches' && { commit: this.commitOf(pool, commit ?? 'main') }) };
       return { kind: 'poolMeta', name, handle: JSON.stringify(source) };
     }
     return this.pool(name, pool.config.id, commit ?? 'main');
+  }
+
+  private poolNamed(name: string): ReturnType<LakeServices['pool']> | LakeError {
+    try {
+      return this.lake.pool(name);
+    } catch (error) {
+      if (error instanceof LakeError && error.code === 'pool-not-found') return error;
+      throw error;
+    }
+  }
+
+  /** The file that a name stands for when no pool has it; undefined if there is none. */
+  private async file({ name, commit, meta, format, forLoad }: Extract<SourceRequest, { kind: 'name' }>, noPool: LakeError): Promise<ResolvedSource | undefined> {
+    const { files } = this.from;
+    if (files.length === 0 || forLoad || commit !== undefined || meta !== undefined) return undefined;
+    const path = await findFile(name, files).catch((error: unknown) => {
+      // A name without a slash is rather that of a pool.
+      throw looksLikePath(name) ? error : noPool;
+    });
+    return path === undefined ? undefined : fileSource(name, path, format);
+  }
+
+  private url(source: Extract<SourceRequest, { kind: 'url' }>): ResolvedSource {
+    allowedUrl(source.url, this.from.http);
+    return { kind: 'url', name: source.url, handle: JSON.stringify(source) };
   }
 
   /** A branch's commit of this moment, so that all pages list one commit; the branch's name while it has none, and what is no branch as it is. */
@@ -111,12 +163,22 @@ export class LakeSession {
     return this.opened.push({ snapshot, branch: commitish, poolId }) - 1;
   }
 
+  /** Pools, else files. */
+  private async matchingGlob({ pattern, format }: Extract<SourceRequest, { kind: 'glob' | 'regexp' }>): Promise<readonly ResolvedSource[]> {
+    const { files } = this.from, matcher = globPattern(pattern);
+    const paths = files.length > 0 && !this.lake.pools().some((p) => matcher.matcher(p.name).find()) ? await expandGlob(pattern, files) : [];
+    return paths.length > 0 ? paths.map((path) => fileSource(path, path, format)) : this.matching(matcher, `${pattern}: pool matching glob not found`);
+  }
+
   private async matching(pattern: RE2JS, none: string): Promise<readonly ResolvedSource[]> {
     const found = this.lake.pools().filter((p) => pattern.matcher(p.name).find());
     if (found.length === 0) throw new Error(none);
     return Promise.all(found.map((p) => this.pool(p.name, p.id, 'main')));
   }
 }
+
+const fileSource = (name: string, path: string, format: string | undefined): ResolvedSource =>
+  ({ kind: 'file', name, handle: JSON.stringify({ path, ...(format !== undefined && { format }) }) });
 
 const poolMetas: ReadonlySet<string> = new Set(['branches', 'objects', 'partitions', 'vectors', 'log', 'rawlog']);
 

@@ -1,30 +1,37 @@
-/** What a query in a worker reads from and writes to: pools by scanning objects, meta sources through the main thread, URLs. */
+/**
+ * What a query in a worker reads from and writes to: pools by scanning objects, meta sources through the main thread, files and URLs that
+ * the policy allows.
+ */
 import { LakeError } from '../errors.ts';
-import type { ExecutionHost, Progress, ScanRequest } from '../exec/source.ts';
-import { type FormatName, isFormatName, openReader } from '../formats/formats.ts';
+import type { ExecutionContext, ExecutionHost, Progress, ScanRequest } from '../exec/source.ts';
+import { type FormatName, type ReadOptions, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { type ReaderCache, type ScanSource, scanObjects } from '../lake/scan.ts';
 import type { ObjectReader } from '../lake/object-reader.ts';
+import type { ShareSizes } from '../lake/scan-shares.ts';
 import type { ObjectStore } from '../lake/objects.ts';
 import type { ResolvedSource } from '../query/plan.ts';
 import { vectorOf } from '../vectors/builder.ts';
 import type { Vector } from '../vectors/vector.ts';
+import { fileBytes } from './from-files.ts';
+import { type UrlRequest, openUrl } from './from-http.ts';
+import type { FromPolicy } from './from-policy.ts';
 import type { PoolLayout } from './messages.ts';
+import { divider, readsInto } from './query-division.ts';
 import { metaValue } from './meta-values.ts';
 import type { LoadBudget } from './load-task.ts';
+import { unpackPage } from './packed-page.ts';
 import type { TaskSpill } from './spill.ts';
 import type { Task } from './task.ts';
 
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
 const readersMax = 64;
-/** Decoded columns that a worker keeps. */
-const columnBytesMax = 32 << 20;
 
 /** The last readers used. */
 export class ReaderList implements ReaderCache {
   readonly columns: ColumnCache;
-  constructor(bytesMax: number = columnBytesMax) { this.columns = new ColumnCache(bytesMax); }
+  constructor(columns: ColumnCache) { this.columns = columns; }
   private readonly readers = new Map<string, ObjectReader>();
   get(id: string): ObjectReader | undefined {
     const reader = this.readers.get(id);
@@ -49,11 +56,18 @@ export interface WorkerTools {
   readonly budget: LoadBudget;
   readonly batchRows: number;
   readonly queryMemoryBytesMax: number;
+  readonly recursion: NonNullable<ExecutionContext['recursion']>;
+  readonly thread: { readonly index: number; readonly of: number };
+  readonly shareSizes: ShareSizes;
+  /** What queries may read besides pools. */
+  readonly from: FromPolicy;
+  /** What readers take at most, also of what is compressed. */
+  readonly readLimits: ReadOptions;
 }
 
 /** The objects of a resolved pool source. */
 export const poolSource = (task: Task, handle: string, layout: Pick<PoolLayout, 'keys' | 'order'>, { objects, readers }: WorkerTools): ScanSource =>
-  ({ ...layout, objects, readers, page: (page) => task.call({ kind: 'page', handle, page }) });
+  ({ ...layout, objects, readers, page: async (page) => unpackPage(await task.call({ kind: 'page', handle, page })) });
 
 /** The engine's surroundings for one query. */
 export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, readOnly: boolean, debug: (batch: Vector) => void): ExecutionHost => ({
@@ -75,6 +89,7 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
       tools.budget.end();
     }
   },
+  divide: divider(task, tools, progress),
   debug,
   progress,
   spill,
@@ -84,16 +99,11 @@ const scan = (task: Task, tools: WorkerTools, progress: Progress, source: Resolv
   switch (source.kind) {
     case 'pool': {
       const pool = poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools);
-      // Rows are counted by the engine's scan operator.
-      const read = (bytes: number): void => {
-        progress.bytesRead += bytes;
-        progress.bytesMatched += bytes;
-      };
-      return scanObjects(pool, { ...request, batchRows: tools.batchRows, read });
+      return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress) });
     }
     case 'poolMeta': case 'lakeMeta': return metaRows(task, source, tools.batchRows);
-    case 'url': return urlRows(source, tools.batchRows, request.signal);
-    case 'file': throw new LakeError('query-invalid', { text: `${source.name}: cannot open in a database environment` });
+    case 'url': return urlRows(source, tools, request.signal);
+    case 'file': return fileRows(source, tools, request.signal);
   }
 };
 
@@ -108,15 +118,19 @@ async function* metaRows(task: Task, source: ResolvedSource, batchRows: number):
   }
 }
 
-interface UrlHandle { readonly url: string; readonly format?: string; readonly method?: string; readonly body?: string; readonly headers?: Readonly<Record<string, readonly string[]>> }
-async function* urlRows(source: ResolvedSource, batchRows: number, signal: AbortSignal): AsyncGenerator<Vector> {
-  const { url, format, method, body, headers = {} } = JSON.parse(source.handle) as UrlHandle;
-  const response = await fetch(url, {
-    method: method ?? 'GET', signal, ...(body !== undefined && { body }), headers: Object.entries(headers).flatMap(([name, values]) => values.map((v): [string, string] => [name, v])),
-  }).catch((cause: unknown) => { throw new LakeError('query-invalid', { text: `${url}: ${cause instanceof Error ? cause.message : String(cause)}` }, { cause }); });
-  if (!response.ok || !response.body) throw new LakeError('query-invalid', { text: `${url}: ${response.status} ${response.statusText}` });
-  yield* await openReader(formatOf(format), response.body as unknown as AsyncIterable<Uint8Array>, { batchRows });
+async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
+  const request = JSON.parse(source.handle) as UrlRequest & { readonly format?: string }, format = formatOf(request.format);
+  const { codings, bytes } = await openUrl(request, { policy: from.http, signal });
+  yield* await openReader(format, bytes, { ...readLimits, batchRows, contentCodings: codings });
 }
+
+/** What a file source's handle says. */
+interface FileHandle { readonly path: string; readonly format?: string }
+async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
+  const { path, format } = JSON.parse(source.handle) as FileHandle;
+  yield* await openReader(format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format), fileBytes(path, from.files, signal), { ...readLimits, batchRows });
+}
+
 const formatOf = (name: string | undefined): FormatName | 'auto' => {
   if (name === undefined || name === 'auto') return 'auto';
   if (!isFormatName(name)) throw new LakeError('format-unknown', { format: name });

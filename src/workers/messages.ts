@@ -6,13 +6,15 @@
  * - Bytes flow under credit in both directions: a side sends no more unread bytes than the window, and gets credit back as the other side takes them.
  * - Each task ends with exactly one `done` or `failed` from the worker, or with the worker's death.
  */
-import { CompileError, compilationErrorsJson, formatCompileErrors } from '../query/parse-error.ts';
+import type { MessagePort } from 'node:worker_threads';
+import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors, hintText } from '../query/parse-error.ts';
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable } from '../errors.ts';
-import type { CommitNote, MetaPage, MetaSource, ObjectMeta, ObjectPage, PageRequest, SortOrder } from '../lake/lake.types.ts';
+import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PageRequest, SortOrder } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/encoding.ts';
 import type { AnswerCoding } from '../formats/encoding-encode.ts';
 import type { FormatName } from '../formats/formats.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
+import type { PackedPage } from './packed-page.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
 
 export interface PoolLayout { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; readonly threshold: number }
@@ -27,11 +29,16 @@ export type TaskRequest =
   /** The snapshot is handle 0 of the task's session. */
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }
   | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
-  | { readonly kind: 'compile'; readonly text: string };
+  | { readonly kind: 'compile'; readonly text: string }
+  /** Helps a task of another thread: what is to be done comes and goes over the port, until it closes. */
+  | { readonly kind: 'part'; readonly of: PartOf; readonly port: MessagePort };
+
+/** Whom a part helps. */
+export type PartOf = 'load' | 'query';
 
 /** What a task gives at its end. */
 export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[] }
-export type TaskOutcome = LoadOutcome | RewriteOutcome | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
+export type TaskOutcome = LoadOutcome | RewriteOutcome | undefined | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
 
 export type ToWorker =
   | { readonly type: 'start'; readonly task: number; readonly request: TaskRequest }
@@ -61,13 +68,17 @@ export type Call =
   | { readonly kind: 'page'; readonly handle: string; readonly page: PageRequest }
   | { readonly kind: 'meta'; readonly source: MetaSource; readonly next?: string }
   | { readonly kind: 'layout'; readonly handle: string }
-  | { readonly kind: 'commit'; readonly handle: string; readonly objects: readonly ObjectMeta[]; readonly note: CommitNote };
+  | { readonly kind: 'commit'; readonly handle: string; readonly objects: readonly ObjectMeta[]; readonly note: CommitNote }
+  /** A part in another thread. */
+  | { readonly kind: 'helper'; readonly of: PartOf };
 export interface Answers {
   readonly resolve: readonly ResolvedSource[];
-  readonly page: ObjectPage;
+  readonly page: PackedPage;
   readonly meta: MetaPage;
   readonly layout: PoolLayout;
   readonly commit: string;
+  /** The way to the part; none if there is no other thread. */
+  readonly helper: MessagePort | undefined;
 }
 
 /** An error on its way between threads. */
@@ -83,8 +94,10 @@ export const toWire = (error: unknown, queryText = ''): WireError => {
   if (error instanceof LakeError) return { code: error.code, parameters: error.parameters, details: error.details, message: error.message };
   if (error instanceof CompileError) {
     const text = formatCompileErrors(queryText, error.errors);
-    return { code: 'query-invalid', parameters: { text }, details: { compilation_errors: compilationErrorsJson(error.errors) }, message: text };
+    const hint = hintText(error.errors);
+    return { code: 'query-invalid', parameters: { text }, details: { compilation_errors: compilationErrorsJson(error.errors), ...(hint !== undefined && { hint }) }, message: text };
   }
+  if (error instanceof SourceFault && error.hint !== undefined) return { message: error.message, details: { hint: error.hint } };
   return { message: error instanceof Error ? error.message : String(error) };
 };
 

@@ -9,24 +9,30 @@
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { type Actor, createActor, waitFor } from 'xstate';
 import { loadMachine } from '../../machines/load.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { LakeError } from '../errors.ts';
+import { recursionMax } from '../exec/source.ts';
 import type { ObjectMeta, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
+import { shareSizes } from '../lake/scan-shares.ts';
+import { CacheCounters } from './cache-counts.ts';
+import { poolsOnly } from './from-policy.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
-import type { RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
+import type { PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
   CompileReply, LakeServices, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
 } from './pool.types.ts';
 import { QueryStream } from './query-reply.ts';
+import { type SmallLoad, isSmallLoad, once, runSmallLoad } from './small-load.ts';
 import { clearSpill } from './spill.ts';
 import { RunningTask, Thread, type TaskEvents } from './thread.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 const defaults = {
-  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity,
+  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes,
 };
 const batchRows = 4096;
 /** A thread that dies younger than this is not replaced at once, lest a broken one spins. */
@@ -40,9 +46,14 @@ export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices):
 class Workers implements WorkerPool {
   private readonly options: WorkerPoolOptions & typeof defaults;
   private readonly lake: LakeServices;
-  private readonly settings: WorkerSettings;
+  private readonly settings: Omit<WorkerSettings, 'thread'>;
   private readonly objects: ObjectStore;
   private readonly threads = new Set<Thread>();
+  private readonly threadCount: number;
+  private readonly cacheCounters: CacheCounters;
+  private partsStarted = 0;
+  /** Tasks that help others; not counted among those that may run. */
+  private readonly parts = new Set<RunningTask>();
   private readonly queries = new Map<string, Actor<typeof queryMachine>>();
   private nextTask = 1;
   private running = { queries: 0, loads: 0 };
@@ -52,31 +63,24 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax } = this.options;
+    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
-    this.settings = { lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax };
+    this.threadCount = this.options.threads ?? availableParallelism();
+    this.cacheCounters = new CacheCounters(this.threadCount);
+    const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
+    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes };
     this.objects = openObjects(lakeDirectory);
-    for (let i = 0; i < (this.options.threads ?? availableParallelism()); i++) this.addThread();
+    for (let i = 0; i < this.threadCount; i++) this.addThread(i);
   }
 
-  async load({ pool, format, csvDelimiter, contentCodings, body, signal }: LoadRequest): Promise<LoadReply> {
+  async load(request: LoadRequest): Promise<LoadReply> {
+    const { pool, whole } = request;
     const actor = createActor(loadMachine, { input: { poolId: pool.id }, inspect: this.options.inspect });
     actor.start();
     this.running.loads++;
-    let running: RunningTask | undefined;
     try {
-      const request: TaskRequest = {
-        kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }),
-      };
-      const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake), {
-        signal, cancelled: () => new LakeError('load-cancelled', { reason: 'the client went away' }),
-        started: (task) => {
-          running = task;
-          void task.pump(body);
-        },
-        step: (step) => { actor.send(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' }); },
-      });
+      const outcome = whole ? await this.loadWhole(request, await whole(), actor) : await this.loadChunks(request, actor);
       const { objects, records, bytes } = outcome;
       actor.send({ type: 'objects written', objects: objects.map((o) => o.id), records, bytes });
       return { ...outcome, settled: (commit) => this.settled(actor, objects, commit) };
@@ -86,6 +90,33 @@ class Workers implements WorkerPool {
     } finally {
       this.running.loads--;
     }
+  }
+
+  private async loadWhole(request: LoadRequest, body: Uint8Array, actor: Actor<typeof loadMachine>): Promise<LoadOutcome> {
+    const { pool, format, csvDelimiter, contentCodings } = request;
+    const small: SmallLoad = { pool: layoutOf(pool), format: format ?? 'auto', body, ...(csvDelimiter !== undefined && { csvDelimiter }) };
+    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, actor);
+    if (this.closing) throw new LakeError('workers-closed');
+    const { formatLimits, expandedBytesMax } = this.options;
+    const outcome = await runSmallLoad(small, { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } });
+    actor.send({ type: 'all rows read', bodyBytes: body.length });
+    actor.send({ type: 'rows sorted' });
+    return outcome;
+  }
+
+  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, signal }: LoadRequest, actor: Actor<typeof loadMachine>): Promise<LoadOutcome> {
+    let running: RunningTask | undefined;
+    const request: TaskRequest = {
+      kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }),
+    };
+    return this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
+      signal, cancelled: () => new LakeError('load-cancelled', { reason: 'the client went away' }),
+      started: (task) => {
+        running = task;
+        void task.pump(body);
+      },
+      step: (step) => { actor.send(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' }); },
+    });
   }
 
   private async settled<T extends { readonly commit: string }>(actor: Actor<typeof loadMachine>, objects: readonly ObjectMeta[], commit: Promise<T>): Promise<T> {
@@ -117,8 +148,11 @@ class Workers implements WorkerPool {
       failed: (error, told) => {
         this.running.queries--;
         // A text that does not compile was never a query that ran: it has no status.
-        if (actor.getSnapshot().matches({ working: 'compiling' }) && this.queries.get(id) === actor) this.queries.delete(id);
+        const unheard = actor.getSnapshot().matches({ working: 'compiling' }) && this.queries.get(id) === actor;
+        if (unheard) this.queries.delete(id);
         actor.send(error.code === 'query-cancelled' ? { type: 'cancel' } : { type: 'failed', text: error.message });
+        // Nobody can ask for its status: its timer must not keep the process alive.
+        if (unheard) actor.stop();
         stream.close(told ? {} : { error });
       },
     };
@@ -126,7 +160,7 @@ class Workers implements WorkerPool {
       const request: TaskRequest = {
         kind: 'query', text, format, control, readOnly: readOnly ?? false, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }),
       };
-      const task = this.start(request, new LakeSession(this.lake), events);
+      const task = this.start(request, new LakeSession(this.lake, this.options.from), events);
       this.running.queries++;
       const cancel = (): void => { task.cancel(new LakeError('query-cancelled')); };
       if (signal?.aborted) cancel();
@@ -137,7 +171,7 @@ class Workers implements WorkerPool {
         cancel();
       });
     } catch (error) {
-      actor.send({ type: 'failed', text: textOf(error) });
+      if (actor.getSnapshot().status === 'active') actor.send({ type: 'failed', text: textOf(error) });
       throw error;
     }
   }
@@ -159,10 +193,10 @@ class Workers implements WorkerPool {
     };
   }
 
-  compile(text: string): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text }, new LakeSession(this.lake), {}); }
+  compile(text: string): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text }, new LakeSession(this.lake, this.options.from), {}); }
 
   status(): WorkerPoolStatus {
-    return { threads: this.threads.size, queriesRunning: this.running.queries, loadsRunning: this.running.loads, replaced: this.replaced };
+    return { threads: this.threads.size, queriesRunning: this.running.queries, loadsRunning: this.running.loads, replaced: this.replaced, parts: this.partsStarted, columns: this.cacheCounters.totals() };
   }
 
   async close(): Promise<void> {
@@ -179,7 +213,7 @@ class Workers implements WorkerPool {
   }
 
   private async rewrite(request: TaskRequest, snapshot: Snapshot): Promise<Rewrite> {
-    const session = new LakeSession(this.lake);
+    const session = new LakeSession(this.lake, this.options.from);
     session.lend(snapshot);
     return this.outcome<RewriteOutcome>(request, session, {});
   }
@@ -213,26 +247,43 @@ class Workers implements WorkerPool {
     if (this.closing) throw new LakeError('workers-closed');
     let least: Thread | undefined, tasks = 0;
     for (const thread of this.threads) {
-      tasks += thread.tasks.size;
+      for (const task of thread.tasks.values()) if (!this.parts.has(task)) tasks++;
       if (!least || thread.tasks.size < least.tasks.size) least = thread;
     }
     if (tasks >= this.options.tasksMax) throw new LakeError('worker-tasks-full', { tasksMax: this.options.tasksMax });
     if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
-    const task = new RunningTask(this.nextTask++, least, session, events, this.options.windowBytesMax);
-    least.start(request, task);
+    const thread = least, window = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
+    const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, window);
+    thread.start(request, task);
     return task;
   }
 
-  private addThread(): void {
+  /** Starts a part in the thread that has the fewest tasks besides the one it helps; a query is helped by idle threads alone. It ends when the port closes, also by the death of either thread. */
+  private helper(of: PartOf, helped: Thread, load: RunningTask): MessagePort | undefined {
+    const [least] = [...this.threads].filter((thread) => thread !== helped).sort((a, b) => a.tasks.size - b.tasks.size);
+    if (!least || this.closing || (of === 'query' && least.tasks.size > 0)) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    const task: RunningTask = new RunningTask(this.nextTask++, least, new LakeSession(this.lake, this.options.from), { done: () => { this.parts.delete(task); }, failed: (error) => {
+        this.parts.delete(task);
+        // A thread that dies before it has its end of the port does not close it.
+        if (of === 'load' && error.code === 'worker-died') load.cancel(error);
+      } }, this.options.windowBytesMax);
+    this.parts.add(task);
+    this.partsStarted++;
+    least.start({ kind: 'part', of, port: port1 }, task);
+    return port2;
+  }
+
+  private addThread(index: number): void {
     if (this.closing) return;
     this.threads.add(new Thread({
-      settings: this.settings, cancelMsMax: this.options.cancelMsMax,
+      settings: { ...this.settings, thread: { index, of: this.threadCount } }, cancelMsMax: this.options.cancelMsMax,
       ended: (thread) => {
         this.threads.delete(thread);
         if (this.closing) return;
         this.replaced++;
-        if (performance.now() - thread.startedAt > steadyMs) this.addThread();
-        else setTimeout(() => { this.addThread(); }, steadyMs).unref();
+        if (performance.now() - thread.startedAt > steadyMs) this.addThread(index);
+        else setTimeout(() => { this.addThread(index); }, steadyMs).unref();
       },
     }));
   }

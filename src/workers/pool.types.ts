@@ -5,7 +5,11 @@
 import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PoolConfig, PrepareRewrite, Snapshot } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/encoding.ts';
 import type { AnswerCoding } from '../formats/encoding-encode.ts';
-import type { FormatName } from '../formats/formats.ts';
+import type { ExecutionContext } from '../exec/source.ts';
+import type { FormatLimits, FormatName } from '../formats/formats.ts';
+import type { ShareSizes } from '../lake/scan-shares.ts';
+import type { CacheTotals } from './cache-counts.ts';
+import type { FromPolicy } from './from-policy.ts';
 
 export interface LoadRequest {
   readonly pool: PoolConfig;
@@ -17,6 +21,8 @@ export interface LoadRequest {
   readonly csvDelimiter?: string;
   /** Read under backpressure; an error of it fails the load. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** Reads the whole body instead, where it is known to be small. */
+  readonly whole?: () => Promise<Uint8Array>;
   readonly signal?: AbortSignal;
 }
 /** Objects are in files that are synced, or inline. Nothing is committed yet. `bytes`: encoded size of all objects. */
@@ -79,6 +85,10 @@ export interface WorkerPoolStatus {
   readonly loadsRunning: number;
   /** Workers that died and were replaced. */
   readonly replaced: number;
+  /** Parts of queries and loads that were begun in another thread than theirs. */
+  readonly parts: number;
+  /** Looks for decoded columns in the workers' caches. */
+  readonly columns: CacheTotals;
 }
 
 export interface WorkerPool {
@@ -106,8 +116,14 @@ export interface WorkerPoolOptions {
   readonly loadMemoryBytesMax?: number;
   /** Bytes that sort, group and join of one query may hold before they spill; default 128 MiB. */
   readonly queryMemoryBytesMax?: number;
+  /** Bytes of decoded columns that all workers together keep for later queries; default 64 MiB. */
+  readonly cacheBytesMax?: number;
   /** What a compressed body may expand to; default: no limit. */
   readonly expandedBytesMax?: number;
+  /** What readers of bodies, files and answers of URLs take at most; default: their own limits. */
+  readonly formatLimits?: FormatLimits;
+  /** How far WITH RECURSIVE may go; default: a million rounds, a hundred million rows. */
+  readonly recursion?: NonNullable<ExecutionContext['recursion']>;
   /** Where spill files go; default: `<lake>/spill`. */
   readonly spillDirectory?: string;
   /** How long the status of an ended query can be asked for; default 10 s. */
@@ -118,6 +134,10 @@ export interface WorkerPoolOptions {
   readonly cancelMsMax?: number;
   /** Queries, loads and rewrites that may run at once; more are refused. Default 256. */
   readonly tasksMax?: number;
+  /** What `from` may read besides pools; default: nothing. */
+  readonly from?: FromPolicy;
+  /** When one query runs on several threads. */
+  readonly shareSizes?: ShareSizes;
   /** Told of every machine event and snapshot (XState inspection). */
   readonly inspect?: (event: unknown) => void;
 }
@@ -128,6 +148,7 @@ export interface LakeServices {
   pool(reference: string): {
     readonly config: PoolConfig;
     branch(name: string): { readonly commit: string };
+    branches(): readonly { readonly name: string }[];
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;

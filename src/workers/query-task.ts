@@ -6,6 +6,7 @@
  * - Before the first byte a failure is the task's failure; after it, too, but with `control` the error goes into the bytes as a message.
  */
 import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
+import { windowCatalog } from '../exec/windows/windows.ts';
 import { execute } from '../exec/compile.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
@@ -18,6 +19,7 @@ import type { CompileEnvironment } from '../query/plan.ts';
 import { types } from '../vectors/type.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue } from '../vectors/value.ts';
+import type { FromPolicy } from './from-policy.ts';
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
@@ -42,15 +44,15 @@ export class ToldError extends Error {
 }
 
 /** Where names of a query lead: pools, through the main thread. */
-export const lakeEnvironment = (task: Task, head?: QueryTask['head']): CompileEnvironment => ({
-  mode: 'lake', functions: functionCatalog, aggregates: aggregateCatalog, evaluate: evaluateConstant,
+export const lakeEnvironment = (task: Task, from: FromPolicy, head?: QueryTask['head']): CompileEnvironment => ({
+  mode: 'lake', ...(from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
   resolve: (source) => task.call({ kind: 'resolve', source }),
   ...(head && { defaultSource: { kind: 'name', name: head.pool, ...(head.branch !== undefined && { commit: head.branch }) } as const }),
 });
 
 /** Tree and plan of a query text, as data. */
-export const runCompile = async (task: Task, text: string): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
-  ({ ast: parse(text), plan: await compile(text, lakeEnvironment(task)) });
+export const runCompile = async (task: Task, text: string, from: FromPolicy): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
+  ({ ast: parse(text), plan: await compile(text, lakeEnvironment(task, from)) });
 
 /** Runs a query; its bytes are sent as they come. */
 export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
@@ -60,14 +62,14 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   const encoder = coding && await createEncoder(coding);
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
-    const plan = await compile(request.text, lakeEnvironment(task, request.head));
+    const plan = await compile(request.text, lakeEnvironment(task, tools.from, request.head));
     task.step('compiled');
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {
       for (const batch of debugged.splice(0)) await output.batch('debug', batch);
     };
     const host = executionHost(task, tools, spill, progress, request.readOnly, (batch) => { debugged.push(batch); });
-    const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map() };
+    const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() };
     for await (const { channel, batch } of execute(plan, context)) {
       await output.batch(channel, batch);
       await tellDebugged();

@@ -29,7 +29,7 @@ const pageObjects = 1024;
  * @throws delete-where-invalid for a text that is no single filter
  */
 export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTools): Promise<RewriteOutcome> => {
-  const matches = await filterOf(task, request.where);
+  const matches = await filterOf(task, request.where, tools);
   const source = poolSource(task, '0', request.pool, tools);
   const removes: string[] = [], adds: ObjectMeta[] = [];
   try {
@@ -50,9 +50,9 @@ export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTo
   }
 };
 
-const filterOf = async (task: Task, where: string): Promise<AsyncEvaluator> => {
+const filterOf = async (task: Task, where: string, { from }: WorkerTools): Promise<AsyncEvaluator> => {
   try {
-    const { expr, functions } = await compileFilter(where, lakeEnvironment(task));
+    const { expr, functions } = await compileFilter(where, lakeEnvironment(task, from));
     return compileAsync(expr, { functions, names: new Map() });
   } catch (error) {
     if (error instanceof CompileError && error.errors[0]?.message === notOneFilter) throw new LakeError('delete-where-invalid', {}, { cause: error });

@@ -1,5 +1,7 @@
 /** A task as the worker sees it: its request, its body, its cancel signal, its way back to the main thread. */
+import { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
+import { SourceFault } from '../query/parse-error.ts';
 import { type Answers, type Call, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 
@@ -7,6 +9,11 @@ export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => v
 
 /** The longest time between two turns of the event loop, so that messages get through. */
 const turnMsMax = 10;
+
+/** A message that nobody waits for any more: a way to a part must be closed, else that waits for ever. */
+export const discard = (message: ToWorker): void => {
+  if (message.type === 'answer' && message.value instanceof MessagePort) message.value.close();
+};
 
 export class Task {
   readonly id: number;
@@ -41,7 +48,8 @@ export class Task {
       case 'answer': {
         const call = this.calls.get(message.call);
         this.calls.delete(message.call);
-        if (message.error) call?.reject(message.error.code ? fromWire(message.error) : new Error(message.error.message));
+        if (!call) discard(message);
+        if (message.error) call?.reject(message.error.code ? fromWire(message.error) : sourceFault(message.error));
         else call?.resolve(message.value);
         return;
       }
@@ -97,6 +105,9 @@ export class Task {
     waiting?.();
   }
 }
+
+/** What is no LakeError is a fault of a source that the query names. */
+const sourceFault = ({ message, details }: WireError): SourceFault => new SourceFault(message, typeof details?.['hint'] === 'string' ? { hint: details['hint'] } : {});
 
 const withResolvers = <T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void; readonly reject: (error: unknown) => void } => {
   let resolve!: (value: T) => void, reject!: (error: unknown) => void;

@@ -2,10 +2,10 @@
  * One worker thread on the main side: starts tasks in it, passes bytes both ways under credit, answers its calls. When it dies its tasks fail, and it is
  * replaced.
  */
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
-import { type FromWorker, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, toWire } from './messages.ts';
+import { type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, toWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
@@ -13,6 +13,8 @@ import type { WorkerSettings } from './worker-settings.ts';
 export interface TaskEvents {
   readonly step?: (step: Step) => void;
   readonly chunk?: (bytes: Uint8Array, stats: QueryStats) => void;
+  /** Starts a part of the task in another thread. */
+  readonly helper?: (of: PartOf) => MessagePort | undefined;
   readonly done: (outcome: TaskOutcome) => void;
   readonly failed: (error: LakeError, told: boolean) => void;
 }
@@ -111,6 +113,11 @@ export class RunningTask {
   }
   private async answer({ call, request }: Extract<FromWorker, { type: 'call' }>): Promise<void> {
     let reply: ToWorker;
+    if (request.kind === 'helper') {
+      const port = this.events?.helper?.(request.of);
+      this.thread.post({ type: 'answer', task: this.id, call, value: port }, port);
+      return;
+    }
     try {
       reply = { type: 'answer', task: this.id, call, value: await this.session.answer(request) };
     } catch (error) {
@@ -143,7 +150,7 @@ export class Thread {
   private readonly options: ThreadOptions;
   private isAlive = true;
   private waiting: ToWorker[] = [];
-  private transfers: ArrayBuffer[] = [];
+  private transfers: (ArrayBuffer | MessagePort)[] = [];
 
   constructor(options: ThreadOptions) {
     this.options = options;
@@ -157,11 +164,11 @@ export class Thread {
 
   start(request: TaskRequest, task: RunningTask): void {
     this.tasks.set(task.id, task);
-    this.post({ type: 'start', task: task.id, request });
+    this.post({ type: 'start', task: task.id, request }, request.kind === 'part' ? request.port : undefined);
   }
 
   /** Sends a message. What a load begins with waits for its body, to the end of this turn of the event loop at most: a small load is one message, not three. */
-  post(message: ToWorker, transfer?: ArrayBuffer): void {
+  post(message: ToWorker, transfer?: ArrayBuffer | MessagePort): void {
     if (!this.isAlive) return;
     const patient = message.type === 'body' || message.type === 'credit' || (message.type === 'start' && message.request.kind === 'load');
     if (this.waiting.push(message) === 1 && patient) setImmediate(() => { this.flush(); });

@@ -1,10 +1,25 @@
+import type { ExecutionContext } from '../exec/source.ts';
+import type { FormatLimits } from '../formats/formats.ts';
+import type { ShareSizes } from '../lake/scan-shares.ts';
+import type { FromPolicy } from './from-policy.ts';
+
 /** What a worker thread is told when it starts. */
 export interface WorkerSettings {
   readonly lakeDirectory: string;
   readonly spillDirectory: string;
   readonly loadMemoryBytesMax: number;
   readonly queryMemoryBytesMax: number;
+  /** Decoded columns that this thread keeps. */
+  readonly cacheBytesMax: number;
+  readonly cacheCounts: SharedArrayBuffer;
   readonly windowBytesMax: number;
   readonly batchRows: number;
   readonly expandedBytesMax: number;
+  readonly formatLimits: FormatLimits;
+  readonly recursion: NonNullable<ExecutionContext['recursion']>;
+  readonly from: FromPolicy;
+  /** Its number among the threads, from 0. */
+  readonly thread: { readonly index: number; readonly of: number };
+  /** When one query is worth more than one thread. */
+  readonly shareSizes: ShareSizes;
 }

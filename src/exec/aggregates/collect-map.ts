@@ -1,8 +1,8 @@
 /** collect_map: the entries of all maps as one map; of equal keys the last one stays. */
 import { type Value, encodeBody, mapValue, nullValue, underValue } from '../../vectors/value.ts';
-import { type Vector, valueAt } from '../../vectors/vector.ts';
+import { type MapVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { eachPart, pick } from './parts.ts';
+import { eachPart } from './parts.ts';
 import type { AggregateState } from './state.ts';
 import { none } from './tables.ts';
 
@@ -14,14 +14,21 @@ export class CollectMapState implements AggregateState {
   get bytes(): number { return this.size; }
   grow(): void { /* groups come as they are met */ }
   update(ids: Uint32Array, argument: Vector): void {
+    const parts: MapVector[] = [], owners = new Uint32Array(argument.length);
     eachPart(argument, (part, rows) => {
       if (part.form !== 'map') return;
-      const own = pick(ids, rows);
-      for (let i = 0; i < part.length; i++) {
-        const entries = this.entriesOf(own[i]!);
-        for (let at = part.offsets[i]!; at < part.offsets[i + 1]!; at++) this.put(entries, underValue(valueAt(part.keys, at)), underValue(valueAt(part.values, at)));
-      }
+      parts.push(part);
+      for (let i = 0; i < part.length; i++) owners[rows ? rows[i]! : i] = parts.length;
     });
+    // Maps of several types go in the order of the rows: the last entry stays.
+    const next = new Uint32Array(parts.length);
+    for (let row = 0; row < owners.length; row++) {
+      const owner = owners[row]!;
+      if (owner > 0) this.add(this.entriesOf(ids[row]!), parts[owner - 1]!, next[owner - 1]!++);
+    }
+  }
+  private add(entries: Entries, maps: MapVector, i: number): void {
+    for (let at = maps.offsets[i]!; at < maps.offsets[i + 1]!; at++) this.put(entries, underValue(valueAt(maps.keys, at)), underValue(valueAt(maps.values, at)));
   }
   private entriesOf(g: number): Entries {
     let entries = this.groups.get(g);

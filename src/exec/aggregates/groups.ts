@@ -31,10 +31,10 @@ export class GroupTable {
     }
     return this.ids(inner, 1)[0]!;
   }
-  /** The key columns, one row a group. */
-  keys(): Vector[] {
+  /** The key columns, one row a group, from group `start` on. */
+  keys(start = 0): Vector[] {
     const codes: Uint32Array[] = [];
-    let ids = Uint32Array.from({ length: this.size }, (_, i) => i);
+    let ids = Uint32Array.from({ length: this.size - start }, (_, i) => start + i);
     for (let k = this.pairs.length - 1; k >= 0; k--) {
       const { first, second } = this.pairs[k]!;
       codes.unshift(Uint32Array.from(ids, (g) => second.array[g]!));

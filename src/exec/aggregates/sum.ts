@@ -126,7 +126,7 @@ export class SumState implements AggregateState {
       this.texts[to]! |= from.texts[g]!;
       const c = from.classOfGroup[g]!;
       if (c === classes.none) continue;
-      if (c !== classes.float) this.addInteger(to, c, from.total(g));
+      if (c !== classes.float) this.addInteger(to, c, c === classes.unsigned || from.carried.has(g) ? from.total(g) : from.sums[g]!);
       else {
         this.anyFloat = true;
         if (this.classOfGroup[to] !== classes.float) this.toFloat(to);

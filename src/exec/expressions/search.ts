@@ -8,8 +8,8 @@ import { testRows } from './regexp.ts';
 import { truth, truthOf } from './rows.ts';
 import { walk, type Codes } from './walk.ts';
 
-/** Rows of a string vector that contain something. */
-export type TextSearch = (v: BytesVector) => Uint8Array;
+/** Rows of a string vector that contain something; undefined for none. */
+export type TextSearch = (v: BytesVector) => Uint8Array | undefined;
 
 /** Rows with `text` in a string or a field name at any depth, whatever the letters' case. */
 export const searchText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => bools(walk(v, {
@@ -132,10 +132,10 @@ const caselessRun = (wanted: Uint8Array): Run => {
   return best;
 };
 /** As `searchBytes`, by way of a run in the text that has one case only: Node finds that faster than a loop here does. */
-const searchFrom = (v: BytesVector, wanted: Uint8Array, run: Run): Uint8Array => {
-  const { offsets, length } = v, out = new Uint8Array(length), size = wanted.length, end = offsets[length] ?? 0;
+const searchFrom = (v: BytesVector, wanted: Uint8Array, run: Run): Uint8Array | undefined => {
+  const { offsets, length } = v, size = wanted.length, end = offsets[length] ?? 0;
   const bytes = Buffer.from(v.bytes.buffer, v.bytes.byteOffset, v.bytes.length), anchor = wanted.subarray(run.start, run.end);
-  let row = 0;
+  let row = 0, out: Uint8Array | undefined;
   for (let at = bytes.indexOf(anchor, (offsets[0] ?? 0) + run.start); at >= 0 && at < end; at = bytes.indexOf(anchor, at + 1)) {
     const from = at - run.start;
     let k = 0;
@@ -143,6 +143,7 @@ const searchFrom = (v: BytesVector, wanted: Uint8Array, run: Run): Uint8Array =>
     if (k < size) continue;
     while (offsets[row + 1]! <= from) row++;
     if (from + size > offsets[row + 1]!) continue;
+    out ??= new Uint8Array(length);
     out[row] = 1;
     at = offsets[row + 1]! - 1;
   }

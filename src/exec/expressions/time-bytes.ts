@@ -15,9 +15,9 @@ export const timesOfBytes = (v: BytesVector): Vector | undefined => {
   // The sixteen bytes up to the minute, as words: mostly they are those of the row before. `low` and `high` are the minute's nanoseconds.
   let a = 0, b = 0, c = 0, d = 0, low = 0, high = 0, most = 0;
   for (let i = 0; i < length; i++) {
-    const start = offsets[i]!, end = offsets[i + 1]!;
-    if (end - start < 20 || bytes[end - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
-    const a1 = view.getUint32(start), b1 = view.getUint32(start + 4), c1 = view.getUint32(start + 8), d1 = view.getUint32(start + 12);
+    const start = offsets[i]!, size = offsets[i + 1]! - start;
+    if (size < 20 || bytes[start + size - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
+    const a1 = view.getInt32(start, true), b1 = view.getInt32(start + 4, true), c1 = view.getInt32(start + 8, true), d1 = view.getInt32(start + 12, true);
     if (d1 !== d || c1 !== c || b1 !== b || a1 !== a) {
       const minute = minuteOf(bytes, start);
       if (minute !== minute) return undefined;
@@ -29,15 +29,28 @@ export const timesOfBytes = (v: BytesVector): Vector | undefined => {
       c = c1;
       d = d1;
     }
-    const second = two(bytes, start + 17), fraction = end - start === 20 ? 0 : fractionOf(bytes, start + 19, end - 1);
-    // NaN (no digits) fails the comparison too.
-    if (!(second <= 59) || fraction < 0) return undefined;
-    const sum = low + second * 1e9 + fraction;
+    let nanos = size === 24 ? milliseconds(view.getInt32(start + 16, true), view.getInt32(start + 20, true)) * 1e6 : -1;
+    if (nanos < 0) {
+      const second = two(bytes, start + 17), fraction = size === 20 ? 0 : fractionOf(bytes, start + 19, start + size - 1);
+      // NaN (no digits) fails the comparison too.
+      if (!(second <= 59) || fraction < 0) return undefined;
+      nanos = second * 1e9 + fraction;
+    }
+    const sum = low + nanos;
     halves[i * 2] = sum;
-    halves[i * 2 + 1] = high + Math.floor(sum / 4294967296);
+    halves[i * 2 + 1] = high + ((sum / 4294967296) | 0);
   }
   // 2^53 nanoseconds are 9,007,199.25 seconds.
   return numbers(types.time, most < 9007201 ? narrowed(out) : out);
+};
+/** The milliseconds of the words `:05.` and `678Z` (first byte lowest), or -1 for anything else. */
+const milliseconds = (seconds: number, rest: number): number => {
+  if ((seconds & 0xff0000ff) !== 0x2e00003a || rest >>> 24 !== 0x5a) return -1;
+  const s = (seconds & 0xffff00) - 0x303000, m = (rest & 0xffffff) - 0x303030;
+  // What is no digit is below zero or above nine and shows in the upper half of its byte, or after six was added; minutes have no sixtieth second here.
+  if (((s | (s + 0x060600) | m | (m + 0x060606)) & 0xfff0f0f0) !== 0) return -1;
+  const tens = (s >> 8) & 15;
+  return tens > 5 ? -1 : (tens * 10 + (s >> 16)) * 1000 + (m & 15) * 100 + ((m >> 8) & 15) * 10 + (m >> 16);
 };
 /** Seconds of `2024-01-02T03:04`; NaN when it is something else. */
 const minuteOf = (bytes: Uint8Array, start: number): number => {

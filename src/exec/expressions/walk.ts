@@ -17,81 +17,95 @@ export interface Visitor {
   readonly remembered?: WeakMap<Vector, Codes>;
 }
 
-export const walk = (v: Vector, visitor: Visitor): Codes => {
+export const walk = (v: Vector, visitor: Visitor): Codes => found(v, visitor) ?? new Uint8Array(v.length);
+
+/** The same; undefined where all codes are 0, which most columns of a search need not look for then. */
+const found = (v: Vector, visitor: Visitor): Codes | undefined => {
   switch (v.form) {
-    case 'named': return walk(v.inner, visitor);
-    case 'constant': return new Uint8Array(v.length).fill(walk(v.inner, visitor)[0]!);
-    case 'dictionary': return visitor.remembered ? lookUp(rememberedCodes(v.values, visitor, visitor.remembered), v.codes, v.length) : v.values.length > v.length ? walk(gather(v.values, v.codes), visitor) : lookUp(walk(v.values, visitor), v.codes, v.length);
-    case 'selected': return v.base.length <= v.length ? lookUp(walk(v.base, visitor), v.index, v.length) : walk(gather(v.base, v.index), visitor);
+    case 'named': return found(v.inner, visitor);
+    case 'constant': {
+      const codes = found(v.inner, visitor);
+      return codes && new Uint8Array(v.length).fill(codes[0]!);
+    }
+    case 'dictionary':
+      if (visitor.remembered) return lookUp(rememberedCodes(v.values, visitor, visitor.remembered), v.codes, v.length);
+      return v.values.length > v.length ? found(gather(v.values, v.codes), visitor) : lookUp(found(v.values, visitor), v.codes, v.length);
+    case 'selected': return v.base.length <= v.length ? lookUp(found(v.base, visitor), v.index, v.length) : found(gather(v.base, v.index), visitor);
     case 'dynamic': return tagged(v.tags, v.slots, v.parts, v.length, visitor);
     case 'union': return tagged(v.tags, v.slots, v.members, v.length, visitor);
-    default: return walkNode(v, visitor);
+    default: return foundInNode(v, visitor);
   }
 };
-const rememberedCodes = (values: Vector, visitor: Visitor, remembered: WeakMap<Vector, Codes>): Codes => {
+const nothing: Codes = new Uint8Array(0);
+const rememberedCodes = (values: Vector, visitor: Visitor, remembered: WeakMap<Vector, Codes>): Codes | undefined => {
   let codes = remembered.get(values);
-  if (!codes) remembered.set(values, (codes = walk(values, visitor)));
-  return codes;
+  if (!codes) remembered.set(values, (codes = found(values, visitor) ?? nothing));
+  return codes === nothing ? undefined : codes;
 };
-const lookUp = (table: Codes, index: Uint32Array, length: number): Codes => {
+const lookUp = (table: Codes | undefined, index: Uint32Array, length: number): Codes | undefined => {
+  if (!table) return undefined;
   const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
   return out;
 };
-const tagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, visitor: Visitor): Codes => {
+const tagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, visitor: Visitor): Codes | undefined => {
   const counts = new Uint32Array(parts.length);
   for (let i = 0; i < length; i++) counts[tags[i]!]!++;
-  const out = new Uint8Array(length);
+  let out: Codes | undefined;
   parts.forEach((part, k) => {
     if (counts[k] === 0) return;
-    if (part.length <= counts[k]! * 2) {
-      const codes = walk(part, visitor);
-      for (let i = 0; i < length; i++) if (tags[i] === k) out[i] = codes[slots[i]!]!;
-      return;
-    }
-    const index = new Uint32Array(counts[k]!);
-    for (let i = 0, n = 0; i < length; i++) if (tags[i] === k) index[n++] = slots[i]!;
-    const codes = walk(gather(part, index), visitor);
-    for (let i = 0, n = 0; i < length; i++) if (tags[i] === k) out[i] = codes[n++]!;
+    const isWhole = part.length <= counts[k]! * 2, codes = found(isWhole ? part : gather(part, slotsOf(tags, slots, k, counts[k]!)), visitor);
+    if (!codes) return;
+    out ??= new Uint8Array(length);
+    if (isWhole) { for (let i = 0; i < length; i++) if (tags[i] === k) out[i] = codes[slots[i]!]!; }
+    else for (let i = 0, n = 0; i < length; i++) if (tags[i] === k) out[i] = codes[n++]!;
   });
   return out;
 };
+const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, count: number): Uint32Array => {
+  const index = new Uint32Array(count);
+  for (let i = 0, n = 0; n < count; i++) if (tags[i] === tag) index[n++] = slots[i]!;
+  return index;
+};
 
-const walkNode = (v: Vector, visitor: Visitor): Codes => {
+const foundInNode = (v: Vector, visitor: Visitor): Codes | undefined => {
   const own = visitor.visit(v);
-  const out = own ?? new Uint8Array(v.length);
   switch (v.form) {
     case 'record': {
       if (own && allAre(own, visitor.most, v.length)) return own;
-      let merged = out;
+      let merged = own;
       for (const f of v.fields) {
-        const codes = walk(f.values, visitor);
-        if (visitor.most === 1 && !codes.includes(1)) continue;
-        if (merged === own) merged = own.slice(0, v.length);
+        const codes = found(f.values, visitor);
+        if (!codes) continue;
+        if (!merged) merged = new Uint8Array(v.length);
+        else if (merged === own) merged = own.slice(0, v.length);
         if (f.present) { for (let i = 0; i < v.length; i++) if (f.present[i] && codes[i]! > merged[i]!) merged[i] = codes[i]!; }
         else for (let i = 0; i < v.length; i++) if (codes[i]! > merged[i]!) merged[i] = codes[i]!;
       }
       return merged;
     }
-    case 'list': return withItems(own ? own.slice(0, v.length) : out, v, [v.items], visitor);
-    case 'map': return withItems(own ? own.slice(0, v.length) : out, v, [v.keys, v.values], visitor);
+    case 'list': return withItems(own, v, [v.items], visitor);
+    case 'map': return withItems(own, v, [v.keys, v.values], visitor);
     case 'error': {
-      if (!visitor.intoErrors) return out;
-      const codes = walk(v.inner, visitor);
-      return codes.map((c, i) => Math.max(c, out[i]!));
+      const codes = visitor.intoErrors ? found(v.inner, visitor) : undefined;
+      return codes && own ? codes.map((c, i) => Math.max(c, own[i]!)) : codes ?? own;
     }
-    default: return out;
+    default: return own;
   }
 };
 const allAre = (codes: Codes, wanted: number, length: number): boolean => {
   for (let i = 0; i < length; i++) if (codes[i] !== wanted) return false;
   return true;
 };
-const withItems = (out: Codes, v: ListVector | MapVector, children: readonly Vector[], visitor: Visitor): Codes => {
-  if (v.length === 0) return out;
+const withItems = (own: Codes | undefined, v: ListVector | MapVector, children: readonly Vector[], visitor: Visitor): Codes | undefined => {
+  if (v.length === 0) return own;
   const start = v.offsets[0]!, end = v.offsets[v.length]!;
+  let out = own;
   for (const child of children) {
-    const codes = walk(slice(child, start, end), visitor);
+    const codes = found(slice(child, start, end), visitor);
+    if (!codes) continue;
+    if (!out) out = new Uint8Array(v.length);
+    else if (out === own) out = own.slice(0, v.length);
     for (let i = 0; i < v.length; i++) {
       for (let at = v.offsets[i]! - start; at < v.offsets[i + 1]! - start; at++) if (codes[at]! > out[i]!) out[i] = codes[at]!;
     }

@@ -22,4 +22,4 @@ const byName: ReadonlyMap<string, FunctionRow> = new Map(functionTable.map((row)
 /** The row of a function by its lower-case name. */
 export const functionNamed = (name: string): FunctionRow | undefined => byName.get(name);
 /** What analysis knows about the functions. */
-export const functionCatalog: FunctionCatalog = { find: functionNamed };
+export const functionCatalog: FunctionCatalog = { find: functionNamed, names: () => byName.keys() };

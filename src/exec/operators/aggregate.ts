@@ -10,6 +10,7 @@ import { DistinctState } from '../aggregates/distinct.ts';
 import { GroupTable } from '../aggregates/groups.ts';
 import { hashRows } from '../aggregates/hash.ts';
 import { pick } from '../aggregates/parts.ts';
+import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/shared-keys.ts';
 import type { AggregateState } from '../aggregates/state.ts';
 import { mix, none } from '../aggregates/tables.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
@@ -27,14 +28,59 @@ interface Compiled { readonly argument: AsyncEvaluator | undefined; readonly whe
 interface Parts { readonly op: AggregateOp; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
 
 export const aggregate = (op: AggregateOp, build: Build): Step => {
-  const parts: Parts = {
-    op, build,
-    keys: op.keys.map((k) => build.expression(k.expr)),
-    aggregates: op.aggregates.map((a) => compiled(a.aggregate, build)),
-    targets: [...op.keys.map((k) => k.target), ...op.aggregates.map((a) => a.target)],
-  };
+  const parts = partsOf(op, build);
   return (input) => run(input, parts, 0);
 };
+
+const partsOf = (op: AggregateOp, build: Build): Parts => ({
+  op, build,
+  keys: op.keys.map((k) => build.expression(k.expr)),
+  aggregates: op.aggregates.map((a) => compiled(a.aggregate, build)),
+  targets: [...op.keys.map((k) => k.target), ...op.aggregates.map((a) => a.target)],
+});
+
+/** Groups of one share of the input (exec/parts.ts), to be merged with those of others. */
+export interface GroupsOfShare { readonly rows: number; readonly keys: ShareKeys; readonly states: readonly AggregateState[] }
+
+/** Where groups have few rows each, merging them costs more than a second thread saves. Shares are looked at in order, so this does not depend on who was faster. */
+const denseMin = 2048, denseRows = 32;
+const isDense = ({ rows, keys }: GroupsOfShare): boolean => keys.order.length > denseMin && keys.order.length * denseRows > rows;
+
+/** A share is small: nothing of it is spilled. */
+export const shareGroups = (op: AggregateOp, build: Build, thread: number): ((input: Stream) => Generator<Item, GroupsOfShare>) => {
+  const parts = partsOf(op, build), store = new KeyStore(op.keys.length, thread);
+  return function* grouped(input) {
+    const groups = new Groups(parts, store);
+    let rows = 0;
+    try {
+      for (const item of input) {
+        if (isBatch(item)) {
+          rows += item.length;
+          yield* groups.add(item, levelsMax);
+        } else yield item;
+      }
+      return groups.share(rows, store);
+    } finally {
+      groups.free();
+    }
+  };
+};
+
+/** The groups of shares, which `next` gives in order, as one; `book` has noted their keys; `rest`: the rows of shares that are not asked for, because their groups would not fit. */
+export function* mergedGroups(
+  op: AggregateOp, build: Build, { book, next, rest }: { readonly book: KeyBook; readonly next: () => Generator<Item, GroupsOfShare | undefined>; readonly rest: () => Stream },
+): Generator<Item> {
+  const parts = partsOf(op, build), groups = new Groups(parts);
+  try {
+    for (let share = yield* next(); share; share = yield* next()) {
+      groups.merge(share, book);
+      if (groups.isFull || isDense(share)) return yield* run(rest(), parts, 0, groups);
+    }
+    yield* batches(groups.result(), build.context.batchRows);
+  } finally {
+    groups.free();
+  }
+}
 
 const compiled = (a: Aggregate, build: Build): Compiled => {
   const row = aggregateNamed(a.name);
@@ -52,8 +98,8 @@ const levelsMax = 4;
 /** Groups at hand before those that are complete are given, when the input comes in the order of the first key. */
 const closedGroupsMin = 4096;
 
-function* run(input: Stream, parts: Parts, level: number): Generator<Item> {
-  let groups = new Groups(parts);
+function* run(input: Stream, parts: Parts, level: number, known?: Groups): Generator<Item> {
+  let groups = known ?? new Groups(parts);
   const spilled: (SpillRun | undefined)[] = [];
   try {
     for (const item of input) {
@@ -106,15 +152,21 @@ class Groups {
   private lastKey: Vector = noRows;
   private held = 0;
   private full = false;
-  constructor(parts: Parts) {
+  /** Of a share: the table is the store's, states have places for the groups of the share alone. */
+  private readonly own: ShareIds | undefined;
+  constructor(parts: Parts, store?: KeyStore) {
     this.parts = parts;
-    this.table = new GroupTable(parts.keys.length);
+    this.own = store?.begin();
+    this.table = store?.table ?? new GroupTable(parts.keys.length);
     this.states = parts.aggregates.map((a) => a.make());
-    this.grow();
-  }
-  get size(): number { return this.table.size; }
-  private grow(): void {
+    // Shares meet about the same groups.
     for (const s of this.states) s.grow(this.table.size);
+  }
+  get size(): number { return this.own?.size ?? this.table.size; }
+  /** No new groups are taken. */
+  get isFull(): boolean { return this.full; }
+  private grow(): void {
+    for (const s of this.states) s.grow(this.size);
   }
 
   /** Adds a batch; gives the rows for which there is no room. */
@@ -123,8 +175,9 @@ class Groups {
     const keys: Vector[] = [];
     for (const k of keyExprs) keys.push(yield* evaluate(k, batch));
     if (this.parts.op.sortedBy) this.lastKey = take(keys[0]!, Uint32Array.of(batch.length - 1));
-    const single = this.full ? undefined : this.table.single(keys);
+    let single = this.full ? undefined : this.table.single(keys);
     if (single !== undefined) {
+      if (this.own) single = this.own.one(single, this.table.size);
       this.grow();
       for (const [k, a] of aggregates.entries()) yield* this.updateOne(this.states[k]!, a, single, batch);
       this.account(build, level);
@@ -135,7 +188,7 @@ class Groups {
       rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
       rest = Uint32Array.from(ids.keys()).filter((i) => ids[i] === none);
       ids = pick(ids, rows);
-    }
+    } else if (this.own) ids = this.own.of(ids, this.table.size);
     this.grow();
     const own = rowsOf(batch, rows);
     if (own.length > 0) for (const [k, a] of aggregates.entries()) yield* this.update(this.states[k]!, a, ids, own);
@@ -171,6 +224,16 @@ class Groups {
     if (!over || this.full || level >= levelsMax) return;
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;
     else if (memory.isOver) memory.refuse('aggregate');
+  }
+  share(rows: number, store: KeyStore): GroupsOfShare { return { rows, keys: store.tell(this.own!), states: this.states }; }
+  /** Adds the groups of a share, which are not used afterwards. */
+  merge({ keys, states }: GroupsOfShare, book: KeyBook): void {
+    const size = keys.order.length;
+    if (size === 0) return;
+    const ids = book.groupsOf(keys, this.table, this.parts.keys.length);
+    this.grow();
+    this.states.forEach((s, k) => { s.merge(states[k]!, ids, size); });
+    this.account(this.parts.build, 0);
   }
   free(): void {
     this.parts.build.memory.add(-this.held);

@@ -63,11 +63,12 @@ function* run(left: Stream, right: Stream, parts: Parts): Generator<Item> {
       else {
         // Both sides come from one fork: the left side's rows have to be taken in before the right side goes on.
         const next = items.next();
-        if (next.done) continue;
-        if (isBatch(next.value)) {
+        // If it waits too, it is for somebody's sibling further up.
+        if (next.done || next.value === pause) yield pause;
+        else if (isBatch(next.value)) {
           waiting.push(next.value);
           hold(next.value);
-        } else if (next.value !== pause) yield next.value;
+        } else yield next.value;
       }
     }
     const index = known ?? (yield* indexOf(concat(rows), parts));

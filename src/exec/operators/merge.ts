@@ -4,7 +4,7 @@
  */
 import { type Vector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
-import { type Item, type Side, type Stream, batches, isBatch, pause } from '../operator.ts';
+import { type Item, type Stream, batches, isBatch, pause } from '../operator.ts';
 import { type EvaluatedKey, keysOf, orderBy } from './sort-keys.ts';
 
 interface Cursor { readonly items: Iterator<Item>; rows: Vector[]; ended: boolean }
@@ -23,20 +23,23 @@ export function* mergeSorted(inputs: readonly Stream[], keys: readonly Evaluated
   }
 }
 
-/** Pulls a batch; while a shared upstream waits for the siblings, theirs are pulled too. */
+/** Pulls a batch; while a shared upstream waits for the siblings, theirs are pulled too. If these wait as well, it is for somebody's sibling further up. */
 function* fill(c: Cursor, all: readonly Cursor[]): Generator<Item> {
   while (!c.ended && c.rows.length === 0) {
-    yield* pull(c, function* wait(): Generator<Item> {
-      for (const other of all) if (other !== c && !other.ended) yield* pull(other, undefined);
-    });
+    if (yield* pull(c)) continue;
+    let moved = false;
+    for (const other of all) if (other !== c && !other.ended && (yield* pull(other))) moved = true;
+    if (!moved) yield pause;
   }
 }
-function* pull(c: Cursor, whenPaused: (() => Iterable<Item>) | undefined): Generator<Item> {
+/** False if the stream waits for its siblings. */
+function* pull(c: Cursor): Generator<Item, boolean> {
   const next = c.items.next();
   if (next.done) c.ended = true;
   else if (isBatch(next.value)) c.rows.push(next.value);
-  else if (next.value !== pause) yield next.value as Side;
-  else if (whenPaused) yield* whenPaused();
+  else if (next.value === pause) return false;
+  else yield next.value;
+  return true;
 }
 
 function* giveSafe(held: readonly Cursor[], keys: readonly EvaluatedKey[], rowsMax: number): Generator<Item> {

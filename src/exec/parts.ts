@@ -1,0 +1,79 @@
+/** Plans split over shares of a scan: what a thread does with one share, and what becomes of the answers in the thread of the query. */
+import { strict as assert } from 'node:assert';
+import type { PlanFunction, PlanOp } from '../query/plan.ts';
+import type { Vector } from '../vectors/vector.ts';
+import { Emission, type Item, type Stream, drive, wait } from './operator.ts';
+import { type GroupsOfShare, mergedGroups, shareGroups } from './operators/aggregate.ts';
+import { KeyBook } from './aggregates/shared-keys.ts';
+import type { Build } from './operators/build.ts';
+import type { ScanRequest } from './source.ts';
+
+/** What each thread is to do; plain data, to be packed (carry.ts). */
+export interface PartPlan {
+  readonly ops: readonly PlanOp[];
+  readonly aggregate: Extract<PlanOp, { kind: 'aggregate' }> | undefined;
+  readonly functions: readonly PlanFunction[];
+}
+export type PartAnswer = { readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare };
+/** The rows of one share. */
+export type ShareScan = (request: ScanRequest) => AsyncIterable<Vector>;
+/** Works out shares, one at a time. */
+export type PartWorker = (scan: ShareScan) => Promise<PartAnswer>;
+
+/** Shares of a scan that threads work on side by side. */
+export interface Division {
+  /** The number of this thread. */
+  readonly thread: number;
+  /** The answers in the order of the shares. `own` works out those that this thread takes; `heard` is told of each answer as it comes. */
+  readonly answers: (own: PartWorker, heard: (answer: PartAnswer) => void) => AsyncIterable<PartAnswer>;
+  /** The rows of all shares whose answers have not been taken, in order. Asked for once `answers` has been left. */
+  readonly rest: ShareScan;
+}
+
+/** Makes the answers of shares; its input is their rows, worked on by the part's operators. */
+export const answering = ({ aggregate }: PartPlan, build: Build, thread: number): ((input: Stream) => Promise<PartAnswer>) => {
+  const { signal } = build.context, grouped = aggregate && shareGroups(aggregate, build, thread);
+  if (!grouped) {
+    return async (input) => {
+      const rows: Vector[] = [];
+      for await (const item of drive(input, signal)) if (!(item instanceof Emission)) rows.push(item);
+      return { rows };
+    };
+  }
+  return async (input) => {
+    let groups: GroupsOfShare | undefined;
+    const run = function* run(): Generator<Item> { groups = yield* grouped(input); };
+    for await (const item of drive(run(), signal)) assert(item, 'groups come at the end');
+    return { groups: groups! };
+  };
+};
+
+/** The merged answers of a division, as a stream. `rest` gives the rows that no answer stands for when groups do not fit any more. */
+export function* merged(division: Division, own: PartWorker, rest: () => Stream, { aggregate }: PartPlan, build: Build): Generator<Item> {
+  const book = new KeyBook(), iterator = division.answers(own, (answer) => { if ('groups' in answer) book.note(answer.groups.keys); })[Symbol.asyncIterator]();
+  const next = function* next(): Generator<Item, PartAnswer | undefined> {
+    const answer = yield* wait(iterator.next());
+    build.context.signal.throwIfAborted();
+    return answer.done ? undefined : answer.value;
+  };
+  const leave = (): Promise<unknown> => iterator.return?.() ?? Promise.resolve();
+  try {
+    if (aggregate) {
+      yield* mergedGroups(aggregate, build, {
+        book,
+        next: function* groups() {
+          const answer = yield* next();
+          return answer && 'groups' in answer ? answer.groups : undefined;
+        },
+        rest: function* others() {
+          yield* wait(leave());
+          yield* rest();
+        },
+      });
+      return;
+    }
+    for (let answer = yield* next(); answer; answer = yield* next()) if ('rows' in answer) yield* answer.rows;
+  } finally {
+    leave().catch(() => undefined);
+  }
+}

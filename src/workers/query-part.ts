@@ -1,0 +1,107 @@
+/** Help for a query of another thread: takes shares of its scan as long as there are any, and sends the answers over the port. */
+import type { MessagePort } from 'node:worker_threads';
+import { pack, unpack } from '../exec/carry.ts';
+import { partWorker } from '../exec/compile.ts';
+import type { PartPlan, PartWorker } from '../exec/parts.ts';
+import type { ExecutionContext, ExecutionHost, Progress } from '../exec/source.ts';
+import { scanShare } from '../lake/scan-shares.ts';
+import type { ScanSource } from '../lake/scan.ts';
+import type { WorkerTools } from './lake-source.ts';
+import { toWire } from './messages.ts';
+import { type FromHelper, type PartStart, type ToHelper, readsInto } from './query-division.ts';
+import { ShareClaims } from './share-claims.ts';
+import type { Task } from './task.ts';
+
+/** Runs until the port closes, or no share is left. */
+export const runQueryPart = (task: Task, port: MessagePort, tools: WorkerTools): Promise<undefined> => new Promise((resolve) => {
+  let part: QueryPart | undefined;
+  const end = (): void => {
+    part?.stop();
+    resolve(undefined);
+  };
+  port.on('message', (message: ToHelper) => {
+    if (message.type === 'more') return part?.more();
+    part = new QueryPart(task, port, tools, message.start);
+    void part.run().then(end);
+  });
+  port.on('close', end);
+  task.signal.addEventListener('abort', () => {
+    port.close();
+    end();
+  }, { once: true });
+});
+
+const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
+
+class QueryPart {
+  private readonly task: Task;
+  private readonly port: MessagePort;
+  private readonly tools: WorkerTools;
+  private readonly start: PartStart;
+  private readonly claims: ShareClaims;
+  private readonly abort = new AbortController();
+  private readonly progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+  private waiting: (() => void) | undefined;
+  private passes = 0;
+
+  constructor(task: Task, port: MessagePort, tools: WorkerTools, start: PartStart) {
+    this.task = task;
+    this.port = port;
+    this.tools = tools;
+    this.start = start;
+    this.claims = new ShareClaims(start.shares.map((s) => s.home), start.claims);
+  }
+
+  async run(): Promise<void> {
+    let work: PartWorker | undefined;
+    const { thread } = this.tools;
+    this.port.postMessage({ thread: thread.index } satisfies FromHelper);
+    for (;;) {
+      const { passes } = this, share = this.claims.take(thread.index, thread.of);
+      if (share === 'none' || this.abort.signal.aborted) return;
+      if (share === 'wait') {
+        if (passes === this.passes) await new Promise<void>((resolve) => { this.waiting = resolve; });
+        continue;
+      }
+      try {
+        work ??= this.worker();
+        await this.answer(share, work);
+        await this.task.breathe();
+      } catch (error) {
+        if (!this.abort.signal.aborted) this.port.postMessage({ share, error: toWire(error) } satisfies FromHelper);
+        return;
+      }
+    }
+  }
+
+  /** More shares may be taken. */
+  more(): void {
+    this.passes++;
+    const { waiting } = this;
+    this.waiting = undefined;
+    waiting?.();
+  }
+  stop(): void {
+    this.abort.abort(new Error('the query has ended'));
+    this.more();
+  }
+
+  private worker(): PartWorker {
+    const { tools } = this, { progress } = this, { signal } = this.abort;
+    const host: ExecutionHost = { scan: unavailable, open: unavailable, load: unavailable, debug: unavailable, filters: () => true, progress };
+    const context: ExecutionContext = { host, signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map() };
+    return partWorker(unpack(this.start.plan) as PartPlan, context, tools.thread.index).work;
+  }
+
+  private async answer(share: number, work: PartWorker): Promise<void> {
+    const { progress, tools, start } = this, before = { ...progress };
+    const source: ScanSource = { keys: start.keys, order: start.order, objects: tools.objects, readers: tools.readers, page: unavailable };
+    const answer = await work((request) => scanShare(source, start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress) }));
+    const { content, buffers } = pack(answer);
+    const added: Progress = {
+      bytesRead: progress.bytesRead - before.bytesRead, bytesMatched: progress.bytesMatched - before.bytesMatched,
+      recordsRead: progress.recordsRead - before.recordsRead, recordsMatched: progress.recordsMatched - before.recordsMatched,
+    };
+    this.port.postMessage({ share, answer: content, progress: added } satisfies FromHelper, [...buffers]);
+  }
+}
