@@ -24,7 +24,10 @@ export const writeEvents = async (path: string, rows: number): Promise<void> => 
         resp_bytes: Math.floor(Math.exp(random.below(1600) / 100)), dur: random.below(10) === 0 ? null : random.below(60_000_000) / 1e6,
       };
     }
-    return { ...head, kind: 'alert', uid, severity: random.below(5), tags: ['a', random.hex(1)], http: { method: random.pick(methods), host: `h${random.below(500)}.example.com` }, msg: `alert ${random.below(1000)}` };
+    return {
+      ...head, kind: 'alert', uid, severity: random.below(5), tags: [random.pick(['a', 'b', 'c']), random.pick(['x', 'y', 'z'])], http: { method: random.pick(methods), host: `h${random.below(500)}.example.com` },
+      msg: `alert ${random.below(1000)} triggered by rule ${random.below(50)}`,
+    };
   };
   for (let i = 0; i < rows;) {
     const lines: string[] = [];
