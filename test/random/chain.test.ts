@@ -6,7 +6,7 @@ import { readValues, written } from '../support/convert.ts';
 import { seedOf } from '../support/random.ts';
 import { anyFormats, arrowFormats, chain, parquetFormats } from './chain.ts';
 
-const count = Number(process.env['CHAIN_COUNT'] ?? 2_000);
+const count = Number(process.env['CHAIN_COUNT'] ?? 1_000);
 
 for (const [kind, formats] of [['values of every type', anyFormats], ['records that Arrow holds', arrowFormats], ['records that Parquet holds', parquetFormats]] as const) {
   const own = formats === anyFormats ? count : count / 2;

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The program that `npm run build` makes. */
-export const program = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+/** The program that `npm run build` makes, or another build of it. */
+export const program = process.env['LAKE_PROGRAM'] ?? fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
 export interface Service {
   /** `http://127.0.0.1:PORT`. */

@@ -6,7 +6,7 @@ import { dataOf } from './values.ts';
 
 const { duration: _d, ip: _i, net: _n, type: _t, null: _z, ...plain } = types;
 const leaves = Object.values(plain);
-const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 });
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }).map((s) => s.normalize('NFC'));
 
 /** Types with a name that has a column type of its own, and numbers that suit it: times are multiples of the unit. */
 const named: readonly { readonly type: Type; readonly data: fc.Arbitrary<Data>; readonly parquet: boolean }[] = [

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { queryCommand } from '../../src/commands/query.ts';
+import { type EngineSettings, queryCommand } from '../../src/commands/query.ts';
 
 type Content = string | { readonly base64: string } | { readonly file: string };
 export interface ConformanceCase {
@@ -27,7 +27,7 @@ const bytesOf = (content: Content, directory: string): Uint8Array =>
 const caseMsMax = 20_000;
 
 /** Runs the case in a folder of its own. A case that does not end in 20 s has failed. */
-export const runCase = async (c: ConformanceCase, directory: string): Promise<Verdict> => {
+export const runCase = async (c: ConformanceCase, directory: string, engine: EngineSettings = {}): Promise<Verdict> => {
   const cwd = mkdtempSync(join(tmpdir(), 'lake-case-'));
   try {
     for (const [name, content] of Object.entries(c.files ?? {})) {
@@ -36,14 +36,14 @@ export const runCase = async (c: ConformanceCase, directory: string): Promise<Ve
     }
     const input = c.input_base64 !== undefined ? Buffer.from(c.input_base64, 'base64') : c.input === null ? undefined : Buffer.from(c.input);
     const argv = [...c.input_args, '-f', 'sup', '-pretty', '0', ...c.output_args, ...(c.typed ? [] : ['-dynamic']), '-c', c.query, ...(input ? ['-'] : [])];
-    const answer = await runCommand(argv, input, cwd);
+    const answer = await runCommand(argv, input, cwd, engine);
     return { ...answer, passed: sameOutput(c, answer.output) && sameError(c.error, answer.error) };
   } finally {
     rmSync(cwd, { recursive: true, force: true });
   }
 };
 
-const runCommand = async (argv: readonly string[], input: Uint8Array | undefined, cwd: string): Promise<{ output: string; error: string }> => {
+const runCommand = async (argv: readonly string[], input: Uint8Array | undefined, cwd: string, engine: EngineSettings): Promise<{ output: string; error: string }> => {
   const output: Uint8Array[] = [], error: string[] = [];
   async function* stdin(): AsyncGenerator<Uint8Array> {
     if (input) yield input;
@@ -52,7 +52,7 @@ const runCommand = async (argv: readonly string[], input: Uint8Array | undefined
     cwd, stdin: stdin(), stdoutIsTerminal: false,
     write: (chunk) => { output.push(chunk.slice()); return Promise.resolve(); },
     complain: (text) => { error.push(text); },
-  }).catch((problem: unknown) => { error.push(`CRASH ${problem instanceof Error ? problem.stack : String(problem)}`); });
+  }, engine).catch((problem: unknown) => { error.push(`CRASH ${problem instanceof Error ? problem.stack : String(problem)}`); });
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => { timer = setTimeout(() => { error.push('HANG'); resolve(); }, caseMsMax); });
   await Promise.race([run, late]);
@@ -60,7 +60,7 @@ const runCommand = async (argv: readonly string[], input: Uint8Array | undefined
   return { output: Buffer.concat(output).toString(), error: error.join('') };
 };
 
-const sameOutput = (c: ConformanceCase, output: string): boolean =>
+export const sameOutput = (c: Pick<ConformanceCase, 'output' | 'unordered'>, output: string): boolean =>
   output === c.output || (c.unordered === true && sortedLines(output) === sortedLines(c.output));
 const sortedLines = (text: string): string => text.split('\n').sort().join('\n');
 const sameError = (wanted: string, found: string): boolean => wanted.replace(/\n$/, '') === found.replace(/\n$/, '');

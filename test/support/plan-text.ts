@@ -2,7 +2,7 @@
 import { quoteName, quoteText, typeText } from '../../src/vectors/type.ts';
 import { supText } from '../../src/vectors/sup-print.ts';
 import { pathOf } from '../../src/query/plan-walk.ts';
-import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey } from '../../src/query/plan.ts';
+import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey, WindowFrame } from '../../src/query/plan.ts';
 
 /** The text of a plan, a newline behind each line. */
 export const planText = (plan: Plan): string => {
@@ -19,7 +19,9 @@ const opLines = (op: PlanOp, indent: string): string[] => {
   switch (op.kind) {
     case 'fork': case 'combine': return [head, ...bodies('branch', op.branches)];
     case 'switch': return [head, ...op.cases.flatMap((c) => bodies(c.test ? `case ${exprText(c.test)}` : 'default', [c.branch]))];
-    case 'join': return [head, ...(op.right ? bodies('right', [op.right]) : [])];
+    case 'join': case 'setOperation': return [head, ...(op.right ? bodies('right', [op.right]) : [])];
+    case 'recursive': return [head, ...bodies('first', [op.first]), ...bodies('next', [op.next])];
+    case 'lateral': return [head, ...bodies(op.body.mode, [op.body.pipeline])];
     case 'unnest': return [head, ...(op.into ? bodies('into', [op.into]) : [])];
     default: return [head];
   }
@@ -45,12 +47,24 @@ const opText = (op: PlanOp): string => {
     case 'load': return `load ${op.target.name}`;
     case 'switch': return words('switch', op.dropMissing ? `unless missing ${exprText(op.dropMissing)}` : '');
     case 'join': return words(
-      op.style, 'join', `as {${op.leftName},${op.rightName}}`, op.equal.length > 0 ? `on ${op.equal.map((k) => `${exprText(k.left)}=${exprText(k.right)}`).join(', ')}` : '',
+      op.style, op.firstOnly ? 'first' : '', op.kept ? 'kept' : '', op.loose ? 'loose' : '', 'join', `as {${op.leftName},${op.rightName}}`, op.equal.length > 0 ? `on ${op.equal.map((k) => `${exprText(k.left)}=${exprText(k.right)}`).join(', ')}` : '',
       op.residual ? `if ${exprText(op.residual)}` : '');
+    case 'window': return words('window', op.groups.map((g) => words(
+      g.calls.map((c) => `${c.target}:=${c.name}(${c.distinct ? 'distinct ' : ''}${c.arguments.map(exprText).join(',')})${c.where ? ` filter (${exprText(c.where)})` : ''}${frameText(c.frame)}`).join(', '),
+      g.partition.length > 0 ? `by ${g.partition.map(exprText).join(', ')}` : '', g.order.length > 0 ? `order ${keysText(g.order)}` : '')).join('; '), `of ${op.row}`);
+    case 'setOperation': return words(op.operator, op.all ? 'all' : '');
+    case 'recursive': return words('recursive', op.distinct ? 'distinct' : '', op.name);
+    case 'working': return 'working';
+    case 'lateral': return words(op.style, 'lateral', `as {${op.leftName},${op.rightName}}`, `of ${op.outer.map(exprText).join(', ')}`, op.residual ? `if ${exprText(op.residual)}` : '');
+    case 'groupSlice': return words('slice', `by ${exprText(op.group)}`, op.skip > 0 ? `skip ${op.skip}` : '', op.count !== undefined ? `count ${op.count}` : '');
     case 'aggregate': return words(
       'aggregate', op.aggregates.map((a) => `${pathText(a.target)}:=${aggregateText(a.aggregate)}`).join(', '),
       op.keys.length > 0 ? `by ${op.keys.map((k) => `${pathText(k.target)}:=${exprText(k.expr)}`).join(', ')}` : '', op.sortedBy ? `sorted ${op.sortedBy}` : '');
   }
+};
+const frameText = ({ unit, start, end, exclude }: WindowFrame): string => {
+  const edge = (e: WindowFrame['start']): string => ('offset' in e ? `${supText(e.offset)} ${e.kind}` : e.kind);
+  return unit === 'range' && start.kind === 'unbounded' && end.kind === 'current' && exclude === 'none' ? '' : ` ${unit} ${edge(start)}..${edge(end)}${exclude === 'none' ? '' : ` without ${exclude}`}`;
 };
 const words = (...list: readonly string[]): string => list.filter((w) => w !== '').join(' ');
 
@@ -87,7 +101,7 @@ export const exprText = (e: PlanExpr): string => {
     case 'arithmetic': case 'compare': return `${inner(e.left)}${e.operator}${inner(e.right)}`;
     case 'concat': return `${inner(e.left)}||${inner(e.right)}`;
     case 'in': return `${inner(e.left)} in ${inner(e.right)}`;
-    case 'like': return `${inner(e.operand)} like ${quoteText(e.pattern)}`;
+    case 'like': return `${inner(e.operand)} ${e.caseless ? 'i' : ''}like ${quoteText(e.pattern)}`;
     case 'match': return `${inner(e.operand)}~${quoteText(e.pattern)}`;
     case 'isNull': return `${inner(e.operand)} is null`;
     case 'conditional': return `${inner(e.test)} ? ${inner(e.then)} : ${inner(e.otherwise)}`;
@@ -108,6 +122,9 @@ export const exprText = (e: PlanExpr): string => {
     case 'searchRegexp': return `search(${exprText(e.operand)},/${e.anchored ? '^' : ''}${e.pattern}${e.anchored ? '$' : ''}/)`;
     case 'searchValue': return `search(${exprText(e.operand)},${supText(e.value)})`;
     case 'subquery': return `${e.form}${e.correlated ? ' of row' : ''}(${pipelineLines(e.body, '').map((line) => line.trim()).join(' | ')})`;
+    case 'apply': return `${e.form} ${e.body.mode} of (${e.outer.map(exprText).join(', ')}) (${pipelineLines(e.body.pipeline, '').map((line) => line.trim()).join(' | ')})`;
+    case 'outer': return `outer${e.index}`;
+    case 'columns': return `columns{${e.elements.map((x) => (x.kind === 'field' ? `${quoteName(x.name)}:${exprText(x.value)}` : `...${exprText(x.value)}${x.without.length > 0 ? ` without ${x.without.join(' ')}` : ''}`)).join(',')}}`;
   }
 };
 const elementsText = (list: readonly { readonly spread: boolean; readonly value: PlanExpr }[]): string =>

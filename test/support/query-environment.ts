@@ -1,5 +1,6 @@
 /** What the compiler is given in tests: the engine's own catalogs, and two pools `p` (key ts, desc) and `q` (key id, asc), or files by name. */
 import { aggregateCatalog } from '../../src/exec/aggregates/aggregates.ts';
+import { windowCatalog } from '../../src/exec/windows/windows.ts';
 import { evaluateConstant } from '../../src/exec/expressions/compile.ts';
 import { functionCatalog } from '../../src/exec/functions/functions.ts';
 import type { CompileEnvironment, ResolvedSource, SourceRequest } from '../../src/query/plan.ts';
@@ -11,7 +12,7 @@ const pools: Readonly<Record<string, ResolvedSource>> = {
 };
 
 export const lakeEnvironment = (defaultSource?: SourceRequest): CompileEnvironment => ({
-  mode: 'lake', functions: functionCatalog, aggregates: aggregateCatalog, evaluate: evaluateConstant,
+  mode: 'lake', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
   resolve: (request) => {
     if (request.kind === 'lakeMeta') return Promise.resolve([{ kind: 'lakeMeta', name: request.meta, handle: '' }]);
     const found = request.kind === 'name' ? pools[request.name] : undefined;
@@ -22,7 +23,7 @@ export const lakeEnvironment = (defaultSource?: SourceRequest): CompileEnvironme
 
 /** Files by name, with the types of their rows where these are known. */
 export const fileEnvironment = (files: Readonly<Record<string, Type | undefined>> = {}, defaultSource?: SourceRequest): CompileEnvironment => ({
-  mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, evaluate: evaluateConstant,
+  mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
   resolve: (request) => {
     if (request.kind !== 'name' || !(request.name in files)) return Promise.reject(new Error('file does not exist'));
     const type = files[request.name];

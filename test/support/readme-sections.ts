@@ -1,8 +1,9 @@
 /** The parts of README.md that the code's own tables print. */
-import { type HelpRow, aggregateRows, functionRows } from '../../src/commands/help.ts';
-import { commands, fsckOptions, loadOptions, optionsTable, queryOptions, serveOptions } from '../../src/config.ts';
+import { type HelpRow, aggregateRows, functionRows, windowRows } from '../../src/commands/help.ts';
+import { commands, fsckOptions, loadOptions, optionsTable, queryOptions, replayOptions, serveOptions, shellOptions } from '../../src/config.ts';
 import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
+import { operatorTable } from '../../src/query/operator-table.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
@@ -16,14 +17,17 @@ const helpTable = (rows: readonly HelpRow[]): string =>
   table(['', ''], [...rows].sort((a, b) => (a.name < b.name ? -1 : 1)).map((r) => [code(r.syntax), cell(r.text)]));
 
 export const sections: Readonly<Record<string, () => string>> = {
-  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help functions` the functions of the language']]),
+  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` tells of one, `lake help functions` and `lake help operators` of the language']]),
   'serve-options': () => optionsTable(serveOptions),
   'query-options': () => optionsTable(queryOptions),
   'load-options': () => optionsTable(loadOptions),
+  'shell-options': () => optionsTable(shellOptions),
   'fsck-options': () => optionsTable(fsckOptions),
+  'replay-options': () => optionsTable(replayOptions),
   'endpoints': () => table(['Method', 'Path', 'What it does', 'Query parameters'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary), parametersOf(r.query)])),
   'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)
-    .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', f.writer ? 'yes' : 'not yet'])),
+    .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', 'yes'])),
   'errors': () => table(['Status', 'Kind', 'Text'], Object.values(errorTable).map((row) => [String(row.status), row.kind, cell(code(row.text))])),
-  'functions': () => `### Functions\n\n${helpTable(functionRows)}\n\n### Aggregates\n\n${helpTable(aggregateRows)}`,
+  'operators': () => `### Operators\n\n${table(['', ''], operatorTable.map((o) => [code(o.syntax), cell(o.text)]))}`,
+  'functions': () => `### Functions\n\n${helpTable(functionRows)}\n\n### Aggregates\n\n${helpTable(aggregateRows)}\n\n### Window functions\n\n${helpTable(windowRows)}`,
 };

@@ -1,17 +1,17 @@
 /** Runs plans on vectors at hand: the real engine, a host that serves sources from memory. Batches and vectors can be forced into odd sizes and forms. */
 import { execute } from '../../src/exec/compile.ts';
-import { ColumnCodes } from '../../src/exec/aggregates/codes.ts';
 import type { ChannelBatch, ExecutionContext, ExecutionHost, SpillRun } from '../../src/exec/source.ts';
 import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../../src/query/plan.ts';
 import { supText } from '../../src/vectors/sup-print.ts';
 import { parseSupValues } from '../../src/vectors/sup-parse.ts';
-import { type Vector, constant, flatten, gather, slice, valueAt } from '../../src/vectors/vector.ts';
+import { type Vector, slice, valueAt } from '../../src/vectors/vector.ts';
 import { concat } from '../../src/vectors/concat.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
+import { type ForcedForm, forced } from './forced-forms.ts';
 
-export type ForcedForm = 'none' | 'constant' | 'dictionary' | 'selected';
 export interface RunPlanOptions {
   readonly batchRows?: number;
+  /** Of the vectors that the sources give and of those between operators. */
   readonly forceForm?: ForcedForm;
   readonly memoryBytesMax?: number;
   /** Spilled batches are kept in memory. */
@@ -46,18 +46,18 @@ export const supOf = (batches: readonly Vector[]): string => {
 };
 
 export const contextOf = (inputs: Readonly<Record<string, Vector>>, options: RunPlanOptions = {}): ExecutionContext => {
-  const { batchRows = 4096, forceForm = 'none', memoryBytesMax = 1 << 30, signal = new AbortController().signal } = options;
+  const { batchRows = 4096, forceForm, memoryBytesMax = 1 << 30, signal = new AbortController().signal } = options;
   async function* serve(name: string): AsyncGenerator<Vector> {
     const all = inputs[name];
     if (!all) throw new Error(`no input ${name}`);
-    for (let at = 0; at < all.length; at += batchRows) yield* forced(slice(all, at, Math.min(at + batchRows, all.length)), forceForm);
+    for (let at = 0; at < all.length; at += batchRows) yield slice(all, at, Math.min(at + batchRows, all.length));
   }
   const host: ExecutionHost = {
     scan: (source) => serve(source.handle), open: (name) => serve(name), debug: () => undefined,
     load: () => Promise.reject(new Error('nothing to load into')), progress: { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 },
     ...(options.spill && { spill: { open: memoryRun } }), ...options.host,
   };
-  return { host, signal, batchRows, memoryBytesMax, names: new Map() };
+  return { host, signal, batchRows, memoryBytesMax, names: new Map(), ...(forceForm && { reshape: (v: Vector) => forced(v, forceForm) }) };
 };
 
 const memoryRun = (): SpillRun => {
@@ -67,36 +67,4 @@ const memoryRun = (): SpillRun => {
     async *read() { yield* held; },
     close: () => { held = []; return Promise.resolve(); },
   };
-};
-
-/** The same rows in another form, fields of records too. Constant: runs of equal rows as batches of their own. */
-const forced = (v: Vector, form: ForcedForm): Vector[] => {
-  switch (form) {
-    case 'none': return [v];
-    case 'selected': return [selected(inside(v, selected))];
-    case 'dictionary': return [dictionary(inside(v, dictionary))];
-    case 'constant': return runsOf(v).map(([start, end]) => inside(constant(gather(v, Uint32Array.of(start)), end - start), (x) => constant(gather(x, Uint32Array.of(0)), x.length)));
-  }
-};
-const inside = (v: Vector, change: (x: Vector) => Vector): Vector => {
-  const flat = flatten(v);
-  return flat.form === 'record' ? { ...flat, fields: flat.fields.map((f) => ({ ...f, values: change(f.values) })) } : v;
-};
-/** Every row twice in the base, picked backwards. */
-const selected = (v: Vector): Vector => {
-  const base = gather(v, Uint32Array.from({ length: v.length * 2 }, (_, i) => v.length - 1 - (i >> 1)));
-  return { form: 'selected', length: v.length, index: Uint32Array.from({ length: v.length }, (_, i) => 2 * (v.length - 1 - i) + (i & 1)), base };
-};
-const dictionary = (v: Vector): Vector => {
-  const codes = new ColumnCodes(), own = codes.codes(v);
-  return { form: 'dictionary', length: v.length, codes: own, values: codes.values() };
-};
-const runsOf = (v: Vector): [number, number][] => {
-  const codes = new ColumnCodes().codes(v), out: [number, number][] = [];
-  for (let start = 0, i = 1; i <= v.length; i++) {
-    if (i < v.length && codes[i] === codes[start]) continue;
-    out.push([start, i]);
-    start = i;
-  }
-  return out;
 };

@@ -8,11 +8,11 @@ import { type Data, type Value, canonicalMap, canonicalSet, integer, toFloat16 }
 const bits: Readonly<Record<string, readonly [bigint, bigint]>> = {
   uint8: [0n, 255n], uint16: [0n, 65535n], uint32: [0n, 2n ** 32n - 1n], uint64: [0n, 2n ** 64n - 1n],
   int8: [-128n, 127n], int16: [-32768n, 32767n], int32: [-(2n ** 31n), 2n ** 31n - 1n], int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  duration: [-(2n ** 63n) + 1n, 2n ** 63n - 1n], time: [-(2n ** 63n) + 1n, 2n ** 63n - 1n],
+  duration: [-(2n ** 63n), 2n ** 63n - 1n], time: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 const integers = ([least, most]: readonly [bigint, bigint]): fc.Arbitrary<Data> =>
   fc.oneof(fc.bigInt({ min: least, max: most }), fc.constantFrom(least, most, 0n, 1n), fc.bigInt({ min: least < -1000n ? -1000n : least, max: 127n })).map((x) => integer(x));
-const floats: fc.Arbitrary<number> = fc.oneof(fc.double({ noNaN: true }), fc.constantFrom(0, 1, -1.5, 1e21, 1e-7, NaN, Infinity, -Infinity));
+const floats: fc.Arbitrary<number> = fc.oneof(fc.double({ noNaN: true }), fc.constantFrom(0, -0, 1, -1.5, 1e21, 1e-7, NaN, Infinity, -Infinity));
 const texts = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 12 }), fc.constantFrom('', 'a', 'x"y', 'line\nbreak', 'é', '\u0001', '日本', '𝒳')).map((s) => s.normalize('NFC'));
 const masked = (length: 4 | 16): fc.Arbitrary<Data> =>
   fc.tuple(fc.uint8Array({ minLength: length, maxLength: length }), fc.integer({ min: 0, max: length * 8 })).map(([address, prefix]) => {
@@ -36,13 +36,13 @@ const primitiveData = (type: PrimitiveType): fc.Arbitrary<Data> => {
     case 'bytes': return fc.uint8Array({ maxLength: 8 });
     case 'ip': return fc.oneof(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.uint8Array({ minLength: 16, maxLength: 16 }));
     case 'net': return fc.oneof(masked(4), masked(16));
-    case 'type': return fc.constantFrom<Type>(types.int64, recordType([{ name: 'a', type: types.string }]), unionType([types.int64, types.string]));
+    case 'type': return fc.oneof(fc.constantFrom<Type>(types.int64, recordType([{ name: 'a', type: types.string }]), unionType([types.int64, types.string])), fc.constant(1).chain(typesOfDepth));
     default: return fc.constant(null);
   }
 };
 
 const primitives = Object.values(types);
-const names = fc.constantFrom('a', 'b', 'c', 'd e', 'x.y', 'é', '__proto__', '1');
+const names = fc.constantFrom('a', 'b', 'c', 'd e', 'x.y', 'é', '__proto__', '1', '', 'null', 'a"\n\\', '𝒳');
 
 /** Types up to `depth` levels of containers. Unions have at least two distinct members; enums distinct symbols. */
 export const typesOfDepth = (depth: number): fc.Arbitrary<Type> => {
@@ -58,7 +58,7 @@ export const typesOfDepth = (depth: number): fc.Arbitrary<Type> => {
     { weight: 1, arbitrary: fc.uniqueArray(inner.filter((t) => t.kind !== 'union'), { minLength: 2, maxLength: 4 }).map((members) => unionType(members)) },
     { weight: 1, arbitrary: fc.uniqueArray(names, { minLength: 1, maxLength: 3 }).map((symbols) => enumType(symbols)) },
     { weight: 1, arbitrary: inner.map(errorType) },
-    { weight: 1, arbitrary: fc.tuple(fc.constantFrom('foo', 'bar', 'my.type'), inner).map(([name, type]) => namedType(name, type)) },
+    { weight: 1, arbitrary: fc.tuple(fc.constantFrom('foo', 'bar', 'my.type', 'beef', 'a b', 'é'), inner).map(([name, type]) => namedType(name, type)) },
   );
 };
 
@@ -80,6 +80,6 @@ export const dataOf = (type: Type): fc.Arbitrary<Data> => {
 /** Values of any type, two levels of containers deep at most. */
 export const anyValue = (depth = 2): fc.Arbitrary<Value> => typesOfDepth(depth).chain((type) => dataOf(type).map((data) => ({ type, data })));
 /** Values of a few types, so that rows of one type come together. */
-export const someValues = (options: { readonly depth?: number; readonly maxLength?: number } = {}): fc.Arbitrary<Value[]> =>
+export const someValues = (options: { readonly depth?: number; readonly minLength?: number; readonly maxLength?: number } = {}): fc.Arbitrary<Value[]> =>
   fc.array(typesOfDepth(options.depth ?? 2), { minLength: 1, maxLength: 4 })
-    .chain((pool) => fc.array(fc.constantFrom(...pool).chain((type) => dataOf(type).map((data): Value => ({ type, data }))), { maxLength: options.maxLength ?? 20 }));
+    .chain((pool) => fc.array(fc.constantFrom(...pool).chain((type) => dataOf(type).map((data): Value => ({ type, data }))), { minLength: options.minLength ?? 0, maxLength: options.maxLength ?? 20 }));

@@ -1,0 +1,52 @@
+/**
+ * Recorded cases whose error says that v0.2.0 lacks a feature which we have: instead of that error they must give what DuckDB gives.
+ * `statement` is the query as DuckDB takes it, over `tables`; `rows` are its answer, or `refused`: DuckDB refuses the query too, for whatever reason.
+ * `test/unit/query/conformance-added.test.ts` holds the list to DuckDB.
+ */
+import { supText } from '../../src/vectors/sup-print.ts';
+import { parseSupValues } from '../../src/vectors/sup-parse.ts';
+import type { DuckTable } from './duckdb.ts';
+
+export interface AddedCase {
+  readonly feature: string;
+  readonly statement: string;
+  readonly tables?: readonly DuckTable[];
+  readonly rows: readonly Readonly<Record<string, number>>[] | 'refused';
+}
+
+/** By the case's id. */
+export const addedCases: Readonly<Record<string, AddedCase>> = {
+  'differential/b/00207': {
+    feature: 'correlated EXISTS', rows: [],
+    statement: 'with t(a) as (values (4)), u(b) as (values (5)) select a from t where exists (select 1 from u where b=a)',
+  },
+  'book/src/super-sql/expressions/subqueries:236': {
+    feature: 'correlated EXISTS', rows: [],
+    statement: 'select x from (values (1),(2)) a(x) where exists (select 1 from (values (3),(4)) b(y) where x=y)',
+  },
+  'compiler/ztests/sql/subqueries-correlated~3': {
+    feature: 'correlated EXISTS', rows: [{ col: 2 }],
+    statement: 'select * from (values (1),(2)) a(col) where exists (select 1 from (values (2),(3)) b(col) where b.col=a.col)',
+  },
+  'compiler/ztests/sql/subqueries-correlated~4': {
+    feature: 'correlated EXISTS', rows: [{ colA: 2 }],
+    statement: 'select * from (values (1),(2)) a(colA) where exists (select 1 from (values (2),(3)) b(colB) where colB=colA)',
+  },
+  'compiler/ztests/sql/union-error~2': {
+    feature: '* over a table whose columns are not known', rows: [{ x: 1 }, { x: 1 }],
+    statement: 'select * from a union all select * from a', tables: [{ name: 'a', columns: { x: 'BIGINT' }, rows: [{ x: 1 }] }],
+  },
+  'compiler/ztests/sql/scope-errors~3': {
+    feature: 'columns qualified by the name of a table whose columns are not known', rows: 'refused',
+    statement: "select * from (select 2 as x) as a join 'b.json' on x=b.c",
+  },
+};
+
+/** Whether an answer is that of DuckDB; undefined for cases that are not listed. */
+export const passesAsAdded = (id: string, answer: { readonly output: string; readonly error: string }): boolean | undefined => {
+  const wanted = addedCases[id]?.rows;
+  if (wanted === undefined) return undefined;
+  if (wanted === 'refused') return answer.output === '' && answer.error !== '';
+  const linesOf = (text: string): string => parseSupValues(text).map((v) => supText(v)).sort().join('\n');
+  return answer.error === '' && linesOf(answer.output) === linesOf(wanted.map((row) => JSON.stringify(row)).join('\n'));
+};
