@@ -1,11 +1,6 @@
 #!/usr/bin/env node
 /** The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit status. */
 import { ConfigError, helpText } from './config.ts';
-import { fsckCommand } from './commands/fsck.ts';
-import { loadCommand } from './commands/load.ts';
-import { queryCommand } from './commands/query.ts';
-import { serveCommand } from './commands/serve.ts';
-import { functionsText } from './commands/help.ts';
 import { type CommandIo } from './commands/io.ts';
 import { version } from './version.ts';
 
@@ -13,20 +8,23 @@ const io: CommandIo = {
   cwd: process.cwd(),
   stdin: process.stdin,
   stdoutIsTerminal: process.stdout.isTTY,
+  stderrIsTerminal: process.stderr.isTTY,
   write: (chunk) => new Promise((resolve, reject) => { process.stdout.write(chunk, (problem) => (problem ? reject(problem) : resolve())); }),
   complain: (text) => { process.stderr.write(text); },
 };
 
-/** Runs a command line; resolves to the exit status. */
+/** Runs a command line; resolves to the exit status. Only what the command needs is loaded: the whole program takes its time. */
 const run = async (argv: readonly string[]): Promise<number> => {
   const [command = 'help', ...rest] = argv;
   switch (command.replace(/^--?(help|h|version)$/, '$1')) {
-    case 'serve': return serveCommand(rest, io);
-    case 'query': return queryCommand(rest, io);
-    case 'load': return loadCommand(rest, io);
-    case 'fsck': return fsckCommand(rest, io);
+    case 'serve': return (await import('./commands/serve.ts')).serveCommand(rest, io);
+    case 'query': return (await import('./commands/query.ts')).queryCommand(rest, io);
+    case 'load': return (await import('./commands/load.ts')).loadCommand(rest, io);
+    case 'shell': return (await import('./commands/shell.ts')).shellCommand(rest, io, process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined);
+    case 'fsck': return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
+    case 'replay': return (await import('./commands/replay.ts')).replayCommand(rest, io);
     case 'help': case 'h':
-      await io.write(Buffer.from(rest[0] === 'functions' ? functionsText() : helpText()));
+      await io.write(Buffer.from(rest[0] === undefined ? helpText() : (await import('./commands/help-topics.ts')).helpOn(rest[0])));
       return 0;
     case 'version':
       await io.write(Buffer.from(`${version}\n`));

@@ -8,7 +8,8 @@ import { LakeError } from '../errors.ts';
 const partBytesLeast = 1 << 16;
 
 export class ByteWindow {
-  bytes: Uint8Array = new Uint8Array(1 << 16);
+  /** As long as the first chunk to begin with: most bodies of a busy service are small. */
+  bytes: Uint8Array = new Uint8Array(1);
   start = 0;
   end = 0;
   /** The stream has ended: what is cut now stays cut. */
@@ -26,8 +27,9 @@ export class ByteWindow {
   private readonly valueBytesMax: number;
   private readonly place: () => string;
 
-  /** `place` tells where the window begins, for errors. */
-  constructor(input: AsyncIterable<Uint8Array>, options: { readonly format: string; readonly valueBytesMax: number; readonly place?: () => string }) {
+  /** `place` tells where the window begins, for errors; `offset`: bytes before the input. */
+  constructor(input: AsyncIterable<Uint8Array>, options: { readonly format: string; readonly valueBytesMax: number; readonly place?: () => string; readonly offset?: number }) {
+    this.offset = options.offset ?? 0;
     this.source = input[Symbol.asyncIterator]();
     this.format = options.format;
     this.valueBytesMax = options.valueBytesMax;
@@ -71,6 +73,18 @@ export class ByteWindow {
     this.lineEnd = end;
     this.start = Math.min(end + 1, this.end);
     return true;
+  }
+
+  /** What is not used up yet and what comes; the window is done with then. */
+  async *rest(): AsyncGenerator<Uint8Array> {
+    try {
+      if (this.end > this.start) yield this.bytes.subarray(this.start, this.end);
+      if (this.waiting) yield this.waiting;
+      for (let chunk = this.final ? undefined : await this.nextChunk(); chunk; chunk = await this.nextChunk()) yield chunk;
+      this.final = true;
+    } finally {
+      await this.close();
+    }
   }
 
   /** The stream is not read any further. */

@@ -39,7 +39,7 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
       if (fault !== undefined) return fault;
     }
     let rows = 0;
-    for await (const batch of reader(ahead.peek(), { ...options, csvDelimiter: ',', batchRows: trial.values })) {
+    for await (const batch of reader(ahead.peek(), { ...options, csvDelimiter: ',', batchRows: trial.values, helper: undefined })) {
       rows += batch.length;
       if (rows >= trial.values) break;
     }

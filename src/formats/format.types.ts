@@ -1,6 +1,7 @@
 /** What readers and writers of all formats have in common. */
 import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
+import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './encoding.ts';
 
 export interface ReadOptions {
@@ -28,7 +29,12 @@ export interface ReadOptions {
   readonly parquetFileBytesMax?: number;
   /** Most bytes that detection looks at. Default 10 MB. */
   readonly lookAheadBytesMax?: number;
+  /** Asks for another thread to help with a long input; undefined: there is none. */
+  readonly helper?: (setup: BlockSetup) => Promise<BlockHelper | undefined>;
 }
+
+/** What a thread has to know to read blocks as the reader would. */
+export interface BlockSetup { readonly format: 'json' }
 
 /** Limits of readers that a service is started with. */
 export type FormatLimits = Pick<ReadOptions, 'valueBytesMax' | 'bsupFrameBytesMax' | 'csupObjectBytesMax' | 'arrowBodyBytesMax' | 'parquetFileBytesMax'>;

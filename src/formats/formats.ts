@@ -4,7 +4,8 @@
  */
 import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
-import { type ReadOptions, type Reader, type WriteOptions, type Writer } from './format.types.ts';
+import type { BlockParser } from './blocks.ts';
+import { type BlockSetup, type ReadOptions, type Reader, type WriteOptions, type Writer } from './format.types.ts';
 import { detectFormat } from './detect.ts';
 import { decoded, gunzipped } from './encoding.ts';
 import { LookAhead } from './look-ahead.ts';
@@ -19,7 +20,7 @@ import { readCsv } from './csv/reader.ts';
 import { readTsv } from './csv/tsv.ts';
 import { createCsvWriter } from './csv/writer.ts';
 import { createDbWriter } from './db/writer.ts';
-import { readJson } from './json/reader.ts';
+import { jsonBlocks, readJson } from './json/reader.ts';
 import { createJsonWriter } from './json/writer.ts';
 import { readJsup } from './jsup/reader.ts';
 import { createJsupWriter } from './jsup/writer.ts';
@@ -135,6 +136,9 @@ const readerOf = (name: FormatName): Reader => {
   if (!reader) throw new LakeError('format-not-read', { format: name });
   return reader;
 };
+
+/** What reads blocks of an input as the reader of that setup does. */
+export const blockParser = (_: BlockSetup, options: ReadOptions): BlockParser => jsonBlocks(options);
 
 /** A writer of the format. */
 export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => formatTable[name].writer(options);

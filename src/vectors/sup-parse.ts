@@ -53,6 +53,18 @@ const nameStart = /[\p{L}_$]/u;
 const namePart = /[\p{L}\p{Nd}_$]/u;
 const typeNamePart = /[\p{L}\p{Nd}_$.]/u;
 
+/** No value without quotes has as many colons: an address has eight at most, a time three. */
+const colonsMax = 12;
+/** The end of the longest prefix of text[start, end) that may read as a value. */
+const firstCut = (text: string, start: number, end: number): number => {
+  let cut = start;
+  for (let n = 0; n < colonsMax; n++) {
+    cut = text.indexOf(':', cut + 1);
+    if (cut < 0 || cut >= end) return end;
+  }
+  return cut;
+};
+
 /** Values of a text, one by one. */
 export class SupParser {
   private readonly text: string;
@@ -191,7 +203,7 @@ export class SupParser {
     while (end < text.length && isTokenCode(text.charCodeAt(end))) end++;
     if (!/^[0-9a-f/]/i.test(text.charAt(this.at + 2))) return false;
     // An address may have decorators of its own: the longest prefix that reads as a value counts.
-    for (let cut = end; cut > this.at + 2; cut = text.lastIndexOf(':', cut - 1)) {
+    for (let cut = firstCut(text, this.at, end); cut > this.at + 2; cut = text.lastIndexOf(':', cut - 1)) {
       const type = wordValue(text.slice(this.at, cut))?.type;
       if (type === types.ip || type === types.net) return !this.names.has(text.slice(this.at + 2, cut));
     }
@@ -366,7 +378,7 @@ export class SupParser {
     // `1::` is an address, but not where a decorator's type follows.
     if (text.endsWith('::', end) && decoratorStart.test(text.charAt(end))) end -= 2;
     // Decorators and map separators begin with a colon too: the longest prefix that reads as a value counts.
-    for (let cut = end; cut > start; cut = text.lastIndexOf(':', cut - 1)) {
+    for (let cut = firstCut(text, start, end); cut > start; cut = text.lastIndexOf(':', cut - 1)) {
       const value = wordValue(text.slice(start, cut));
       if (value) {
         this.at = cut;

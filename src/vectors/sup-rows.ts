@@ -6,7 +6,7 @@ import { type Type, type TypeNames, types, quoteName } from './type.ts';
 import { type Vector, type BytesVector, type RecordVector, type ListVector, type UnionVector, type NumberVector, typeAt, valueAt } from './vector.ts';
 import { isImplied, supDecorator, supText } from './sup-print.ts';
 import { bytesText, durationText, floatText, ipText, netText } from './literal.ts';
-import { type TextOut, bytesOfText } from './text-out.ts';
+import { type TextOut, bytesOfText, pieceOf } from './text-out.ts';
 import { timePrinter } from './time-out.ts';
 
 /** Prints one row. */
@@ -97,12 +97,13 @@ for (const c of '"\\\u007f') escaped[c.charCodeAt(0)] = 1;
 const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
 
 /** bytes[start, end) between double quotes. */
-const quotedRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
-  out.reserve(end - start + 2);
+const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number): void => {
+  out.byte(0x22);
+  const plainEnd = out.plainRun(source, from, start, end);
+  out.reserve(end - plainEnd + 1);
   const { bytes } = out;
   let to = out.length;
-  bytes[to++] = 0x22;
-  for (let i = start; i < end; i++) {
+  for (let i = plainEnd; i < end; i++) {
     const b = source[i]!;
     if (escaped[b] === 1) {
       out.length = to;
@@ -124,7 +125,10 @@ const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number
 
 const bytesPrinter = ({ out }: Context, v: BytesVector): RowPrinter => {
   const { bytes, offsets, type } = v;
-  if (type === types.string) return (row) => quotedRun(out, bytes, offsets[row]!, offsets[row + 1]!);
+  if (type === types.string) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return (row) => quotedRun(out, bytes, view, offsets[row]!, offsets[row + 1]!);
+  }
   if (type === types.ip) return (row) => {
     const at = offsets[row]!;
     if (offsets[row + 1]! - at === 4) out.quad(bytes, at);
@@ -138,7 +142,7 @@ const recordPrinter = (c: Context, v: RecordVector): RowPrinter => {
   const { out } = c;
   const count = v.fields.length;
   if (count === 0) return () => out.ascii('{}');
-  const heads = v.fields.map((f, i) => bytesOfText(`${i === 0 ? '{' : ','}${quoteName(f.name)}${f.optional ? '?' : ''}:`));
+  const heads = v.fields.map((f, i) => pieceOf(`${i === 0 ? '{' : ','}${quoteName(f.name)}${f.optional ? '?' : ''}:`));
   const values = v.fields.map((f): RowPrinter => {
     const inner = printer(c, f.values, true), { present } = f;
     if (!present) return inner;
@@ -149,8 +153,7 @@ const recordPrinter = (c: Context, v: RecordVector): RowPrinter => {
   });
   return (row) => {
     for (let i = 0; i < count; i++) {
-      const head = heads[i]!;
-      out.raw(head, 0, head.length);
+      out.piece(heads[i]!);
       values[i]!(row);
     }
     out.byte(0x7d);

@@ -5,18 +5,33 @@ const zero = 0x30;
 /** Bytes to begin with: one value, printed. */
 const smallBytes = 512;
 
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Short text that is printed again and again; `words` have its bytes, lowest first, and up to three more. */
+export interface Piece { readonly words: Int32Array; readonly size: number }
+export const pieceOf = (text: string): Piece => {
+  const bytes = utf8.encode(text), view = new DataView(new ArrayBuffer((bytes.length + 3) & ~3));
+  bytes.forEach((b, i) => { view.setUint8(i, b); });
+  return { words: Int32Array.from({ length: view.byteLength >> 2 }, (_, k) => view.getInt32(k * 4, true)), size: bytes.length };
+};
+
 export class TextOut {
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
+  private view: DataView;
 
   /** `size` is what is about to come; a small answer never takes it. */
-  constructor(size = 1 << 16) { this.bytes = new Uint8Array(Math.min(size, smallBytes)); }
+  constructor(size = 1 << 16) {
+    this.bytes = new Uint8Array(Math.min(size, smallBytes));
+    this.view = viewOf(this.bytes);
+  }
 
   reserve(extra: number): void {
     if (this.length + extra <= this.bytes.length) return;
     const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + extra));
     grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
+    this.view = viewOf(grown);
   }
   byte(b: number): void {
     this.reserve(1);
@@ -43,6 +58,32 @@ export class TextOut {
       for (let i = start, to = this.length; i < end; i++) bytes[to++] = source[i]!;
     }
     this.length += size;
+  }
+  /** By words, the last one with whatever is behind it in the piece: what comes next is printed over that. */
+  piece({ words, size }: Piece): void {
+    this.reserve(size + 3);
+    const { view, length } = this;
+    for (let k = 0, to = length; k < words.length; k++, to += 4) view.setInt32(to, words[k]!, true);
+    this.length = length + size;
+  }
+  /**
+   * source[start, end) as it is, but only up to a byte that is no plain ASCII or that quoted text may not have (control characters, `"`, `\\`), or a few bytes before
+   * it; answers where it stopped. `from` is a view of the source.
+   */
+  plainRun(source: Uint8Array, from: DataView, start: number, end: number): number {
+    this.reserve(end - start + 3);
+    const { view } = this, offset = this.length - start, wordEnd = Math.min(end, source.length - 3);
+    let at = start;
+    for (; at < wordEnd; at += 4) {
+      const all = from.getInt32(at, true), rest = end - at;
+      // What is behind the end counts as blanks, and is printed over by what comes next.
+      const word = rest >= 4 ? all : (all & ~(-1 << (rest * 8))) | (0x20202020 << (rest * 8)), quotes = word ^ 0x22222222, slashes = word ^ 0x5c5c5c5c;
+      if (((word | (word + 0x01010101) | (word - 0x20202020) | (quotes - 0x01010101) | (slashes - 0x01010101)) & 0x80808080) !== 0) break;
+      view.setInt32(at + offset, all, true);
+    }
+    if (at > end) at = end;
+    this.length = at + offset;
+    return at;
   }
   /** Digits of a safe integer. */
   integer(x: number): void {

@@ -10,7 +10,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import type { ReadLimits } from '../format.types.ts';
 import { BytesFault, Cursor } from '../type-bytes.ts';
 import { extentOf } from '../type-limits.ts';
-import { spanAt, tagBytes } from './decode-leaves.ts';
+import { tagBytes } from './decode-leaves.ts';
 import { type Rows, decodeRows, tooManyCells } from './decode.ts';
 import type { Frame } from './frames.ts';
 import { ReadTypes } from './type-context.ts';
@@ -102,12 +102,13 @@ export class Batches {
   private find(bytes: Uint8Array, start: number, end: number): void {
     const { batchRows } = this.limits, bytesStop = start + batchBytesMax - this.size;
     this.stop = start;
-    for (let at = start; at < end && this.length < batchRows && at < bytesStop && this.cells < batchCellsMax && this.columns <= batchColumnsMax; at = this.stop) {
-      const id = bytes[at] < 0x80 ? bytes[at] : idAt(bytes, at, end), type = this.known[id] ?? this.know(id);
+    for (let at = start; at < end; at = this.stop) {
+      if (this.length >= batchRows || at >= bytesStop || this.cells >= batchCellsMax || this.columns > batchColumnsMax) return;
+      const id = bytes[at] < 0x80 ? bytes[at] : varintAt(bytes, at, end), type = this.known[id] ?? this.know(id);
       if (type.batch !== this.batch) this.enter(type);
       const place = at + (id < 0x80 ? 1 : tagBytes(bytes, at));
       if (place >= end) throw truncated();
-      const tag = bytes[place], stop = place + (tag === 0 ? 1 : tag < 0x80 ? tag : spanAt(bytes, place));
+      const tag = bytes[place], stop = place + (tag === 0 ? 1 : tag < 0x80 ? tag : tagBytes(bytes, place) - 1 + varintAt(bytes, place, end));
       if (stop > end) throw truncated();
       if (this.length === this.at.length) this.grow();
       this.at[this.length] = place;
@@ -179,12 +180,12 @@ export class Batches {
 
 const truncated = (): BytesFault => new BytesFault('truncated input');
 
-/** The number of a type that takes more than one byte. */
-const idAt = (bytes: Uint8Array, start: number, end: number): number => {
-  let id = 0, scale = 1;
+/** The number of a type, or a tag, that takes more than one byte. */
+const varintAt = (bytes: Uint8Array, start: number, end: number): number => {
+  let n = 0, scale = 1;
   for (let at = start; at < end && scale <= 2 ** 42; at++) {
-    id += (bytes[at] & 0x7f) * scale;
-    if (bytes[at] < 0x80) return id;
+    n += (bytes[at] & 0x7f) * scale;
+    if (bytes[at] < 0x80) return n;
     scale *= 128;
   }
   throw truncated();

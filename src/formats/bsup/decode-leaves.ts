@@ -1,7 +1,7 @@
 /**
  * Columns without anything inside them, straight from the bytes: one loop over the places of a column's values for each kind.
  *
- * Invariant: whoever found the places has checked that each value ends where the bytes of what it is in do, so that none of its bytes is behind `bytes`.
+ * Invariant: whoever found the places has checked that each value ends within the bytes of what it is in.
  */
 import { type EnumType, type PrimitiveType, type Type, bitsOf, isSigned, types } from '../../vectors/type.ts';
 import { float16Number } from '../../vectors/value.ts';
@@ -54,7 +54,8 @@ export const leafOf = (s: Source, type: PrimitiveType | EnumType, places: Places
   if (type.kind === 'enum') return enums(s, type, places);
   const { length } = places;
   switch (type.name) {
-    case 'int8': case 'int16': case 'int32': case 'int64': case 'duration': case 'time': return { form: 'number', type, length, values: signed(s, type, places) };
+    case 'int8': case 'int16': case 'int32': case 'int64': case 'duration': case 'time':
+      return { form: 'number', type, length, values: signed(s, type, places) };
     case 'uint8': case 'uint16': case 'uint32': case 'uint64': return { form: 'number', type, length, values: unsigned(s, type, places) };
     case 'float64': return { form: 'number', type, length, values: float64s(s, places) };
     case 'float32': case 'float16': return { form: 'number', type, length, values: smallFloats(s, type, places) };
@@ -223,7 +224,8 @@ const runs = (s: Source, type: PrimitiveType, { at, length }: Places): BytesVect
     offsets[i + 1] = to += size;
   }
   // What was guessed far too large is not kept.
-  return { form: 'bytes', type, length, offsets, bytes: to * 2 < room.length ? Uint8Array.prototype.slice.call(room, 0, to) : new Uint8Array(room.buffer, 0, to) };
+  const own = to * 2 < room.length ? Uint8Array.prototype.slice.call(room, 0, to) : new Uint8Array(room.buffer, 0, to);
+  return { form: 'bytes', type, length, offsets, bytes: own };
 };
 const roomOf = (size: number): Uint8Array<ArrayBuffer> => Buffer.allocUnsafeSlow(size) as Uint8Array<ArrayBuffer>;
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

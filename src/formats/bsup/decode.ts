@@ -1,11 +1,11 @@
 /**
- * Bodies of values (reference/formats/bsup.md section 4) to vectors, a column at a time: records, lists and unions are walked for the places of what is in
- * them, then each column is read by itself. Nothing is made per row.
+ * Bodies of values (reference/formats/bsup.md section 4) to vectors, a column at a time: records, lists and unions are walked for the places of what
+ * is in them, then each column is read by itself. Nothing is made per row.
  *
  * Invariants:
  * - A value is within the bytes of what it is in: each walk compares every tag with the end of its record, list or union.
- * - Records of one shape share a vector, fields of theirs may then hold several types. Not so below an optional field (`exact`): an absent field lends its
- *   type from any row of its part, so all rows of a part there have one type.
+ * - Records of one shape share a vector, fields of theirs may then hold several types. Not so below an optional field (`exact`): an absent field
+ *   lends its type from any row of its part, so all rows of a part there have one type.
  * - Recursion goes no deeper than the type, whose depth is bounded.
  */
 import { Uint32List, shapeOf } from '../../vectors/builder.ts';
@@ -25,9 +25,11 @@ export const tooManyCells = Symbol('too many cells');
 export interface Rows extends Places { readonly codes: Uint32Array; readonly types: readonly Type[] }
 
 /** The vector of these rows. @throws BytesFault, tooManyCells */
-export const decodeRows = (bytes: Uint8Array, rows: Rows, nestingMax: number): Vector => new Decoder(bytes, nestingMax, rows.length).rows(rows, false);
+export const decodeRows = (bytes: Uint8Array, rows: Rows, nestingMax: number): Vector =>
+  new Decoder(bytes, nestingMax, rows.length).rows(rows, false);
 /** The vector of values of one type. @throws BytesFault, tooManyCells */
-export const decodeColumn = (bytes: Uint8Array, type: Type, places: Places, nestingMax: number): Vector => new Decoder(bytes, nestingMax, places.length).column(type, places);
+export const decodeColumn = (bytes: Uint8Array, type: Type, places: Places, nestingMax: number): Vector =>
+  new Decoder(bytes, nestingMax, places.length).column(type, places);
 
 class Decoder {
   private readonly source: Source;
@@ -53,7 +55,8 @@ class Decoder {
   rows({ at, length, codes, types }: Rows, exact: boolean): Vector {
     const { parts, partOf } = partsOf(types, codes.subarray(0, length), exact);
     if (parts.length === 1) return this.part(parts[0], { at, length, codes, types });
-    const tags = new Uint32Array(length), slots = new Uint32Array(length), starts = new Uint32Array(parts.length), grouped = this.scratch.take(length), groupedCodes = this.scratch.take(length);
+    const tags = new Uint32Array(length), slots = new Uint32Array(length), starts = new Uint32Array(parts.length);
+    const grouped = this.scratch.take(length), groupedCodes = this.scratch.take(length);
     parts.forEach((part, tag) => { if (tag > 0) starts[tag] = starts[tag - 1] + parts[tag - 1].rows; });
     const next = starts.slice();
     for (let i = 0; i < length; i++) {
@@ -101,7 +104,8 @@ class Decoder {
     const { length } = rows, [{ fields }] = distinct;
     this.count(length * fields.length);
     const present = fields.map((f) => (f.optional ? new Uint8Array(length) : undefined)), counts = new Uint32Array(fields.length).fill(length);
-    const at = present.some((p) => p) ? walkSparse(this.source.bytes, rows, this.scratch.take(length * fields.length), { present, counts }) : walk(this.source.bytes, rows, this.scratch.take(length * fields.length));
+    const { bytes } = this.source, room = this.scratch.take(length * fields.length);
+    const at = present.some((p) => p) ? walkSparse(bytes, rows, room, { present, counts }) : walk(bytes, rows, room);
     return {
       form: 'record', length,
       fields: fields.map(({ name, optional }, k): Field => {
@@ -118,7 +122,8 @@ class Decoder {
   }
   /** Values of an optional field that has several types, in a part for each: where it is absent, any value of its part lends its type. */
   private optional(present: Uint8Array, { at, codes, types, length }: Rows): Vector {
-    const { parts, partOf } = partsOf(types, codes, true), tags = new Uint32Array(length), slots = new Uint32Array(length), lists = parts.map(() => new Uint32List());
+    const { parts, partOf } = partsOf(types, codes, true), lists = parts.map(() => new Uint32List());
+    const tags = new Uint32Array(length), slots = new Uint32Array(length);
     for (let i = 0, next = 0; i < length; i++) {
       const tag = (tags[i] = partOf[codes[i]]), list = lists[tag];
       if (present[i] === 0) continue;
@@ -164,7 +169,8 @@ class Decoder {
       values[i] = items.at[i * 2 + 1];
     }
     return {
-      form: 'map', type, length, offsets: offsets.map((x) => x / 2), keys: this.column(type.key, { at: keys, length: count }), values: this.column(type.value, { at: values, length: count }),
+      form: 'map', type, length, offsets: offsets.map((x) => x / 2),
+      keys: this.column(type.key, { at: keys, length: count }), values: this.column(type.value, { at: values, length: count }),
     };
   }
 
@@ -180,14 +186,16 @@ class Decoder {
       lists[tag].push(value);
     }
     this.count(length);
-    return { form: 'union', type, length, tags, slots, members: type.members.map((m, k) => this.column(m, { at: lists[k].array, length: lists[k].length })) };
+    const members = type.members.map((m, k) => this.column(m, { at: lists[k].array, length: lists[k].length }));
+    return { form: 'union', type, length, tags, slots, members };
   }
 }
 
 interface PartTypes { readonly types: Type[]; rows: number }
 /** What shares a vector: rows of one type or, unless `exact`, records of one shape. `partOf`: by code. */
 const partsOf = (types: readonly Type[], codes: Uint32Array, exact: boolean): { readonly parts: readonly PartTypes[]; readonly partOf: Uint32Array } => {
-  const counts = new Uint32Array(types.length), partOf = new Uint32Array(types.length), byKey = new Map<Type | string, number>(), known = new Set<Type>(), parts: PartTypes[] = [];
+  const counts = new Uint32Array(types.length), partOf = new Uint32Array(types.length), parts: PartTypes[] = [];
+  const byKey = new Map<Type | string, number>(), known = new Set<Type>();
   for (let i = 0; i < codes.length; i++) counts[codes[i]]++;
   types.forEach((type, code) => {
     if (counts[code] === 0) return;

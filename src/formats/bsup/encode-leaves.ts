@@ -10,6 +10,40 @@ export interface EncodedColumn {
   /** Writes the tagged bodies of rows [start, end), row i at places[i], which is then behind it. */
   readonly write: (start: number, end: number, places: Float64Array, out: Uint8Array) => void;
 }
+/** What a writer lends to the columns of one batch after the other. */
+export class Space {
+  /** Bits of the places where a run begins that another one of its column is likely to begin like (`encodeLz4Marked`), a bit for each byte of `out`. */
+  marks: Uint32Array | undefined;
+  private numbers = new Float64Array(0);
+  private taken = 0;
+  /** A new batch: what was taken before is given back. */
+  begin(): void {
+    if (this.taken > this.numbers.length && this.taken <= spaceMax) this.numbers = new Float64Array(Math.max(this.taken, 1 << 12));
+    this.taken = 0;
+  }
+  /** Numbers with anything in them. */
+  take(length: number): Float64Array {
+    const start = this.taken;
+    this.taken += length;
+    return this.taken <= this.numbers.length ? this.numbers.subarray(start, this.taken) : new Float64Array(length);
+  }
+}
+/** Numbers that are kept from batch to batch, at most. */
+const spaceMax = 1 << 18;
+const numbersOf = (space: Space | undefined, length: number): Float64Array => space?.take(length) ?? new Float64Array(length);
+
+const uniformRows = 8192;
+const uniforms = new Map<number, Float64Array>();
+/** The same size for all rows; only read. */
+export const uniform = (body: number, length: number): Float64Array => {
+  if (length > uniformRows || body > 64) return new Float64Array(length).fill(body);
+  let known = uniforms.get(body);
+  if (!known) uniforms.set(body, (known = new Float64Array(uniformRows).fill(body)));
+  return known.subarray(0, length);
+};
+/** Shorter runs are not marked. */
+export const markedMin = 8;
+
 /** Null: tag 0. */
 export const absentBody = -1;
 
@@ -32,25 +66,25 @@ export const writeUvarint = (out: Uint8Array, place: number, n: number): number 
 type LeafVector = NumberVector | BytesVector | BoolVector | NullVector | TypeVector | EnumVector;
 
 /** Rows `index` of the vector, or its first `length`. `wrapped`: null has an empty body. */
-export const leafColumn = (v: LeafVector, index: Uint32Array | undefined, length: number, wrapped: boolean): EncodedColumn => {
+export const leafColumn = (v: LeafVector, index: Uint32Array | undefined, length: number, wrapped: boolean, space?: Space): EncodedColumn => {
   switch (v.form) {
-    case 'number': return numberColumn(v, index, length);
-    case 'bytes': return runColumn(v.offsets, v.bytes, index, length);
+    case 'number': return numberColumn(v, index, length, space);
+    case 'bytes': return runColumn(v.offsets, v.bytes, index, length, space);
     case 'bool': return boolColumn(v, index, length);
     case 'null': return nullColumn(length, wrapped);
     case 'type': return typeColumn(v, index, length);
-    case 'enum': return unsignedColumn(v.codes, index, length);
+    case 'enum': return unsignedColumn(v.codes, index, length, space);
   }
 };
 
-const numberColumn = (v: NumberVector, index: Uint32Array | undefined, length: number): EncodedColumn => {
+const numberColumn = (v: NumberVector, index: Uint32Array | undefined, length: number, space?: Space): EncodedColumn => {
   const { values } = v;
   switch (v.type) {
     case types.float64: return float64Column(values as Float64Array, index, length);
     case types.float32: case types.float16: return smallFloatColumn(v, index, length);
     case types.uint8: case types.uint16: case types.uint32: case types.uint64:
-      return values instanceof Float64Array ? unsignedColumn(values, index, length) : wideColumn(wordsOf(values), index, length, false);
-    default: return values instanceof Float64Array ? signedColumn(values, index, length) : wideColumn(wordsOf(values), index, length, true);
+      return values instanceof Float64Array ? unsignedColumn(values, index, length, space) : wideColumn(wordsOf(values), index, length, false);
+    default: return values instanceof Float64Array ? signedColumn(values, index, length, space) : wideColumn(wordsOf(values), index, length, true);
   }
 };
 const wordsOf = (values: BigInt64Array | BigUint64Array): Int32Array => new Int32Array(values.buffer, values.byteOffset, values.length * 2);
@@ -59,8 +93,8 @@ const wordsOf = (values: BigInt64Array | BigUint64Array): Int32Array => new Int3
 const bytesOf = (x: number): number =>
   x < 0x100 ? (x === 0 ? 0 : 1) : x < 0x10000 ? 2 : x < 0x1000000 ? 3 : x < 0x1_0000_0000 ? 4 : x < 0x100_0000_0000 ? 5 : x < 0x1_0000_0000_0000 ? 6 : 7;
 
-const signedColumn = (values: Float64Array, index: Uint32Array | undefined, length: number): EncodedColumn => {
-  const bodies = new Float64Array(length);
+const signedColumn = (values: Float64Array, index: Uint32Array | undefined, length: number, space?: Space): EncodedColumn => {
+  const bodies = numbersOf(space, length);
   // Twice the magnitude takes as many bytes with the sign bit as without, but for a lone sign, which no number has.
   for (let i = 0; i < length; i++) bodies[i] = bytesOf(Math.abs(values[index ? index[i] : i]) * 2);
   return {
@@ -80,8 +114,8 @@ const signedColumn = (values: Float64Array, index: Uint32Array | undefined, leng
   };
 };
 
-const unsignedColumn = (values: Float64Array | Uint32Array, index: Uint32Array | undefined, length: number): EncodedColumn => {
-  const bodies = new Float64Array(length);
+const unsignedColumn = (values: Float64Array | Uint32Array, index: Uint32Array | undefined, length: number, space?: Space): EncodedColumn => {
+  const bodies = numbersOf(space, length);
   for (let i = 0; i < length; i++) bodies[i] = bytesOf(values[index ? index[i] : i]);
   return {
     bodies,
@@ -140,7 +174,7 @@ const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes
 const scratch = new DataView(new ArrayBuffer(8)), scratchBytes = new Uint8Array(scratch.buffer);
 
 const float64Column = (values: Float64Array, index: Uint32Array | undefined, length: number): EncodedColumn => ({
-  bodies: new Float64Array(length).fill(8),
+  bodies: uniform(8, length),
   write(start, end, places, out) {
     const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
     for (let i = start; i < end; i++) {
@@ -161,7 +195,7 @@ const float64Column = (values: Float64Array, index: Uint32Array | undefined, len
 const smallFloatColumn = (v: NumberVector, index: Uint32Array | undefined, length: number): EncodedColumn => {
   const body = v.type === types.float32 ? 4 : 2;
   return {
-    bodies: new Float64Array(length).fill(body),
+    bodies: uniform(body, length),
     write(start, end, places, out) {
       for (let i = start; i < end; i++) {
         const x = v.values[index ? index[i] : i] as number;
@@ -177,7 +211,7 @@ const smallFloatColumn = (v: NumberVector, index: Uint32Array | undefined, lengt
 };
 
 const boolColumn = (v: BoolVector, index: Uint32Array | undefined, length: number): EncodedColumn => ({
-  bodies: new Float64Array(length).fill(1),
+  bodies: uniform(1, length),
   write(start, end, places, out) {
     for (let i = start; i < end; i++) {
       const at = places[i];
@@ -189,14 +223,17 @@ const boolColumn = (v: BoolVector, index: Uint32Array | undefined, length: numbe
 });
 
 const nullColumn = (length: number, wrapped: boolean): EncodedColumn => ({
-  bodies: new Float64Array(length).fill(wrapped ? 0 : absentBody),
+  bodies: uniform(wrapped ? 0 : absentBody, length),
   write(start, end, places, out) {
     for (let i = start; i < end; i++) out[places[i]++] = wrapped ? 1 : 0;
   },
 });
 
-const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array | undefined, length: number): EncodedColumn => {
-  const bodies = new Float64Array(length);
+/** Longer runs go through the engine's copy, which has a price per call. */
+const longRun = 160;
+
+const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array | undefined, length: number, space?: Space): EncodedColumn => {
+  const bodies = numbersOf(space, length), marked = space?.marks && startsRepeat(offsets, bytes, index, length) ? space : undefined;
   for (let i = 0; i < length; i++) {
     const row = index ? index[i] : i;
     bodies[i] = offsets[row + 1] - offsets[row];
@@ -204,23 +241,42 @@ const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array |
   return {
     bodies,
     write(start, end, places, out) {
-      const view = viewOf(bytes), into = viewOf(out), viewStop = bytes.length - 3, intoStop = out.length - 3;
+      const view = viewOf(bytes), into = viewOf(out), bits = marked?.marks;
       for (let i = start; i < end; i++) {
         const from = offsets[index ? index[i] : i], size = bodies[i];
         let at = places[i];
         if (size < 127) out[at++] = size + 1;
         else at = writeTag(out, at, size);
-        // By words, but for the last bytes: what lies behind may be written already.
-        if (size > 160 || from + size > viewStop || at + size > intoStop) out.set(bytes.subarray(from, from + size), at);
+        if (bits !== undefined && size >= markedMin) bits[at >> 5] |= 1 << (at & 31);
+        if (size > longRun) out.set(bytes.subarray(from, from + size), at);
+        else if (size < 4) for (let k = 0; k < size; k++) out[at + k] = bytes[from + k];
         else {
-          const words = size & ~3;
-          for (let k = 0; k < words; k += 4) into.setInt32(at + k, view.getInt32(from + k, true), true);
-          for (let k = words; k < size; k++) out[at + k] = bytes[from + k];
+          // By words, the last one over a part of the one before: what lies behind may be written already.
+          const last = size - 4;
+          for (let k = 0; k < last; k += 4) into.setInt32(at + k, view.getInt32(from + k, true), true);
+          into.setInt32(at + last, view.getInt32(from + last, true), true);
         }
         places[i] = at + size;
       }
     },
   };
+};
+
+const samples = 64, seen = new Int32Array(256);
+/** Whether a quarter of a sample of the runs begins with the eight bytes of another one. */
+const startsRepeat = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array | undefined, length: number): boolean => {
+  const view = viewOf(bytes), stride = Math.max(1, length / samples);
+  let tried = 0, repeated = 0;
+  seen.fill(0);
+  for (let k = 0; k < length; k += stride) {
+    const i = Math.floor(k), row = index ? index[i] : i, from = offsets[row];
+    tried++;
+    if (offsets[row + 1] - from < markedMin) continue;
+    const hash = Math.imul(view.getInt32(from, true), -1640531535) ^ Math.imul(view.getInt32(from + 4, true), 1028477387), slot = hash >>> 24;
+    if (seen[slot] === hash) repeated++;
+    seen[slot] = hash;
+  }
+  return repeated * 4 >= tried;
 };
 
 /** The types of the table are encoded once, rows copy them. */

@@ -5,19 +5,20 @@
  * Invariant: ranges are written in order, each row once.
  */
 import {
-  type Field, type ListVector, type MapVector, type RecordVector, type UnionVector, type Vector, range,
+  type Field, type ListVector, type MapVector, type RecordVector, type UnionVector, type Vector, range, slice,
 } from '../../vectors/vector.ts';
-import { type EncodedColumn, leafColumn, taggedSize, writeTag } from './encode-leaves.ts';
+import { type EncodedColumn, type Space, leafColumn, markedMin, taggedSize, uniform, writeTag } from './encode-leaves.ts';
 
 /** Most rows and items that one batch may unfold to; a batch beyond it is written in parts. */
 const cellsMax = 4_000_000;
 /** The batch unfolds to too much at once. */
 export const tooManyCells = Symbol('too many cells');
 
-interface Budget { cells: number; readonly limited: boolean }
+interface Budget { cells: number; readonly limited: boolean; readonly space: Space | undefined }
 
-/** The rows of a vector, measured. @throws tooManyCells unless it is one row */
-export const measure = (v: Vector): EncodedColumn => column(v, { index: undefined, length: v.length, wrapped: false }, { cells: 0, limited: v.length > 1 });
+/** The rows of a vector, measured; good until the space begins anew. Where like runs begin is marked in it as they are written. @throws tooManyCells unless it is one row */
+export const measure = (v: Vector, space?: Space): EncodedColumn =>
+  column(v, { index: undefined, length: v.length, wrapped: false }, { cells: 0, limited: v.length > 1, space });
 
 /** Which rows of a vector: those of the index, or the first `length`. `wrapped`: inside an error or a name, where null has an empty body. */
 interface Rows { readonly index: Uint32Array | undefined; readonly length: number; readonly wrapped: boolean }
@@ -26,18 +27,21 @@ const column = (v: Vector, rows: Rows, budget: Budget): EncodedColumn => {
   budget.cells += rows.length;
   if (budget.limited && budget.cells > cellsMax) throw tooManyCells;
   switch (v.form) {
-    case 'constant': return constantColumn(column(v.inner, { ...rows, index: undefined, length: 1 }, budget), rows.length);
+    case 'constant': return constantColumn(v.inner, rows, budget);
     case 'dictionary': return column(v.values, { ...rows, index: lookUp(v.codes, rows) }, budget);
     case 'selected': return column(v.base, { ...rows, index: lookUp(v.index, rows) }, budget);
-    case 'dynamic': return dynamicColumn(parted(v.parts, v.tags, v.slots, { rows, wrapped: rows.wrapped, budget }), rows.length);
+    case 'dynamic': return dynamicColumn(parted(v.parts, v.tags, v.slots, { rows, wrapped: rows.wrapped, budget }), rows.length, budget);
     case 'union': return unionColumn(v, rows, budget);
     case 'record': return recordColumn(v, rows, budget);
     case 'list': return listColumn(v, rows, [v.items], budget);
     case 'map': return listColumn(v, rows, [v.keys, v.values], budget);
     case 'error': case 'named': return column(v.inner, { ...rows, wrapped: true }, budget);
-    default: return leafColumn(v, rows.index, rows.length, rows.wrapped);
+    default: return leafColumn(v, rows.index, rows.length, rows.wrapped, budget.space);
   }
 };
+
+const numbersOf = ({ space }: Budget, length: number): Float64Array => space?.take(length) ?? new Float64Array(length);
+const zeros = (budget: Budget, length: number): Float64Array => numbersOf(budget, length).fill(0);
 
 const lookUp = (table: Uint32Array, { index, length }: Rows): Uint32Array => {
   if (!index) return table;
@@ -47,8 +51,10 @@ const lookUp = (table: Uint32Array, { index, length }: Rows): Uint32Array => {
 };
 
 /** One value many times: it is encoded once and copied. */
-const constantColumn = (one: EncodedColumn, length: number): EncodedColumn => {
-  const body = one.bodies[0], size = taggedSize(body);
+const constantColumn = (v: Vector, { length, wrapped }: Rows, budget: Budget): EncodedColumn => {
+  // It is written somewhere else first, so nothing in it is marked, only the copies.
+  const own = { ...budget, space: undefined }, one = column(v, { index: undefined, length: 1, wrapped }, own), body = one.bodies[0], size = taggedSize(body);
+  budget.cells = own.cells;
   let bytes: Uint8Array | undefined;
   const encoded = (): Uint8Array => {
     bytes = new Uint8Array(size);
@@ -56,10 +62,11 @@ const constantColumn = (one: EncodedColumn, length: number): EncodedColumn => {
     return bytes;
   };
   return {
-    bodies: new Float64Array(length).fill(body),
+    bodies: uniform(body, length),
     write(start, end, places, out) {
-      const source = bytes ?? encoded();
+      const source = bytes ?? encoded(), bits = size >= markedMin ? budget.space?.marks : undefined;
       for (let i = start; i < end; i++) {
+        if (bits !== undefined) bits[places[i] >> 5] |= 1 << (places[i] & 31);
         if (size > 32) out.set(source, places[i]);
         else for (let k = 0, to = places[i]; k < size; k++) out[to++] = source[k];
         places[i] += size;
@@ -75,10 +82,10 @@ class Part {
   readonly rows: Uint32Array;
   private readonly places: Float64Array;
   private next = 0;
-  constructor(encoded: EncodedColumn, rows: Uint32Array) {
+  constructor(encoded: EncodedColumn, rows: Uint32Array, places: Float64Array) {
     this.column = encoded;
     this.rows = rows;
-    this.places = new Float64Array(rows.length);
+    this.places = places;
   }
   /** Writes its rows among the parent's up to `end`, at the parent's places, which move on. */
   write(end: number, places: Float64Array, out: Uint8Array): void {
@@ -112,12 +119,22 @@ const parted = (
   }
   return parts.flatMap((part, tag) => {
     const { rows: parentRows, slots: index } = own[tag];
-    return parentRows.length === 0 ? [] : [new Part(column(part, { index, length: parentRows.length, wrapped }, budget), parentRows)];
+    const count = parentRows.length;
+    if (count === 0) return [];
+    // Mostly the rows are in order, which saves a look-up for each value.
+    const whole = isRun(index), from = index[0];
+    return [new Part(column(whole ? slice(part, from, from + count) : part, { index: whole ? undefined : index, length: count, wrapped }, budget), parentRows, numbersOf(budget, count))];
   });
 };
 
-const dynamicColumn = (parts: readonly Part[], length: number): EncodedColumn => {
-  const bodies = new Float64Array(length);
+const isRun = (index: Uint32Array): boolean => {
+  const first = index[0];
+  for (let i = 1; i < index.length; i++) if (index[i] !== first + i) return false;
+  return true;
+};
+
+const dynamicColumn = (parts: readonly Part[], length: number, budget: Budget): EncodedColumn => {
+  const bodies = numbersOf(budget, length);
   for (const { rows, column: { bodies: own } } of parts) for (let i = 0; i < rows.length; i++) bodies[rows[i]] = own[i];
   return {
     bodies,
@@ -129,7 +146,7 @@ const dynamicColumn = (parts: readonly Part[], length: number): EncodedColumn =>
 
 const unionColumn = (v: UnionVector, rows: Rows, budget: Budget): EncodedColumn => {
   const parts = parted(v.members, v.tags, v.slots, { rows, wrapped: false, budget });
-  const bodies = new Float64Array(rows.length), { tags } = v, { index } = rows;
+  const bodies = zeros(budget, rows.length), { tags } = v, { index } = rows;
   for (const part of parts) part.addSizes(bodies);
   for (let i = 0; i < rows.length; i++) bodies[i] += 1 + bytesOfIndex(tags[index ? index[i] : i]);
   return {
@@ -148,7 +165,7 @@ const unionColumn = (v: UnionVector, rows: Rows, budget: Budget): EncodedColumn 
 const bytesOfIndex = (x: number): number => (x === 0 ? 0 : x < 0x100 ? 1 : x < 0x10000 ? 2 : x < 0x1000000 ? 3 : 4);
 
 const recordColumn = (v: RecordVector, rows: Rows, budget: Budget): EncodedColumn => {
-  const bodies = new Float64Array(rows.length), optional = v.fields.filter((f) => f.optional), bitBytes = (optional.length + 7) >> 3;
+  const bodies = zeros(budget, rows.length), optional = v.fields.filter((f) => f.optional), bitBytes = (optional.length + 7) >> 3;
   const fields = v.fields.map((f) => fieldColumn(f, rows, budget, bodies));
   if (bitBytes > 0) for (let i = 0; i < rows.length; i++) bodies[i] += bitBytes + 1;
   return {
@@ -180,7 +197,7 @@ const fieldColumn = (f: Field, rows: Rows, budget: Budget, sizes: Float64Array):
     own[count++] = row;
   }
   if (count === 0) return () => undefined;
-  const part = new Part(column(f.values, { index: own.subarray(0, count), length: count, wrapped: false }, budget), parentRows.subarray(0, count));
+  const part = new Part(column(f.values, { index: own.subarray(0, count), length: count, wrapped: false }, budget), parentRows.subarray(0, count), numbersOf(budget, count));
   part.addSizes(sizes);
   return (_start, end, places, out) => part.write(end, places, out);
 };

@@ -11,8 +11,8 @@ import { namedType, types } from '../../vectors/type.ts';
 import { type Data, type Value, recordValue } from '../../vectors/value.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
-import { encodeLz4 } from '../lz4.ts';
-import { taggedSize, writeUvarint } from './encode-leaves.ts';
+import { encodeLz4, encodeLz4Marked } from '../lz4.ts';
+import { Space, taggedSize, writeUvarint } from './encode-leaves.ts';
 import { measure, tooManyCells } from './encode.ts';
 import { compressedBit, endOfSegment, formatLz4, frameKind, versionByte } from './frames.ts';
 import { WrittenTypes } from './type-context.ts';
@@ -24,6 +24,10 @@ const valueBytesMax = 1 << 30;
 /** A segment with this many types ends at the next frame. */
 const segmentTypesMax = 20_000;
 const controlSup = 2;
+/** Frames of values from this size on may be compressed by their marks. Every so many of them is compressed in both ways, which tells how the next ones are. */
+const markedBytesMin = 64 << 10, trialEvery = 32;
+/** What compression by marks may lose. */
+const markedLossMax = 1.25;
 
 export const createBsupWriter = (options: WriteOptions): Writer => new BsupWriter(options);
 
@@ -33,20 +37,25 @@ class BsupWriter implements Writer {
   private readonly types = new WrittenTypes();
   private values = new Uint8Array(1 << 16);
   private length = 0;
+  private readonly space = new Space();
   private scratch = new Uint8Array(0);
+  private marked = false;
+  private trials = 0;
   /** A frame was given out since the last end of segment. */
   private open = false;
 
   constructor(options: WriteOptions) {
     this.frameBytesMin = options.bsupFrameBytes ?? frameBytesDefault;
     this.compress = options.bsupCompress ?? true;
+    if (this.compress) this.space.marks = new Uint32Array((this.values.length >> 5) + 1);
   }
 
   *write(batch: Vector): Generator<Uint8Array> {
     if (batch.length === 0) return;
     let column;
+    this.space.begin();
     try {
-      column = measure(batch);
+      column = measure(batch, this.space);
     } catch (problem) {
       if (problem !== tooManyCells) throw problem;
       const half = batch.length >> 1;
@@ -55,7 +64,7 @@ class BsupWriter implements Writer {
       return;
     }
     const { bodies } = column, { table, codes } = typesOf(batch);
-    const places = new Float64Array(batch.length), ids = new Float64Array(table.length).fill(-1);
+    const places = this.space.take(batch.length), ids = new Float64Array(table.length).fill(-1);
     for (let start = 0; start < batch.length;) {
       let end = start, size = this.length;
       for (; end < batch.length && !this.isFull(size); end++) {
@@ -101,6 +110,7 @@ class BsupWriter implements Writer {
     if (pending.length > 0) yield this.frame(frameKind.types, pending.bytes.subarray(0, pending.length));
     pending.length = 0;
     if (this.length > 0) yield this.frame(frameKind.values, this.values.subarray(0, this.length));
+    this.space.marks?.fill(0, 0, (this.length >> 5) + 1);
     this.length = 0;
   }
 
@@ -108,8 +118,7 @@ class BsupWriter implements Writer {
     this.open = true;
     const { length } = payload, sizeBytes = uvarintSize(length);
     if (this.compress) {
-      if (this.scratch.length < length) this.scratch = new Uint8Array(Math.max(length, 1 << 16));
-      const packed = encodeLz4(payload, 0, length, this.scratch, 0, length - 1 - sizeBytes);
+      const packed = this.packed(kind, payload, length - 1 - sizeBytes);
       if (packed >= 0) {
         const { out, at } = header(kind | (compressedBit >> 4), packed + 1 + sizeBytes);
         out[at] = formatLz4;
@@ -122,11 +131,27 @@ class BsupWriter implements Writer {
     return out;
   }
 
+  /** Compresses to the scratch bytes; answers their end, or -1 if it does not fit. */
+  private packed(kind: number, payload: Uint8Array, room: number): number {
+    const { length } = payload;
+    if (this.scratch.length < length) this.scratch = new Uint8Array(Math.max(length, 1 << 16));
+    const byMarks = (): number => encodeLz4Marked(payload, 0, length, this.scratch, room, this.space.marks!), byAll = (): number => encodeLz4(payload, 0, length, this.scratch, 0, room);
+    if (kind !== frameKind.values || length < markedBytesMin) return byAll();
+    if (this.trials++ % trialEvery > 0) return this.marked ? byMarks() : byAll();
+    const markedEnd = byMarks(), end = byAll();
+    this.marked = end < 0 || (markedEnd >= 0 && markedEnd <= end * markedLossMax);
+    return end;
+  }
+
   private reserve(size: number): void {
     if (size <= this.values.length) return;
     const grown = new Uint8Array(Math.max(size, this.values.length * 2));
     grown.set(this.values.subarray(0, this.length));
     this.values = grown;
+    if (!this.space.marks) return;
+    const marks = new Uint32Array((grown.length >> 5) + 1);
+    marks.set(this.space.marks);
+    this.space.marks = marks;
   }
 }
 

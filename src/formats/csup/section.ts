@@ -23,7 +23,7 @@ export class DataSection {
     return { offset, length: bytes.length, memory: bytes.length, compression: 0 };
   }
 
-  /** Bytes, compressed if that makes them fewer; of many bytes, if it makes them fewer by a good part: expanding them takes longer than reading that part. */
+  /** Bytes, compressed if that makes them fewer: many bytes only if by a good part of them, since expanding takes longer than reading that part. */
   packed(bytes: Uint8Array): Segment {
     const { length } = bytes, offset = this.out.length;
     if (length < 2) return this.raw(bytes);

@@ -72,6 +72,22 @@ describe('the writer', () => {
     expect(back.length).toBe(values.length);
     expect(supText(back.at(-1)!)).toBe('{f44999:44999}');
   });
+  test('rows whose strings begin alike come back from frames of any size, and are smaller', async () => {
+    const line = (i: number): string => `{ts:"2026-01-02T03:04:${String(i % 60).padStart(2, '0')}.${String((i * 7919) % 1000).padStart(3, '0')}Z",n:${(i * 2654435761) % 1e9},path:"/api/v${i % 3}/items/${(i * 31) % 9973}",`
+      + `tags:["a${i % 7}","a long text that is here again"],x:${(i * 0.37).toFixed(3)}}`;
+    const values = parseSupValues(Array.from({ length: 12_000 }, (_, i) => line(i)).join('\n')), batches = [0, 4_000, 8_000].map((at) => vectorOf(values.slice(at, at + 4_000)));
+    const plain = bytesOf(batches, { bsupCompress: false }).length;
+    for (const bsupFrameBytes of [1_000, 64 << 10, 100_000, 512 << 10]) {
+      const bytes = bytesOf(batches, { bsupFrameBytes });
+      expect(bytes.length).toBeLessThan(plain * 0.8);
+      expect((await readValues(bytes, 'bsup')).map((v) => supText(v))).toEqual(values.map((v) => supText(v)));
+    }
+  });
+  test('rows that are alike without strings are compressed all the same', () => {
+    const batch = vectorOf(parseSupValues(Array.from({ length: 8_000 }, (_, i) => `{a:${1000 + (i % 5)},b:${i % 3}.25,c:null,d:${i % 2 === 0}}`).join('\n')));
+    const batches = Array.from({ length: 6 }, () => batch);
+    expect(bytesOf(batches, { bsupFrameBytes: 64 << 10 }).length).toBeLessThan(bytesOf(batches, { bsupCompress: false }).length / 2);
+  });
   test('no values are no bytes, and a writer that has ended its segment adds nothing', () => {
     expect(bytesOf([])).toEqual(Buffer.alloc(0));
     const writer = createWriter('bsup');

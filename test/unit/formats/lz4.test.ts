@@ -1,7 +1,7 @@
 /** LZ4 blocks: see typed-formats.test.ts for whole inputs; here are the bounds, which hold whatever the bytes are. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeLz4, decodeLz4At, encodeLz4 } from '../../../src/formats/lz4.ts';
+import { decodeLz4, decodeLz4At, encodeLz4, encodeLz4Marked } from '../../../src/formats/lz4.ts';
 
 const guard = 0xa5;
 const text = fc.array(fc.oneof(fc.constantFrom('abc', 'hello world, ', 'x', '0123456789abcdef'.repeat(5)), fc.string({ maxLength: 9 })), { maxLength: 80 }).map((a) => new Uint8Array(Buffer.from(a.join(''))));
@@ -37,6 +37,25 @@ describe('LZ4 blocks', () => {
       expect(decodeLz4(room, 0, end, back, bytes.length)).toBe(true);
       expect(back).toEqual(bytes);
     }), { numRuns: 300 });
+  });
+  test('whatever is marked, the bytes come back and the room is kept', () => {
+    fc.assert(fc.property(text, fc.array(fc.nat(3_000)), fc.nat(400), (bytes, marked, room) => {
+      const marks = new Uint32Array((bytes.length >> 5) + 1), all = new Uint8Array(room + 20).fill(guard), back = new Uint8Array(bytes.length);
+      for (const p of marked) if (p < bytes.length) marks[p >> 5]! |= 1 << (p & 31);
+      const end = encodeLz4Marked(bytes, 0, bytes.length, all, room, marks);
+      expect(end).toBeLessThanOrEqual(room);
+      expect(all.subarray(room).every((b) => b === guard)).toBe(true);
+      if (end < 0) return;
+      expect(decodeLz4(all, 0, end, back, bytes.length)).toBe(true);
+      expect(back).toEqual(bytes);
+    }), { numRuns: 1_000 });
+  });
+  test('matches are looked for at marked places alone, and reach back and forth from there', () => {
+    const bytes = Buffer.from('0123456789abcdefXYZ 0123456789abcdefX 0123456789abcdefX behind'), room = new Uint8Array(100), marks = new Uint32Array(2);
+    marks[0] = (1 << 3) | (1 << 23);
+    const end = encodeLz4Marked(bytes, 0, bytes.length, room, 100, marks);
+    // 20 literals, 17 bytes from 20 before, the rest as it is.
+    expect(Buffer.from(room.subarray(0, end)).toString('latin1')).toBe('\xfd\x050123456789abcdefXYZ \x14\x00\xf0\x0a 0123456789abcdefX behind');
   });
   test('the last five bytes are literals, and no match begins in the last twelve', () => {
     const bytes = new Uint8Array(40).fill(1), room = new Uint8Array(60), end = encodeLz4(bytes, 0, 40, room, 0, 60);

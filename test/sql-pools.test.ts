@@ -1,0 +1,53 @@
+/** SQL over pools, whose columns are not known before a query runs: `*`, qualified names, joins, subqueries, recursion, and what a query may not do. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type TestService, startService } from './support/server.ts';
+
+let service: TestService;
+const json = { 'content-type': 'application/json', accept: 'application/json' };
+const load = async (pool: string, key: string, rows: string): Promise<void> => {
+  await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name: pool, layout: { order: 'asc', keys: [[key]] } }) });
+  const { status } = await service.ask('POST', `/pool/${pool}/branch/main`, { headers: { 'content-type': 'application/x-sup' }, body: rows });
+  expect(status).toBe(200);
+};
+beforeAll(async () => {
+  service = await startService(['-recursion.rounds.max', '100', '-recursion.rows.max', '1000']);
+  await load('people', 'id', '{id:1,name:"ann",boss:null} {id:2,name:"bob",boss:1} {id:3,name:"cy",boss:1,city:"Rome"} {id:4,name:"di",boss:3}');
+  await load('orders', 'no', '{no:10,id:2,total:5} {no:11,id:2,total:7.5} {no:12,id:3,total:1,note:"late"} {no:13,id:9,total:2}');
+});
+afterAll(() => service.close());
+
+const cases: Readonly<Record<string, string>> = {
+  'select * from orders where total > 4': '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}\n',
+  'select p.name, o.no from people p join orders o on p.id = o.id order by no': '{name:"bob",no:10}\n{name:"bob",no:11}\n{name:"cy",no:12}\n',
+  'select people.name, orders.no from people join orders on people.id = orders.id and orders.total < 5': '{name:"cy",no:12}\n',
+  'select * from people join orders using (id) order by no limit 1': '{id:2,name:"bob",boss:1,no:10,total:5}\n',
+  'select id, count(o.no) as n from people p left join orders o using (id) group by id order by id': '{id:1,n:0}\n{id:2,n:2}\n{id:3,n:1}\n{id:4,n:0}\n',
+  'select p.*, b.name as boss_name from people p join people b on p.boss = b.id order by id': '{id:2,name:"bob",boss:1,boss_name:"ann"}\n{id:3,name:"cy",boss:1,city:"Rome",boss_name:"ann"}\n{id:4,name:"di",boss:3,boss_name:"cy"}\n',
+  'select name from people p where not exists (select 1 from orders o where o.id = p.id) order by name': '{name:"ann"}\n{name:"di"}\n',
+  'select name, (select sum(o.total) from orders o where o.id = p.id) as total from people p order by name': '{name:"ann",total:null}\n{name:"bob",total:12.5}\n{name:"cy",total:1}\n{name:"di",total:null}\n',
+  'select p.name, l.no from people p, lateral (select o.no from orders o where o.id = p.id order by o.total desc limit 1) l order by name': '{name:"bob",no:11}\n{name:"cy",no:12}\n',
+  'with recursive c(id, name, depth) as (select id, name, 0 from people where boss is null union all select p.id, p.name, c.depth + 1 from people p join c on p.boss = c.id) select name, depth from c order by depth, name':
+    '{name:"ann",depth:0}\n{name:"bob",depth:1}\n{name:"cy",depth:1}\n{name:"di",depth:2}\n',
+  'select id from people except select id from orders order by id': '{id:1}\n{id:4}\n',
+  'select id from people intersect select id from orders order by id': '{id:2}\n{id:3}\n',
+  'select * from people where name ilike \'_N%\'': '{id:1,name:"ann",boss:null}\n',
+  'from people | where boss==1 | select count(*) as n': '{n:2}\n',
+};
+
+describe('over pools', () => {
+  test.each(Object.entries(cases))('%s', async (query, rows) => { expect(await service.query(query)).toBe(rows); });
+
+  test('a recursion without an end is an error that names the option', async () => {
+    const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'with recursive r(n) as (select 1 union all select n from r) select count(*) from r' }) });
+    expect(body).toContain('with recursive r goes on after 100 rounds (option -recursion.rounds.max)');
+  });
+  test('so are too many rows', async () => {
+    const { body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: 'with recursive r(n) as (select 1 union all select r.n from r cross join (values (1),(2)) v(x)) select count(*) from r' }) });
+    expect(body).toContain('with recursive r gives more than 1000 rows (option -recursion.rows.max)');
+  });
+  test('a bare column of a join is refused, with its place', async () => {
+    const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: 'select name from people p join orders o on p.id = o.id' }) });
+    expect([status, (JSON.parse(body) as { error: string }).error]).toEqual([400,
+      'join on dynamic column "name" requires table-qualified reference at line 1, column 8:\nselect name from people p join orders o on p.id = o.id\n       ~~~~']);
+  });
+});

@@ -1,0 +1,14 @@
+/** Forks whose branches fork again and come together: each waits for its siblings, and for those further up. */
+import { expect, test } from 'vitest';
+import { runQuery } from '../../../support/query-case.ts';
+
+const input = Array.from({ length: 60 }, (_, i) => String(i)).join('\n');
+
+test.each([
+  ['merge', 'fork (sort this | fork (where this>1) (pass) | merge this) (pass) | count()', 178],
+  ['a join', 'fork (sort this | fork (tail 1) (pass) | join on left=right) (pass) | count()', 61],
+  ['merge inside merge', 'fork (sort this | fork (head 1) (sort this | fork (pass) (pass) | merge this) | merge this) (pass) | count()', 181],
+  ['branches that are put together as they come', 'fork (fork (pass) (sort this) | sort this) (pass) (head 1) | count()', 181],
+])('%s in a branch ends', { timeout: 10_000 }, async (_, query, count) => {
+  expect(await runQuery(query, input, { batchRows: 1 })).toBe(`${count}\n`);
+});
