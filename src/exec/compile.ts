@@ -17,7 +17,7 @@ import { debug } from './operators/debug.ts';
 import { distinct } from './operators/distinct.ts';
 import { drop } from './operators/drop.ts';
 import { filter } from './operators/filter.ts';
-import { fork, inTurn, switchOver, together } from './operators/fork.ts';
+import { fork, inTurn, switchOver, through, together } from './operators/fork.ts';
 import { fromEach } from './operators/from-each.ts';
 import { fuse } from './operators/fuse.ts';
 import { groupSlice } from './operators/group-slice.ts';
@@ -162,14 +162,14 @@ const makeFork = (op: Extract<PlanOp, { kind: 'fork' }>, build: Build): Pipeline
   const readers = branches.filter((b) => b.reads).length;
   return (inputs) => {
     const ports = readers === 0 ? [] : [...fork(one(inputs), readers)];
-    return branches.map((b) => b.step(b.reads ? ports.shift()! : nothing()));
+    return branches.map((b) => (b.reads ? through(ports.shift()!, b.step) : b.step(nothing())));
   };
 };
 
 const makeSwitch = (op: Extract<PlanOp, { kind: 'switch' }>, build: Build): PipelineRun => {
   const cases = op.cases.map((c) => ({ test: c.test && build.expression(c.test) })), branches = op.cases.map((c) => build.step(c.branch));
   const dropMissing = op.dropMissing && build.expression(op.dropMissing);
-  return (inputs) => switchOver(one(inputs), cases, dropMissing).map((port, k) => branches[k]!(port));
+  return (inputs) => switchOver(one(inputs), cases, dropMissing).map((port, k) => through(port, branches[k]!));
 };
 
 const makeJoin = (op: Extract<PlanOp, { kind: 'join' }>, build: Build): PipelineRun => {

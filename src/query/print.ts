@@ -102,7 +102,7 @@ class Printer {
   }
 
   #unary(op: string, operand: Expr): string {
-    const text = this.#operand(operand, operand.kind === 'unary' ? 0 : strengthSign);
+    const text = this.#operand(operand, operand.kind === 'unary' && (op === '!' || operand.op !== '!') ? 0 : strengthSign);
     // Two signs begin a comment, and one before an address belongs to nothing.
     const apart = op === '-' && (/^[-\d.:]/.test(text) && !(operand.kind === 'literal' && signed.has(operand.type) && !text.startsWith('-')));
     return apart ? `${op}(${text})` : `${op}${text}`;

@@ -193,7 +193,9 @@ class WrapPart implements Part {
 /** Lists, maps and unions of one type, by their encoding. */
 class EncodedPart implements Part {
   private readonly table = new BytesTable();
-  private readonly firsts: Builder;
+  /** The values since `given`; a builder gives its rows away. */
+  private firsts: Builder;
+  private given: Vector | undefined;
   private readonly type: Type;
   constructor(type: Type) {
     this.type = type;
@@ -212,7 +214,14 @@ class EncodedPart implements Part {
     }
     return out;
   }
-  values(): Vector { return this.firsts.finish(); }
+  values(): Vector {
+    if (this.firsts.length > 0 || !this.given) {
+      const rows = this.firsts.finish();
+      this.given = this.given ? concat([this.given, rows]) : rows;
+      this.firsts = new Builder(this.type);
+    }
+    return this.given;
+  }
 }
 const unexpected = (v: Vector): never => { throw new Error(`vector of form ${v.form} where another class was promised`); };
 

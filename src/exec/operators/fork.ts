@@ -8,21 +8,33 @@ import { type Vector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { rowsWith, truth, truthOf } from '../expressions/rows.ts';
-import { type Item, type Side, type Stream, evaluate, isBatch, pause } from '../operator.ts';
+import { type Item, type Side, type Step, type Stream, evaluate, isBatch, pause } from '../operator.ts';
 import { kinds, kindsOf, rowsWithout } from './kinds.ts';
 import { rowsOf, upTo } from './records.ts';
 
 const queueBatchesMax = 16;
 
-interface Port { readonly queue: Vector[]; closed: boolean }
+/** The rows of one branch. Closed, it gets no more and nobody waits for it. */
+export interface Port { readonly stream: Stream; readonly close: () => void }
+
+/** What a branch makes of its rows. A branch may end without a look at them, which its port has to be told. */
+export function* through(port: Port, branch: Step): Generator<Item> {
+  try {
+    yield* branch(port.stream);
+  } finally {
+    port.close();
+  }
+}
+
+interface Queue { readonly queue: Vector[]; closed: boolean }
 /** Gives each port its part of a batch (undefined: nothing). */
 type Route = (batch: Vector) => Generator<Side, readonly (Vector | undefined)[]>;
 
 /** The upstream of several branches, one stream each. */
-const shared = (input: Stream, count: number, route: Route): readonly Stream[] => {
-  const ports: Port[] = Array.from({ length: count }, () => ({ queue: [], closed: false }));
+const shared = (input: Stream, count: number, route: Route): readonly Port[] => {
+  const ports: Queue[] = Array.from({ length: count }, () => ({ queue: [], closed: false }));
   let items: Iterator<Item> | undefined, ended = false;
-  const close = (port: Port): void => {
+  const close = (port: Queue): void => {
     port.closed = true;
     port.queue.length = 0;
     if (!ended && ports.every((p) => p.closed)) {
@@ -30,7 +42,7 @@ const shared = (input: Stream, count: number, route: Route): readonly Stream[] =
       items?.return?.();
     }
   };
-  const read = function* read(port: Port): Generator<Item> {
+  const read = function* read(port: Queue): Generator<Item> {
     try {
       for (;;) {
         const batch = port.queue.shift();
@@ -56,10 +68,10 @@ const shared = (input: Stream, count: number, route: Route): readonly Stream[] =
       close(port);
     }
   };
-  return ports.map((port) => read(port));
+  return ports.map((port) => ({ stream: read(port), close: () => { close(port); } }));
 };
 
-export const fork = (input: Stream, count: number): readonly Stream[] =>
+export const fork = (input: Stream, count: number): readonly Port[] =>
   // eslint-disable-next-line require-yield
   shared(input, count, function* route(batch) { return Array.from({ length: count }, () => batch); });
 
@@ -69,7 +81,7 @@ export interface SwitchCase { readonly test: AsyncEvaluator | undefined }
  * Each row goes to the first case that is true. Where a test on the way there is an error, the error goes to that case (a missing one does not: it is just
  * not true) and the row goes on.
  */
-export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMissing: AsyncEvaluator | undefined): readonly Stream[] =>
+export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMissing: AsyncEvaluator | undefined): readonly Port[] =>
   shared(input, cases.length, function* route(whole) {
     let batch = whole;
     if (dropMissing) {
