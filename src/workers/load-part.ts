@@ -24,7 +24,12 @@ export const loadHelper = async (task: Task, setup: BlockSetup): Promise<BlockHe
   if (!port) return undefined;
   const helper = new PartHelper(port, setup);
   // What the other thread still has is not waited for when the load was given up.
-  task.signal.addEventListener('abort', () => { helper.died(); }, { once: true });
+  const giveUp = (): void => {
+    helper.died();
+    helper.close();
+  };
+  if (task.signal.aborted) giveUp();
+  else task.signal.addEventListener('abort', giveUp, { once: true });
   return helper;
 };
 

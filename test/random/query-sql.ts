@@ -144,8 +144,8 @@ class SqlTexts {
       () => ({ text: both('t'), columns: t, plain: true }), () => ({ text: both('t'), columns: t, plain: true }),
       () => ({ text: both('u'), columns: u, plain: true }),
       () => {
-        const on = this.within([...t, ...u], () => (this.chance(3) ? this.predicate(1) : mix`${this.pick(['k = k2', 'k = k2 and a < b', 's = w', 'id = uid'])}`));
-        // A missing or null key never matches here as there; null keys that would match each other are a rule of the language.
+        const on = this.within([...t, ...u], () => (this.chance(3) ? this.leafPredicate() : mix`${this.pick(['k = k2', 'k = k2 and a < b', 's = w', 'id = uid'])}`));
+        // Keys of a join are equal by type and value here, and null matches null: so keys are of one kind, and never null.
         const style = this.pick(['join', 'inner join', 'left join', 'right join', 'full join', 'cross join']);
         const guarded = mix`${on} and k is not null and s is not null`;
         return { text: style === 'cross join' ? both('t cross join u') : mix`t as t ${style} u on ${guarded}`, columns: [...t, ...u], plain: !/left|right|full/.test(style) };

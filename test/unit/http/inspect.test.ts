@@ -134,9 +134,9 @@ describe('the feed of a service', () => {
     expect((await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: `values ${secret} ${secret}` }) })).status).toBe(400);
     for (const actor of ['lake', ...(page.messages as readonly LiveFrame[]).flatMap((m) => m.actors.map((a) => a.actor))]) page.socket.send(JSON.stringify({ kind: 'watch', actor }));
     await page.until((m) => recordsOf(m).filter((r) => r.actor.startsWith('query/') && (r.event.type === 'ended' || r.event.type === 'failed')).length >= 2);
-    expect(page.text()).toContain('secrets');
+    await expect.poll(() => page.text()).toContain('secrets');
+    await expect.poll(() => seen).toContain('objects written');
     expect(page.text()).not.toContain(secret);
-    expect(seen).toContain('objects written');
     expect(seen).not.toContain(secret);
     stately.terminate();
     await page.close();
