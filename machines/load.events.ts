@@ -5,6 +5,8 @@ export type LoadEvent =
   | { readonly type: 'rows sorted' }
   /** Every object is durable, or small enough to be inline. */
   | { readonly type: 'objects written'; readonly objects: readonly string[]; readonly records: number; readonly bytes: number }
+  /** A small body is read, sorted and made into inline objects in one go. */
+  | { readonly type: 'done at once'; readonly bodyBytes: number; readonly objects: readonly string[]; readonly records: number; readonly bytes: number }
   | { readonly type: 'committed'; readonly commit: string }
   | { readonly type: 'failed'; readonly text: string };
 export interface LoadInput { readonly poolId: string }

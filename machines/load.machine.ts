@@ -1,5 +1,5 @@
 /**
- * One load: receiving -> sorting -> writing -> waiting -> committed | rejected. Nothing of it can be seen by queries before `committed`; whatever fails on the way,
+ * One load: receiving -> sorting -> writing -> waiting -> committed | rejected; a small body goes from receiving to waiting. Nothing of it can be seen by queries before `committed`; whatever fails on the way,
  * a client that goes away included, leads to `rejected` and leaves the branch as it was.
  */
 import { assign, setup } from 'xstate';
@@ -8,8 +8,8 @@ import type { LoadContext, LoadEvent, LoadInput } from './load.events.ts';
 export const loadMachine = setup({
   types: { context: {} as LoadContext, events: {} as LoadEvent, input: {} as LoadInput },
   actions: {
-    'note size of body': assign({ bodyBytes: ({ context, event }) => (event.type === 'all rows read' ? event.bodyBytes : context.bodyBytes) }),
-    'note objects': assign(({ event }) => (event.type === 'objects written' ? { objects: event.objects, records: event.records, bytes: event.bytes } : {})),
+    'note size of body': assign({ bodyBytes: ({ context, event }) => (event.type === 'all rows read' || event.type === 'done at once' ? event.bodyBytes : context.bodyBytes) }),
+    'note objects': assign(({ event }) => (event.type === 'objects written' || event.type === 'done at once' ? { objects: event.objects, records: event.records, bytes: event.bytes } : {})),
     'note commit': assign({ commit: ({ event }) => (event.type === 'committed' ? event.commit : null) }),
     'note why it failed': assign({ error: ({ event }) => (event.type === 'failed' ? event.text : null) }),
   },
@@ -23,10 +23,16 @@ export const loadMachine = setup({
     'all rows read': {},
     'rows sorted': {},
     'objects written': {},
+    'done at once': {},
     committed: {},
   },
   states: {
-    receiving: { on: { 'all rows read': { target: 'sorting', actions: 'note size of body' } } },
+    receiving: {
+      on: {
+        'all rows read': { target: 'sorting', actions: 'note size of body' },
+        'done at once': { target: 'waiting', actions: ['note size of body', 'note objects'] },
+      },
+    },
     sorting: { on: { 'rows sorted': 'writing' } },
     writing: { on: { 'objects written': { target: 'waiting', actions: 'note objects' } } },
     /** For its turn in the pool. */

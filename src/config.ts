@@ -41,6 +41,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 const shared = { environment: true } as const;
 const lakeRow: OptionRow = { name: 'lake', type: 'text', fallback: './lake-data', value: 'DIR', text: 'folder of the lake; made when it is not there', ...shared };
+const tokenRow: OptionRow = { name: 'token', type: 'text', fallback: '', value: 'TOKEN', text: 'key or JSON Web Token for a service with access control', ...shared };
 
 /** What `from` may read besides pools, in `lake serve` and `lake shell`. */
 const fromOptions = [
@@ -64,6 +65,20 @@ const recursionOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
   { name: 'recursion.rows.max', type: 'integer', fallback: '100000000', value: 'COUNT', least: 1, text: 'rows of one WITH RECURSIVE, all rounds together; more end the query with an error', ...more },
 ];
 
+/** Who may use the service. */
+const authOptions = [
+  { name: 'auth.keys', type: 'switch', fallback: 'false', text: 'requests need a token: a key of lake key add, or one of -auth.domain', ...shared },
+  { name: 'auth.domain', type: 'text', fallback: '', value: 'URL', text: 'requests need a token: a JSON Web Token of this issuer (RS256, ES256, EdDSA), or with -auth.keys a key', ...shared },
+  { name: 'auth.audience', type: 'text', fallback: '', value: 'TEXT', text: 'what tokens must be made out for', ...shared },
+  { name: 'auth.clientid', type: 'text', fallback: '', value: 'TEXT', text: 'told to clients that want to log in at the issuer', ...shared },
+  { name: 'auth.jwks', type: 'text', fallback: '', value: 'URL', text: 'URL or file of the issuer\'s keys; default /.well-known/jwks.json of -auth.domain', ...shared },
+  { name: 'auth.roles', type: 'text', fallback: 'roles', value: 'CLAIM', text: 'claim of a token that lists roles: reader, writer or admin, or with a pool writer:POOL', ...shared },
+  { name: 'auth.skew', type: 'duration', fallback: '30s', value: 'TIME', text: 'how far the issuer\'s clock may be off', ...shared },
+  { name: 'auth.session.ttl', type: 'duration', fallback: '12h', value: 'TIME', least: 1000, text: 'how long a browser\'s session lasts', ...shared },
+  { name: 'insecure', type: 'switch', fallback: 'false', text: 'listen on an address that others can reach though there is no access control', ...shared },
+  { name: 'audit', type: 'text', fallback: '', value: 'FILE', text: 'append a line of JSON for each request that changed something or was refused for who sent it', ...shared },
+] as const satisfies readonly OptionRow[];
+
 /** Options of `lake serve`. */
 export const serveOptions = [
   lakeRow,
@@ -80,6 +95,7 @@ export const serveOptions = [
   { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...shared },
   { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...shared },
   { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...shared },
+  { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'so many small objects of a branch are packed in the background, so that scans read them as one; 0: never', ...shared },
   { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...shared },
   { name: 'bsup.frame.max', type: 'bytes', fallback: '128MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one frame of a BSUP input, before and after expansion', ...shared },
   ...formatOptions(shared),
@@ -88,6 +104,7 @@ export const serveOptions = [
   { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...shared },
   { name: 'events.heartbeat', type: 'duration', fallback: '45s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...shared },
   ...fromOptions,
+  ...authOptions,
   { name: 'record', type: 'text', fallback: '', value: 'FILE', text: 'write every message that enters a machine to this file, for lake replay; a recording that is there is kept as FILE.before', ...shared },
   { name: 'record.bytes.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 4096, text: 'size of a file of the recording, about; then it becomes FILE.1 and a new one begins', ...shared },
   { name: 'record.files.max', type: 'integer', fallback: '8', value: 'COUNT', least: 1, most: 9999, text: 'files of the recording that are kept', ...shared },
@@ -102,6 +119,7 @@ export const serveOptions = [
 /** Options of `lake shell`. */
 export const shellOptions = [
   { name: 's', type: 'text', fallback: '', value: 'URL', text: 'address of the service; default http://127.0.0.1:9867' },
+  tokenRow,
   { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'open the lake in this folder instead; no service may have it open' },
   { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'what queries without from read' },
   { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'run this query or command and end; may be repeated' },
@@ -117,6 +135,7 @@ export const shellOptions = [
 /** Options of `lake fsck`. */
 export const fsckOptions = [
   lakeRow,
+  { name: 'repair', type: 'switch', fallback: 'false', text: 'rebuilds the tables of a damaged lake from the copy of its commit log and its object files, and names what is lost' },
 ] as const satisfies readonly OptionRow[];
 
 const inputOptions = [
@@ -127,6 +146,7 @@ const inputOptions = [
 /** Options of `lake load`. */
 export const loadOptions = [
   { name: 'lake', type: 'text', fallback: 'http://127.0.0.1:9867', value: 'URL', text: 'address of the service' },
+  tokenRow,
   { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'where to load' },
   { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
   { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
@@ -325,6 +345,8 @@ export interface ServeConfig {
   readonly tasksMax: number;
   /** Infinity: never. */
   readonly queryShareRowsMin: number;
+  /** 0: small objects are not packed. */
+  readonly packObjectsMin: number;
   readonly connectionsMax: number;
   readonly queueJobsMax: number;
   readonly headerBytesMax: number;
@@ -340,6 +362,22 @@ export interface ServeConfig {
   /** `file` is empty when nothing is to be recorded. */
   readonly record: RecordConfig;
   readonly inspect: InspectConfig;
+  readonly auth: AuthConfig;
+  /** Listens anywhere without access control. */
+  readonly insecure: boolean;
+  /** Empty for none. */
+  readonly auditFile: string;
+}
+/** Access control is on with `keys` or a `domain`, which is the issuer of tokens, empty for none. */
+export interface AuthConfig {
+  readonly keys: boolean;
+  readonly domain: string;
+  readonly audience: string;
+  readonly clientId: string;
+  readonly keysFrom: string;
+  readonly rolesClaim: string;
+  readonly skewMs: number;
+  readonly sessionMs: number;
 }
 /** What `lake serve` shows of its machines. `stately` is empty when no inspector is to be connected to. */
 export interface InspectConfig { readonly on: boolean; readonly watchersMax: number; readonly stately: string }
@@ -390,6 +428,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     queryStatusMs: number('query.status.ttl'),
     tasksMax: number('tasks.max'),
     queryShareRowsMin: number('query.share.rows') || Infinity,
+    packObjectsMin: number('pack.objects'),
     connectionsMax: number('connections.max'),
     queueJobsMax: number('queue.max'),
     headerBytesMax: number('header.max'),
@@ -402,11 +441,19 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     from: fromConfig(values),
     formatLimits: formatLimits(values), recursion: recursionLimits(values),
     inspect: inspectConfig(values),
+    auth: authConfig(values), insecure: values['insecure'] as boolean, auditFile: values['audit'] as string,
     record: Object.freeze({
       file: values['record'] as string, fileBytesMax: number('record.bytes.max'), filesMax: number('record.files.max'), keepBodies: values['record.bodies'] as boolean, bodyBytesMax: number('record.bodies.max'),
     }),
   });
 };
+
+/** Options of `lake key`. */
+export const keyOptions = [
+  lakeRow,
+  { name: 'role', type: 'list', fallback: '', value: 'ROLE[:POOL]', text: 'add: reader, writer or admin of the lake, or of one pool, by name or id; may be repeated' },
+  { name: 'ttl', type: 'duration', fallback: '0s', value: 'TIME', text: 'add: how long the key is good for; 0s: until it is revoked' },
+] as const satisfies readonly OptionRow[];
 
 /** Options of `lake replay`. */
 export const replayOptions = [
@@ -432,19 +479,29 @@ export const parseReplay = (argv: readonly string[]): ReplayConfig | HelpRequest
   return Object.freeze({ files: Object.freeze(files), lakeDirectory, memoryBytesMax: values['memory'] as number });
 };
 
+const authConfig = (values: ParsedOptions['values']): AuthConfig => {
+  const text = (name: string): string => values[name] as string, domain = text('auth.domain');
+  if (domain !== '' && (!/^https?:\/\//i.test(domain) || !URL.canParse(domain))) throw new ConfigError(`bad value for -auth.domain: ${JSON.stringify(domain)} (an https:// address)`);
+  if (domain !== '' && text('auth.audience') === '') throw new ConfigError('-auth.domain needs -auth.audience: else a token for any other service of that issuer would do');
+  return Object.freeze({
+    keys: values['auth.keys'] as boolean, domain, audience: text('auth.audience'), clientId: text('auth.clientid'),
+    keysFrom: text('auth.jwks') || `${domain.replace(/\/+$/, '')}/.well-known/jwks.json`, rolesClaim: text('auth.roles'), skewMs: values['auth.skew'] as number, sessionMs: values['auth.session.ttl'] as number,
+  });
+};
+
 const inspectConfig = (values: ParsedOptions['values']): InspectConfig => {
   const stately = values['inspect.stately'] as string;
   if (stately !== '' && (!/^wss?:\/\//i.test(stately) || !URL.canParse(stately))) throw new ConfigError(`bad value for -inspect.stately: ${JSON.stringify(stately)} (a ws:// or wss:// address)`);
   return Object.freeze({ on: values['inspect'] as boolean, watchersMax: values['inspect.max'] as number, stately });
 };
 
-export interface FsckConfig { readonly lakeDirectory: string }
+export interface FsckConfig { readonly lakeDirectory: string; readonly repair: boolean }
 /** Options of `lake fsck`. @throws ConfigError */
 export const parseFsck = (argv: readonly string[], environment: Environment = {}): FsckConfig | HelpRequest => {
   const { values, rest, help } = parseOptions(fsckOptions, argv, environment);
   if (help) return { help: optionsText('fsck', fsckOptions) };
   noMore('fsck', rest);
-  return Object.freeze({ lakeDirectory: values['lake'] as string });
+  return Object.freeze({ lakeDirectory: values['lake'] as string, repair: values['repair'] as boolean });
 };
 
 const noMore = (command: string, rest: readonly string[]): void => {
@@ -457,7 +514,8 @@ export const commands = [
   { name: 'query', text: 'runs a query over files or standard input, without a service', options: queryOptions, usage: ' [FILE ...]' },
   { name: 'load', text: 'loads files into a branch of a running service', options: loadOptions, usage: ' FILE ...' },
   { name: 'shell', text: 'asks a running service, or a lake that it opens itself', options: shellOptions, usage: '' },
-  { name: 'fsck', text: 'checks a lake that no service has open', options: fsckOptions, usage: '' },
+  { name: 'fsck', text: 'checks a lake that no service has open, repairs it', options: fsckOptions, usage: '' },
+  { name: 'key', text: 'adds, lists and revokes the API keys of a lake', options: keyOptions, usage: ' NAME ...' },
   { name: 'replay', text: 'runs a recording or a scenario again and compares', options: replayOptions, usage: ' FILE ...' },
 ] as const;
 export type CommandName = (typeof commands)[number]['name'];

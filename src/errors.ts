@@ -14,6 +14,7 @@ interface ErrorRow { readonly status: number; readonly kind: ErrorKind; readonly
 const bad = (text: string, status = 400): ErrorRow => ({ status, kind: 'invalid operation', text });
 const absent = (text: string): ErrorRow => ({ status: 404, kind: 'item does not exist', text });
 const conflict = (text: string): ErrorRow => ({ status: 409, kind: 'conflict with pending operation', text });
+const unknownCaller = (text: string): ErrorRow => ({ status: 401, kind: 'missing authentication credentials', text });
 const internal = (text: string): ErrorRow => ({ status: 500, kind: 'other error', text });
 
 export const errorTable = {
@@ -129,6 +130,11 @@ export const errorTable = {
   'query-read-only': bad('load: a web page of another origin may not write (option -cors.origin)', 403),
   'host-foreign': bad('host {host}: not a name of this machine (option -cors.origin allows others)', 403),
   'origin-foreign': bad('origin {origin}: a web page of another origin may not change anything (option -cors.origin allows it)', 403),
+  'auth-missing': unknownCaller('no token present in request'),
+  'auth-invalid': unknownCaller('invalid token'),
+  'auth-role': bad('{name} may not do this: it needs the role {role} on {where}', 403),
+  'auth-off': bad('there is no access control here, and so no sessions', 404),
+  'auth-keys-unavailable': { status: 503, kind: 'overloaded', text: 'the keys of the token issuer cannot be had at the moment' },
   'method-not-allowed': bad('{method} {path}: method not allowed', 405),
   'subscribers-full': { status: 503, kind: 'overloaded', text: 'events: {limit} subscribers already (option -events.max)' },
   'events-gone': { status: 410, kind: 'gone', text: 'events after {id} are no longer kept' },

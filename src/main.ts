@@ -21,6 +21,7 @@ const run = async (argv: readonly string[]): Promise<number> => {
     case 'query': return (await import('./commands/query.ts')).queryCommand(rest, io);
     case 'load': return (await import('./commands/load.ts')).loadCommand(rest, io);
     case 'shell': return (await import('./commands/shell.ts')).shellCommand(rest, io, process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined);
+    case 'key': return (await import('./commands/key.ts')).keyCommand(rest, io);
     case 'fsck': return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
     case 'replay': return (await import('./commands/replay.ts')).replayCommand(rest, io);
     case 'help': case 'h':

@@ -17,7 +17,7 @@ const servers = {
   cors: ['-cors.origin=http://a', '-cors.origin=http://*.b'],
   defaultfmt: ['-defaultfmt=json'],
   defaultndjson: ['-defaultfmt=ndjson'],
-  auth: [],
+  auth: ['-auth.domain', 'https://testdomain', '-auth.audience', 'a', '-auth.clientid', 'c'],
 } as const satisfies Record<string, readonly string[]>;
 
 interface Step {

@@ -1,13 +1,15 @@
 /**
- * `lake fsck`: checks a lake that no service has open: every row of the tables and every block of every data object against its checksum. Changes nothing.
- * Exit status 0 for a sound lake, 1 for a damaged one.
+ * `lake fsck`: checks a lake that no service has open: every row of the tables, every block of every data object and every record of the copy of the commit
+ * log against its checksum, and what they say of each other. Changes nothing unless it is asked to repair. Exit status 0 for a sound lake, 1 for a damaged one;
+ * after `-repair` 0 when the lake is sound again and nothing was lost, 1 when something was.
  */
 import { resolve as resolvePath } from 'node:path';
 import { parseFsck } from '../config.ts';
-import { fsck } from '../lake/fsck.ts';
+import { fsck, type FsckReport } from '../lake/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { openObject, sourceOfBytes } from '../lake/object-reader.ts';
-import { type ObjectStore, openObjects } from '../lake/objects.ts';
+import { moveObject, type ObjectStore, openObjects } from '../lake/objects.ts';
+import { repair } from '../lake/repair.ts';
 import type { CommandIo } from './io.ts';
 
 export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
@@ -18,17 +20,36 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
   }
   const directory = resolvePath(io.cwd, config.lakeDirectory);
   const files = openObjects(directory);
-  const report = await fsck({ directory, files, checkObject: (object) => faultOf(object, files) });
-  files.close();
-  const rows = Object.entries(report.rows).map(([table, count]) => `  ${table.padEnd(14)}${count}`);
-  await io.write(Buffer.from([
+  const print = (lines: readonly string[]): Promise<void> => io.write(Buffer.from([...lines, ''].join('\n')));
+  const options = { directory, files, checkObject: (object: ObjectMeta) => faultOf(object, files) };
+  try {
+    if (!config.repair) {
+      const report = await fsck(options);
+      await print(reportLines(directory, report));
+      return report.faultCount === 0 ? 0 : 1;
+    }
+    const { before, after, lost, kept } = await repair({ ...options, keepFile: (id, folder) => moveObject(directory, id, folder) });
+    await print(reportLines(directory, before));
+    if (!after) return 0;
+    await print(['', 'repaired:', ...reportLines(directory, after), ...(lost.length > 0 ? ['lost:', ...lost] : ['nothing is lost']), `what was there before is kept in ${kept}`]);
+    return after.faultCount === 0 && lost.length === 0 ? 0 : 1;
+  } finally {
+    files.close();
+  }
+};
+
+const reportLines = (directory: string, report: FsckReport): readonly string[] => {
+  const rows = Object.entries(report.rows).map(([table, count]) => `  ${table.padEnd(14)}${count}`), { copy } = report;
+  return [
     `${directory}: ${count(report.pools, 'pool')}, ${count(report.commits, 'commit')}, ${count(report.objects, 'data object')}, ${count(report.orphans, 'file')} that no table names`,
     ...(rows.length > 0 ? ['rows:', ...rows] : []),
+    ...(copy ? [`copy of the commit log: ${count(copy.records, 'record')}, up to event ${copy.counters.event}`] : []),
+    ...report.notes,
     ...report.faults,
     ...(report.faultCount > report.faults.length ? [`... and ${report.faultCount - report.faults.length} more`] : []),
-    report.faultCount === 0 ? 'sound' : `damaged: ${count(report.faultCount, 'fault')}`, '',
-  ].join('\n')));
-  return report.faultCount === 0 ? 0 : 1;
+    ...(report.affected.length > 0 ? ['affected:', ...report.affected] : []),
+    report.faultCount === 0 ? 'sound' : `damaged: ${count(report.faultCount, 'fault')}`,
+  ];
 };
 
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;

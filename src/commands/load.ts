@@ -20,11 +20,11 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   const missing = rest.find((path) => path !== '-' && !existsSync(resolvePath(io.cwd, path)));
   if (missing !== undefined) throw new Error(`${missing}: file does not exist`);
   const text = (name: string): string => values[name] as string;
-  const note = { author: text('user'), body: text('message'), meta: text('meta') };
+  const token = text('token'), note = { author: text('user'), body: text('message'), meta: text('meta') };
   const url = new URL(`/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}`, text('lake'));
   if (text('csv.delim') !== ',') url.searchParams.set('csv.delim', text('csv.delim'));
   for (const path of rest) {
-    const commit = await send(url, path, mediaType(path, text('i')), note, io);
+    const commit = await send(url, path, mediaType(path, text('i')), { note, token }, io);
     await io.write(Buffer.from(`${commit} ${path === '-' ? 'standard input' : path}\n`));
   }
   return 0;
@@ -40,13 +40,13 @@ const mediaType = (path: string, format: string): string | undefined => {
 };
 
 /** Sends one body; resolves to the commit's id. */
-const send = async (url: URL, path: string, type: string | undefined, note: { readonly author: string; readonly body: string; readonly meta: string }, io: CommandIo): Promise<string> => {
+const send = async (url: URL, path: string, type: string | undefined, { note, token }: { readonly note: Readonly<Record<string, string>>; readonly token: string }, io: CommandIo): Promise<string> => {
   const bytes = path === '-' ? io.stdin : createReadStream(resolvePath(io.cwd, path), { highWaterMark: 1 << 18 });
   const given = Object.fromEntries(Object.entries(note).filter(([, value]) => value !== ''));
   const response = await fetch(url, {
     method: 'POST', body: Readable.toWeb(Readable.from(bytes)) as ReadableStream, duplex: 'half',
     headers: {
-      accept: 'application/json', ...(type && { 'content-type': type }), ...(Object.keys(given).length > 0 && { 'superdb-commit': asciiJson(given) }),
+      accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }), ...(type && { 'content-type': type }), ...(Object.keys(given).length > 0 && { 'superdb-commit': asciiJson(given) }),
     },
   } as RequestInit).catch((cause: unknown) => { throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause }); });
   const body = await response.text();

@@ -2,9 +2,12 @@
 import { mkdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import pino from 'pino';
-import { parseServe, type ServeConfig } from '../config.ts';
+import { ConfigError, parseServe, type ServeConfig } from '../config.ts';
+import { accessOf } from '../http/access/access.ts';
+import { loopback } from '../http/origin.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
+import type { PackOptions } from '../lake/lake.types.ts';
 import { openObjects } from '../lake/objects.ts';
 import { shareSizes } from '../lake/scan-shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
@@ -12,6 +15,8 @@ import { version } from '../version.ts';
 import { startWorkerPool } from '../workers/pool.ts';
 import { fromPolicyOf } from './from-options.ts';
 import type { CommandIo } from './io.ts';
+import { openAudit } from './audit.ts';
+import { watchKeys } from './key-file.ts';
 import { Recorder } from './recorder.ts';
 
 /** Runs until SIGTERM or SIGINT; resolves to the exit status. */
@@ -21,20 +26,25 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     await io.write(Buffer.from(config.help));
     return 0;
   }
+  const guarded = config.auth.keys || config.auth.domain !== '', { host } = config.listen;
+  if (!guarded && !config.insecure && !loopback(host)) throw new ConfigError(`-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = resolvePath(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
   mkdirSync(directory, { recursive: true });
   const owner = `${config.listen.host}:${config.listen.port}`;
   const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: io.cwd, watch, report: (fault) => { log.error({ err: fault }, 'recording'); } });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined, objects = openObjects(directory);
-  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, owner, ...recorder?.lakeHooks, ...(inspect && { inspect }) });
+  const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
+  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, owner, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) });
   recorder?.begin(lake);
   const workers = startWorkerPool({
-    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
+    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUp: true, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
     loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), from,
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);
-  const server = await startServer({ config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
+  const audit = config.auditFile === '' ? undefined : await openAudit(resolvePath(io.cwd, config.auditFile), (fault) => { log.error({ err: fault }, 'audit log'); });
+  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(directory, (fault) => { log.error({ err: fault }, 'keys'); }) }), refused: (reason) => { log.info({ reason }, 'token refused'); } });
+  const server = await startServer({ ...(access && { access }), ...(audit && { audit: audit.write }), config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
     await workers.close();
     await lake.close();
     throw problem;
@@ -49,6 +59,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   await workers.close();
   await lake.close();
   await recorder?.close();
+  await audit?.close();
   return 0;
 };
 

@@ -4,17 +4,20 @@ import { ShellFault, type Head, type ShellLake, faultsOf } from './shell-lake.ts
 import type { Vector } from '../vectors/vector.ts';
 
 /** Asks who is there. @throws ShellFault if nobody answers */
-export const connectLake = async (address: string): Promise<ShellLake> => {
-  const base = new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`);
-  await ask(base, '/version', {});
+export const connectLake = async (address: string, token = ''): Promise<ShellLake> => {
+  const service: Remote = { base: new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`), headers: token === '' ? {} : { authorization: `Bearer ${token}` } };
+  await ask(service, '/version', {});
   return {
-    title: base.origin,
-    query: (text, { head, signal } = {}) => run(base, text, head, signal),
+    title: service.base.origin,
+    query: (text, { head, signal } = {}) => run(service, text, head, signal),
     close: async () => undefined,
   };
 };
 
-const ask = (base: URL, path: string, init: RequestInit): Promise<Response> => fetch(new URL(path, base), init).catch((cause: unknown) => {
+/** `headers` go with each request. */
+interface Remote { readonly base: URL; readonly headers: Readonly<Record<string, string>> }
+
+const ask = ({ base, headers }: Remote, path: string, init: RequestInit & { readonly headers?: Readonly<Record<string, string>> }): Promise<Response> => fetch(new URL(path, base), { ...init, headers: { ...headers, ...init.headers } }).catch((cause: unknown) => {
   if (init.signal?.aborted) throw cause;
   throw new ShellFault(`${base.origin}: no service answers there (${reasonOf(cause)})`, [], { cause });
 });
@@ -23,8 +26,8 @@ const reasonOf = (problem: unknown): string => {
   return cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(problem);
 };
 
-async function* run(base: URL, query: string, head: Head | undefined, signal: AbortSignal | undefined): AsyncGenerator<Vector> {
-  const response = await ask(base, '/query', {
+async function* run(service: Remote, query: string, head: Head | undefined, signal: AbortSignal | undefined): AsyncGenerator<Vector> {
+  const response = await ask(service, '/query', {
     method: 'POST', headers: { 'content-type': 'application/json', 'accept': 'application/x-bsup', 'accept-encoding': 'identity' },
     body: JSON.stringify({ query, ...(head && { head }) }), ...(signal && { signal }),
   });
@@ -33,7 +36,7 @@ async function* run(base: URL, query: string, head: Head | undefined, signal: Ab
     if (response.body) yield* await openReader('bsup', response.body as AsyncIterable<Uint8Array>);
   } catch (cause) {
     signal?.throwIfAborted();
-    throw new ShellFault(await statusText(base, response.headers.get('x-request-id')) || `the answer broke off (${reasonOf(cause)})`, [], { cause });
+    throw new ShellFault(await statusText(service, response.headers.get('x-request-id')) || `the answer broke off (${reasonOf(cause)})`, [], { cause });
   }
 }
 
@@ -49,10 +52,10 @@ const faultOf = async (response: Response): Promise<ShellFault> => {
 };
 
 /** Why a query failed that had begun to answer. */
-const statusText = async (base: URL, id: string | null): Promise<string> => {
+const statusText = async (service: Remote, id: string | null): Promise<string> => {
   if (id === null) return '';
   try {
-    const response = await fetch(new URL(`/query/status/${encodeURIComponent(id)}`, base), { headers: { accept: 'application/json' } });
+    const response = await ask(service, `/query/status/${encodeURIComponent(id)}`, { headers: { accept: 'application/json' } });
     return response.ok ? ((await response.json()) as { error: string }).error : '';
   } catch {
     return '';

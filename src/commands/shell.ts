@@ -47,7 +47,7 @@ export const shellCommand = async (argv: readonly string[], io: CommandIo, termi
 const openedLake = async (options: ParsedOptions, io: CommandIo): Promise<ShellLake> => {
   const text = (name: string): string => options.values[name] as string;
   const directory = text('lake');
-  if (directory === '') return connectLake(text('s') === '' ? defaultUrl : text('s'));
+  if (directory === '') return connectLake(text('s') === '' ? defaultUrl : text('s'), text('token'));
   if (text('s') !== '') throw new ConfigError('lake shell: -s and -lake exclude each other');
   const path = resolvePath(io.cwd, directory);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) mkdirSync(path, { recursive: true });

@@ -120,8 +120,8 @@ const runOf = (p: Pipeline, build: Build): PipelineRun => {
 
 /** A sort of which the last rows alone are wanted, beyond so many rows it is as good. */
 const lastMax = 100_000;
-/** Ops that are done together: `top` for sort and tail, a scan that knows of the top behind it. */
-type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions }) | (TopOptions & { readonly kind: 'last' });
+/** Ops that are done together: `top` for sort and tail, a scan that knows of the top or the count behind it. */
+type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions; readonly counted?: boolean }) | (TopOptions & { readonly kind: 'last' });
 const chained = (ops: readonly PlanOp[]): readonly ChainedOp[] => {
   const out: ChainedOp[] = [];
   for (let i = 0; i < ops.length; i++) {
@@ -129,11 +129,16 @@ const chained = (ops: readonly PlanOp[]): readonly ChainedOp[] => {
     const last = op.kind === 'sort' && next?.kind === 'tail' && next.count <= lastMax ? { keys: op.keys, reverse: op.reverse, count: next.count, end: 'last' as const } : undefined;
     const best = last ?? (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined), before = out.at(-1);
     if (best && before?.kind === 'scan') out[out.length - 1] = { ...before, best };
+    if (before?.kind === 'scan' && op.kind === 'aggregate' && countsRows(op) && before.columns?.length === 0 && !before.filter && !before.pruner) out[out.length - 1] = { ...before, counted: true };
     if (last) i++;
     out.push(last ? { kind: 'last', ...last } : op);
   }
   return out;
 };
+
+/** Whether it asks for nothing but how many rows there are. */
+const countsRows = ({ keys, aggregates }: Extract<PlanOp, { kind: 'aggregate' }>): boolean =>
+  keys.length === 0 && aggregates.every(({ aggregate: a }) => a.name === 'count' && !a.argument && !a.where && !a.distinct);
 
 /** The op of a kind, those that share their form too. */
 type OpOf<K extends PlanOpKind, O extends PlanOp = PlanOp> = O extends PlanOp ? (K extends O['kind'] ? O : never) : never;
@@ -193,12 +198,12 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   rename: (op) => step(rename(op.assignments)),
   drop: (op) => step(drop(op.paths)),
   head: (op) => step(head(op.count)),
-  tail: (op, build) => step(tail(op.count, build.memory)),
+  tail: (op, build) => step(tail(op.count, build)),
   skip: (op) => step(skip(op.count)),
   sort: (op, build) => step(sort(op.keys, op.reverse, build)),
   top: (op, build) => step(top({ ...op, end: 'first' }, build)),
   uniq: (op) => step(uniq(op.withCount)),
-  distinct: (op, build) => step(distinct(build.expression(op.expr), build.memory)),
+  distinct: (op, build) => step(distinct(build.expression(op.expr), build)),
   fuse: (_op, build) => step(fuse(build)),
   shapes: (op, build) => step(shapes(build.expression(op.expr))),
   count: (op, build) => step(count(op.expr && build.expression(op.expr), op.field)),
@@ -211,7 +216,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   window: (op, build) => step(window(op, build)),
   join: makeJoin,
   setOperation: (op, build) => {
-    const run = setOperation(op, build.memory), right = op.right && build.step(op.right);
+    const run = setOperation(op, build), right = op.right && build.step(op.right);
     return right ? (inputs) => [run(one(inputs), right(nothing()))] : ([left, other]) => [run(left!, other!)];
   },
   recursive: (op, build) => source(recursive(op, build)),

@@ -11,6 +11,8 @@ export interface ScanRequest {
   readonly filter?: ScanFilter;
   readonly ordered: boolean;
   readonly limit?: number;
+  /** The rows are counted and not looked at: without fields they may come in batches of any length. */
+  readonly counted?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -20,8 +22,8 @@ export interface ScanFilter {
   readonly columns?: readonly FieldPath[];
   /** It looks at strings and names of fields alone: numbers may come as nulls. */
   readonly textOnly?: boolean;
-  /** The rows to keep; undefined: all of them. */
-  readonly keep: (rows: Vector) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
+  /** The rows to keep; undefined: all of them. `inOrder`: they are in the order of the source's first key. */
+  readonly keep: (rows: Vector, inOrder?: boolean) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
 }
 
 /** Counts that a query's statistics report; the scan adds to them. */

@@ -1,4 +1,5 @@
 /** What readers and writers of all formats have in common. */
+import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
@@ -69,6 +70,8 @@ export interface WriteOptions {
   readonly bsupCompress?: boolean;
   /** BSUP: a frame ends when its values, not compressed, have this many bytes. Default 524,288. */
   readonly bsupFrameBytes?: number;
+  /** Where to take the memory of large chunks from. */
+  readonly buffers?: ChunkBuffers;
 }
 
 /**
@@ -77,7 +80,7 @@ export interface WriteOptions {
  */
 export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChannelEnd' | 'QueryStats' | 'QueryError'; readonly value: Value }
 
-/** Batches to bytes. Chunks are the caller's to keep or transfer; none is empty. @throws LakeError for what the format cannot hold */
+/** Batches to bytes. Chunks are the caller's to keep or transfer, with their buffers; none is empty. @throws LakeError for what the format cannot hold */
 export interface Writer {
   /** Rows before one that the format cannot hold are given out before it throws: read the chunks as they come. */
   write(batch: Vector): Iterable<Uint8Array>;

@@ -79,7 +79,7 @@ const formats = {
   line: { name: 'line', title: 'Line', mediaTypes: ['application/x-line'], endings: ['.text', '.txt'], reader: readLines, writer: createLineWriter },
   ndjson: {
     name: 'ndjson', title: 'NDJSON', mediaTypes: ['application/x-ndjson'], endings: [], responseOnly: true,
-    writer: () => createJsonWriter({ pretty: 0, httpArray: false }),
+    writer: (options) => createJsonWriter({ ...options, pretty: 0, httpArray: false }),
   },
   parquet: {
     name: 'parquet', title: 'Parquet', mediaTypes: ['application/x-parquet'], endings: ['.parquet'],

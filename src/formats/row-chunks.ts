@@ -1,8 +1,12 @@
 /** Rows printed one after the other, given out in chunks; for formats that cannot hold every row. */
-import type { TextOut } from '../vectors/text-out.ts';
+import { TextOut } from '../vectors/text-out.ts';
+import type { WriteOptions } from './format.types.ts';
 
-/** Text that is gathered before it is given out. */
-export const chunkBytes = 1 << 16;
+/** Text that is gathered before it is given out: each chunk wakes the thread that sends it. */
+export const chunkBytes = 1 << 18;
+
+/** Where a writer of text prints. */
+export const chunkText = (options: WriteOptions): TextOut => new TextOut(chunkBytes * 2, options.buffers);
 
 /** Prints rows 0 to `count`. When one cannot be printed, what came before it is given out, nothing of it, and its error is thrown. */
 export function* rowChunks(out: TextOut, count: number, print: (row: number) => void): Generator<Uint8Array> {

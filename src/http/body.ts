@@ -12,7 +12,7 @@ import { decoded } from '../formats/encoding.ts';
 import { type FormatName, formatTable } from '../formats/formats.ts';
 import type { Value } from '../vectors/value.ts';
 import { valueAt } from '../vectors/vector.ts';
-import { type BodyRecord, bodyRecord } from './decode.ts';
+import { type BodyRecord, bodyRecord, textRecord } from './decode.ts';
 import { requestCodings } from './encoding.ts';
 import { requestFormat } from './negotiate.ts';
 
@@ -56,8 +56,23 @@ export const readControlBody = async (raw: IncomingMessage, contentType: string 
   const format = declared === 'auto' ? 'sup' : declared;
   if (format === 'csup') throw new LakeError('body-not-seekable', { name: 'Super Columnar requires a' });
   if (format === 'parquet') throw new LakeError('body-not-seekable', { name: 'Parquet format requires' });
-  const bytes = await readBody(raw, bytesMax);
+  const whole = raw.headers['content-encoding'] === undefined ? smallBody(raw, bytesMax) : undefined, bytes = whole ? await whole() : await readBody(raw, bytesMax);
+  const texts = format === 'json' ? jsonTexts(bytes) : undefined;
+  if (texts) return textRecord(texts);
   return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await firstValue(bytes, format));
+};
+
+/** The fields of a JSON record that holds strings alone, as most control bodies do; undefined for all else, faults too: then the reader says what it is. */
+const jsonTexts = (bytes: Uint8Array): ReadonlyMap<string, string> | undefined => {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  // Escapes and broken bytes are the reader's affair.
+  if (!text.startsWith('{') || text.includes('\\u') || text.includes('\uFFFD')) return undefined;
+  try {
+    const fields = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>);
+    return fields.every((f): f is [string, string] => typeof f[1] === 'string') ? new Map(fields) : undefined;
+  } catch {
+    return undefined;
+  }
 };
 
 const firstValue = async (bytes: Uint8Array, format: FormatName): Promise<Value | undefined> => {

@@ -4,7 +4,7 @@
  */
 import { LakeError } from '../errors.ts';
 import { type Type, types } from '../vectors/type.ts';
-import { type Data, type Value, underValue } from '../vectors/value.ts';
+import { type Data, type Value, stringValue, underValue } from '../vectors/value.ts';
 import { supText, supType } from '../vectors/sup-print.ts';
 
 /** A record of a body, read field by field. */
@@ -35,6 +35,9 @@ export const bodyRecord = (value: Value | undefined): BodyRecord => {
   });
   return recordOf(fields);
 };
+
+/** The record of a body that holds strings alone. */
+export const textRecord = (fields: ReadonlyMap<string, string>): BodyRecord => recordOf(new Map(Array.from(fields, ([name, text]) => [name, stringValue(text)] as const)));
 
 const recordOf = (fields: ReadonlyMap<string, Value>): BodyRecord => {
   const read = <T>(name: string, convert: (value: Value) => T): T | undefined => {

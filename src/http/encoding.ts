@@ -60,9 +60,13 @@ export const varyOf = (reply: FastifyReply): string => {
 /** Below this an encoded answer saves nothing. */
 const answerBytesMin = 1024;
 
-/** Encodes a whole answer as the client asked; a hook of the framework, which runs before it counts the bytes. */
-export const encodeAnswer = async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
-  if (!(payload instanceof Uint8Array) || payload.length < answerBytesMin || reply.hasHeader('content-encoding')) return payload;
+/** Encodes a whole answer as the client asked; a hook of the framework, which runs before it counts the bytes. Short answers go on at once. */
+export const encodeAnswer = (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: (fault: Error | null, payload?: unknown) => void): void => {
+  if (!(payload instanceof Uint8Array) || payload.length < answerBytesMin || reply.hasHeader('content-encoding')) return done(null, payload);
+  encoded(request, reply, payload).then((bytes) => { done(null, bytes); }, (fault: unknown) => { done(fault instanceof Error ? fault : new Error(String(fault))); });
+};
+
+const encoded = async (request: FastifyRequest, reply: FastifyReply, payload: Uint8Array): Promise<Uint8Array> => {
   reply.header('vary', varyOf(reply));
   const coding = answerCoding(request.headers['accept-encoding']);
   if (!coding) return payload;

@@ -33,6 +33,10 @@ export interface SubscribeRequest {
   readonly names: EventNames;
   /** Events after this one come first. */
   readonly lastEventId?: string;
+  /** Whether an event is for this subscriber; default: every one is. */
+  readonly wanted?: (event: LakeEvent) => boolean;
+  /** Whether the subscriber may still listen, asked at each heartbeat; default: yes. */
+  readonly stillMay?: () => Promise<boolean>;
 }
 
 const superdbNames = {
@@ -117,14 +121,16 @@ export class EventFeed {
         return;
       }
       subscriber.read = page.at(-1)!.id;
-      if (!request.response.write(Buffer.concat(page.map((event) => eventBytes(event, request))))) return;
+      const wanted = request.wanted ? page.filter(request.wanted) : page;
+      if (wanted.length > 0 && !request.response.write(Buffer.concat(wanted.map((event) => eventBytes(event, request))))) return;
     }
   }
 
   #publish(event: LakeEvent): void {
     const encoded = new Map<string, Uint8Array>();
     for (const subscriber of [...this.#subscribers]) {
-      const { format, names } = subscriber.request;
+      const { format, names, wanted } = subscriber.request;
+      if (wanted && !wanted(event)) continue;
       const key = `${format} ${names}`;
       let bytes = encoded.get(key);
       if (!bytes) encoded.set(key, (bytes = eventBytes(event, subscriber.request)));
@@ -134,6 +140,7 @@ export class EventFeed {
 
   #beat(): void {
     for (const { actor, request } of this.#subscribers) {
+      void request.stillMay?.().then((may) => { if (!may) actor.send({ type: 'service closing' }); });
       if (actor.getSnapshot().value === 'open' && !request.response.write(heartbeat)) actor.send({ type: 'connection full' });
     }
   }

@@ -24,10 +24,12 @@ export interface InspectSocketOptions {
   readonly inspection: Inspection;
   readonly rules: OriginRules;
   readonly watchersMax: number;
+  /** Lets in who may; rejects for others. */
+  readonly admit?: (headers: IncomingMessage['headers']) => Promise<void>;
 }
 
 /** Adds the route. Plain requests are told to upgrade. */
-export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rules, watchersMax }: InspectSocketOptions): void => {
+export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rules, watchersMax, admit }: InspectSocketOptions): void => {
   let open = 0;
   const upgrades = new EventEmitter();
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -41,6 +43,7 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rule
       preValidation: async (request) => {
         checkHost(rules, request.headers.host);
         checkOrigin(rules, request.headers);
+        await admit?.(request.headers);
         if (!isUpgrade(request.raw)) throw new LakeError('feed-not-upgraded');
         if (open >= watchersMax) throw new LakeError('watchers-full', { limit: watchersMax });
       },

@@ -6,10 +6,18 @@
  * (with `*` for any part), and their hosts, may do everything.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
 import { LakeError } from '../errors.ts';
 import type { Address } from '../config.ts';
 
-export interface OriginRules { readonly origins: readonly string[]; readonly listen: Address }
+export interface OriginRules {
+  readonly origins: readonly string[];
+  readonly listen: Address;
+  /** Others are let in without access control: an address as Host is theirs to use, a name is not. */
+  readonly insecure?: boolean;
+  /** There is access control: a page that was bent to point here has no token. */
+  readonly guarded?: boolean;
+}
 
 /** Response headers by name. */
 export type Headers = Readonly<Record<string, string>>;
@@ -63,15 +71,16 @@ export const preflightHeaders = (rules: OriginRules, request: IncomingHttpHeader
 };
 
 const hostName = (host: string): string => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '').toLowerCase();
-const loopback = (name: string): boolean =>
+/** Whether a name or an address is this machine's own, whatever DNS says. */
+export const loopback = (name: string): boolean =>
   name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name) || name === '0:0:0:0:0:0:0:1';
 
 /** Refuses a Host that is no name of this machine. @throws host-foreign */
 export const checkHost = (rules: OriginRules, host: string | undefined): void => {
-  if (!host) return;
+  if (!host || rules.guarded) return;
   const name = hostName(host);
   const wildcard = rules.listen.host === '0.0.0.0' || rules.listen.host === '::';
-  if (loopback(name) || (!wildcard && name === rules.listen.host.toLowerCase())) return;
+  if (loopback(name) || (rules.insecure && isIP(name) !== 0) || (!wildcard && name === rules.listen.host.toLowerCase())) return;
   if (listed(rules, `http://${host}`) || listed(rules, `https://${host}`)) return;
   if (rules.origins.some((pattern) => /^https?:\/\//i.test(pattern) && hostName(pattern.replace(/^https?:\/\//i, '')) === name)) return;
   throw new LakeError('host-foreign', { host });

@@ -2,6 +2,8 @@
  * Answers of the API as values, with the type names that the reference's clients look for. Ids are 20 bytes of the type `ksuid.KSUID`
  * (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
  */
+import type { AuthConfig } from '../config.ts';
+import { grantText, type Principal } from './access/roles.ts';
 import type { BranchRecord, Id, LakeEvent, PoolConfig, PoolStats } from '../lake/lake.types.ts';
 import { arrayType, namedType, types } from '../vectors/type.ts';
 import { type Data, type Value, arrayValue, boolValue, floatValue, intValue, integer, nullValue, recordValue, stringValue } from '../vectors/value.ts';
@@ -59,13 +61,17 @@ export const statsValue = (stats: PoolStats): Value => {
   return named('exec.PoolStats', record({ size: intValue(stats.size), span }));
 };
 
-/** How one logs in: not at all. */
-export const authMethodValue = (): Value =>
-  named('api.AuthMethodResponse', record({ kind: named('api.AuthMethod', stringValue('')), auth0: nullValue }));
+/** How one logs in: with a token of an issuer (`auth0`), with a key (`key`), or not at all. */
+export const authMethodValue = ({ domain, keys, audience, clientId }: AuthConfig): Value => named('api.AuthMethodResponse', record({
+  kind: named('api.AuthMethod', stringValue(domain !== '' ? 'auth0' : keys ? 'key' : '')),
+  auth0: domain === '' ? nullValue : named('api.AuthMethodAuth0Details', record({ audience: stringValue(audience), client_id: stringValue(clientId), domain: stringValue(domain) })),
+}));
 
-/** Who everybody is while there is no access control. */
-export const authIdentityValue = (): Value =>
-  named('api.AuthIdentityResponse', record({ tenant_id: stringValue('tenant_000000000000000000000000001'), user_id: stringValue('user_000000000000000000000000001') }));
+/** Who one is; without access control everybody is the same. */
+export const authIdentityValue = (who: Principal | undefined): Value => named('api.AuthIdentityResponse', record({
+  tenant_id: stringValue('tenant_000000000000000000000000001'), user_id: stringValue(who?.name ?? 'user_000000000000000000000000001'),
+  ...(who && { roles: { type: arrayType(types.string), data: who.grants.map(grantText) } }),
+}));
 
 /** The data of an event: ids first, in the order that the reference's clients read. */
 export const eventValue = (event: LakeEvent): Value => {

@@ -17,8 +17,11 @@ export const valueBytes = (value: Value, format: FormatName): Uint8Array => {
 };
 
 /** Sends one value. */
-export const sendValue = (reply: FastifyReply, value: Value, response: ResponseFormat): FastifyReply =>
-  reply.code(200).header('content-type', response.mediaType).send(valueBytes(value, response.format));
+export const sendValue = (reply: FastifyReply, value: Value, response: ResponseFormat): FastifyReply => sendBytes(reply, valueBytes(value, response.format), response);
+
+/** Sends the bytes of a value. */
+export const sendBytes = (reply: FastifyReply, bytes: Uint8Array, response: ResponseFormat): FastifyReply =>
+  reply.code(200).header('content-type', response.mediaType).send(bytes);
 
 /** Sends text. */
 export const sendText = (reply: FastifyReply, status: number, mediaType: string, text: string): FastifyReply =>
@@ -39,14 +42,18 @@ const errorBody = (kind: string, error: string, details: Readonly<Record<string,
 /** Sends an error; the body is JSON whatever the client accepts. */
 export const sendError = (reply: FastifyReply, error: unknown): FastifyReply => {
   const { status, body } = errorAnswer(error);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
   return reply.code(status).header('content-type', 'application/json').send(Buffer.from(body));
 };
+
+/** `sent`: told of chunks whose bytes are not needed any more. */
+interface Chunks { readonly chunks: AsyncIterable<Uint8Array>; readonly sent?: (chunk: Uint8Array) => void }
 
 /**
  * Sends chunks as they come, no faster than the client takes them. A failure after the first byte ends the connection without the last chunk, so that
  * no client takes the body for whole; what came before it is still delivered. Resolves when the answer has ended, however it did.
  */
-export const sendChunks = async (reply: FastifyReply, chunks: AsyncIterable<Uint8Array>, mediaType: string, onFault: (fault: unknown) => void): Promise<void> => {
+export const sendChunks = async (reply: FastifyReply, { chunks, sent }: Chunks, mediaType: string, onFault: (fault: unknown) => void): Promise<void> => {
   reply.hijack();
   const { raw } = reply;
   // Headers that hooks have set are the framework's until it sends them: take them over.
@@ -57,7 +64,10 @@ export const sendChunks = async (reply: FastifyReply, chunks: AsyncIterable<Uint
       if (raw.destroyed) return;
       let full = false;
       flushed = new Promise<void>((resolve) => { full = !raw.write(chunk, () => resolve()); });
-      if (full) await drained(raw);
+      if (!full) continue;
+      await drained(raw);
+      // What is still on its way when the connection ends is let go of at some later time.
+      if (!raw.destroyed) sent?.(chunk);
     }
     raw.end();
   } catch (fault) {

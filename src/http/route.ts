@@ -5,6 +5,10 @@ import type { ServeConfig } from '../config.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { EventFeed } from './events.ts';
+import type { Access, Need } from './access/access.ts';
+import type { AuditEntry } from './access/audit.ts';
+import type { Principal } from './access/roles.ts';
+import type { LakeServices } from '../workers/pool.types.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './negotiate.ts';
 
@@ -17,6 +21,10 @@ export interface Service {
   readonly log: FastifyBaseLogger;
   readonly feed: EventFeed;
   readonly metrics: Metrics;
+  /** Absent: everybody may do everything. */
+  readonly access?: Access;
+  /** Told of what was changed, and of what was refused for who asked. */
+  readonly audit?: (entry: AuditEntry) => void;
 }
 
 /** One request on its way through a handler. */
@@ -32,6 +40,10 @@ export interface Call<Params = unknown, Query = unknown> {
   readonly id: string;
   /** Its Content-Type as it came. */
   readonly contentType: string | undefined;
+  /** Who asks; absent without access control. */
+  readonly who?: Principal;
+  /** The lake as the one who asks sees it. */
+  readonly visible: LakeServices;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
 }
@@ -41,6 +53,8 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly summary: string;
+  /** What it takes to use it, where there is access control. */
+  readonly need: Need;
   readonly params?: TSchema;
   readonly query?: TSchema;
   /** Changes the lake: refused for web pages of foreign origins. */

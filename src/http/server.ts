@@ -6,23 +6,26 @@
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - Content-Type is taken away from the framework before it looks (it refuses empty and malformed ones), and bodies are left unread for the handlers.
  */
-import { METHODS } from 'node:http';
+import { METHODS, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
 import type { ServeConfig } from '../config.ts';
 import { LakeError } from '../errors.ts';
-import type { Lake } from '../lake/lake.types.ts';
+import type { Lake, PoolConfig } from '../lake/lake.types.ts';
 import { base62, newId } from '../lake/ksuid.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { MachineWatch } from '../recording/watch.ts';
+import { type Access, checkNeed, type Identified } from './access/access.ts';
+import { type AuditEntry, auditEntry, isAudited } from './access/audit.ts';
+import { lakeOf } from './access/lake-view.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
 import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath } from './inspect-socket.ts';
 import { connectStately } from './inspect-stately.ts';
 import { startMetrics } from './metrics.ts';
-import { responseFormat } from './negotiate.ts';
+import { responseFormat, type ResponseFormat } from './negotiate.ts';
 import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { sendError, sendText } from './reply.ts';
 import type { Call, Route, Service } from './route.ts';
@@ -38,6 +41,9 @@ export interface ServerOptions {
   readonly log: FastifyBaseLogger;
   /** Sees every machine of the service, and is told of the subscribers' here. Without it there is nothing to inspect. */
   readonly watch?: MachineWatch;
+  /** Without it everybody may do everything. */
+  readonly access?: Access;
+  readonly audit?: (entry: AuditEntry) => void;
 }
 export interface Server {
   /** `http://host:port` as it is to be reached. */
@@ -73,9 +79,9 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
 };
 
 /** Builds the server without listening. */
-export const buildApp = ({ config, version, lake, workers, log, watch }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
+export const buildApp = ({ config, version, lake, workers, log, watch, access, audit }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
-  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size) };
+  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), ...(access && { access }), ...(audit && { audit }) };
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.
@@ -140,9 +146,18 @@ const addHooks = (app: FastifyInstance, service: Service): void => {
   app.addHook('onResponse', (request, reply, done) => {
     service.metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
     request.log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
+    if (service.audit) audited(service.audit, request, reply);
     drainRest(request);
     done();
   });
+};
+
+/** Who sent a request, and the row that it went to, where somebody keeps book of it. */
+const callers = new WeakMap<FastifyRequest, { readonly row: Route; who?: Identified }>();
+
+const audited = (audit: (entry: AuditEntry) => void, request: FastifyRequest, reply: FastifyReply): void => {
+  const call = callers.get(request);
+  if (call && isAudited(call.row, reply.statusCode)) audit(auditEntry(request, reply, call.who?.principal));
 };
 
 /** Reads what a client still sends after its answer, so that it gets to see the answer; a client that goes on is cut off. */
@@ -155,15 +170,20 @@ const drainRest = ({ raw }: FastifyRequest): void => {
 };
 
 /** The inspector's feed, until the server closes. */
-const addInspection = (app: FastifyInstance, { config, version, lake, log }: Service, watch: MachineWatch): void => {
+const addInspection = (app: FastifyInstance, { config, version, lake, log, access }: Service, watch: MachineWatch): void => {
   const inspection = new Inspection(watch, lake, version), { stately, watchersMax } = config.inspect;
   const disconnect = stately === '' ? undefined : connectStately(watch, stately, (fault) => { log.warn({ err: fault, url: stately }, 'the Stately inspector cannot be reached'); });
-  addInspectSocket(app, { watch, inspection, watchersMax, rules: { origins: config.corsOrigins, listen: config.listen } });
+  addInspectSocket(app, { watch, inspection, watchersMax, rules: originRules(config, access), ...(access && { admit: async (headers: IncomingHttpHeaders) => { await admitted(access, headers); } }) });
   app.addHook('onClose', async () => {
     disconnect?.();
     inspection.close();
   });
 };
+
+const originRules = (config: ServeConfig, access: Access | undefined): OriginRules => ({ origins: config.corsOrigins, listen: config.listen, ...(config.insecure && { insecure: true }), ...(access && { guarded: true }) });
+
+/** Lets in who may see all of the lake. @throws auth-missing, auth-invalid, auth-role */
+const admitted = async (access: Access, headers: IncomingHttpHeaders): Promise<void> => checkNeed('reader', (await access.identify(headers)).principal, undefined);
 
 /** `inspected`: the feed has a route of its own. */
 const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
@@ -189,29 +209,48 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
 };
 
 const answer = async (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-  const { config } = service;
-  const rules: OriginRules = { origins: config.corsOrigins, listen: config.listen };
+  const { config, access, lake } = service, rules = originRules(config, access);
+  if (service.audit) callers.set(request, { row });
   if (!row.open) reply.header('x-request-id', request.id);
   if (row.preflight && request.method === 'OPTIONS' && request.headers['access-control-request-method']) {
     return reply.code(204).headers(preflightHeaders(rules, request.headers)).send();
   }
   reply.headers({ vary: 'Origin', ...corsHeaders(rules, request.headers.origin) });
-  const call: Omit<Call, 'response'> = {
+  let signal: AbortSignal | undefined;
+  const callAs = (response: ResponseFormat, who?: Identified): Call => ({
     service, request, reply, params: request.params, query: request.query,
     id: Buffer.from(request.id, 'latin1').toString('utf8'),
     contentType: contentTypes.get(request),
-    signal: clientSignal(reply),
-  };
-  if (row.open) return row.handler({ ...call, response: { format: 'sup', mediaType: 'application/x-sup' } });
+    get signal() { return (signal ??= clientSignal(reply)); },
+    response,
+    ...(who && { who: who.principal }),
+    visible: who || service.audit ? lakeOf(lake, who?.principal, service.audit && ((change) => service.audit!(auditEntry(request, reply, who?.principal, change)))) : lake,
+  });
+  if (row.open) return row.handler(callAs({ format: 'sup', mediaType: 'application/x-sup' }, await callerOf(service, row, request, rules)));
   checkHost(rules, request.headers.host);
   if (row.writes) checkOrigin(rules, request.headers);
   const response = responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
-  return row.handler({ ...call, response });
+  return row.handler(callAs(response, access && (await callerOf(service, row, request, rules))));
+};
+
+/** Who sends a request that needs somebody, once it is clear that they may. @throws auth-missing, auth-invalid, auth-role, origin-foreign, pool-not-found */
+const callerOf = async ({ access, lake }: Service, row: Route, request: FastifyRequest, rules: OriginRules): Promise<Identified | undefined> => {
+  if (!access || row.need === 'open') return undefined;
+  const who = await access.identify(request.headers), call = callers.get(request);
+  if (call) call.who = who;
+  if (who.byCookie) checkOrigin(rules, request.headers);
+  const reference = (request.params as { readonly pool?: string } | undefined)?.pool;
+  checkNeed(row.need, who.principal, reference === undefined ? undefined : { reference, found: poolOf(lake, reference) });
+  return who;
+};
+const poolOf = (lake: Lake, reference: string): PoolConfig | undefined => {
+  try { return lake.pool(reference).config; } catch { return undefined; }
 };
 
 /** Aborts when the connection ends before the answer did. */
 const clientSignal = (reply: FastifyReply): AbortSignal => {
   const controller = new AbortController();
+  if (reply.raw.destroyed && !reply.raw.writableFinished) controller.abort();
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) controller.abort();
   });

@@ -33,18 +33,24 @@ export const newId = (nowMs: number = Date.now()): Id => {
 export const idBuffer = (id: Id): Buffer => Buffer.from(id, 'hex');
 export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 
-const eightDigits = 62n ** 8n;
+/** Digits of base 62 that come out of one division: its remainder times 65,536 is still exact. */
+const digitsPerPass = 5, passDivisor = 62 ** digitsPerPass;
 /** 27 characters of base 62, as in messages and error texts. */
 export const base62 = (id: Id): string => {
-  let rest = BigInt(`0x${id}`), text = '';
+  const parts: number[] = [];
+  for (let i = 0; i < idBytes * 2; i += 4) parts.push(Number.parseInt(id.slice(i, i + 4), 16));
+  let text = '';
   while (text.length < base62Length) {
-    // Eight digits fit a number, which is divided sooner.
-    let part = Number(rest % eightDigits);
-    rest /= eightDigits;
-    for (let i = 0; i < 8; i++) {
-      const next = Math.floor(part / 62);
-      text = digits[part - next * 62]! + text;
-      part = next;
+    let rest = 0;
+    for (let i = 0; i < parts.length; i++) {
+      const value = rest * 65_536 + parts[i]!, quotient = Math.floor(value / passDivisor);
+      parts[i] = quotient;
+      rest = value - quotient * passDivisor;
+    }
+    for (let i = 0; i < digitsPerPass; i++) {
+      const next = Math.floor(rest / 62);
+      text = digits[rest - next * 62]! + text;
+      rest = next;
     }
   }
   return text.slice(-base62Length);

@@ -20,7 +20,10 @@ import type {
   BranchRecord, CreatePoolRequest, Draws, Id, Lake, LakeEvent, LakeOptions, MetaPage, MetaSource, PoolConfig, Snapshot,
 } from './lake.types.ts';
 import { type Lock, lockLake } from './lock.ts';
+import { killPoint } from './kill-points.ts';
+import { LogCopy } from './log-copy.ts';
 import { metaPage } from './meta.ts';
+import { Packer } from './packer.ts';
 import { PoolFace } from './pool.ts';
 import { PoolStore, type Stores } from './pool-store.ts';
 import { probeTables } from './probe.ts';
@@ -59,6 +62,8 @@ class OpenLake implements Lake {
   private readonly background = new Set<Promise<void>>();
   private stores!: Stores;
   private lock: Lock | undefined;
+  private copy: LogCopy | undefined;
+  private readonly packer: Packer | undefined;
   private startFault: unknown;
   private jobs = 0;
   private closeAsked = false;
@@ -67,6 +72,7 @@ class OpenLake implements Lake {
     this.options = options;
     this.directory = options.directory;
     this.draws = options.draws ?? { newId, nowNs };
+    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => options.objects.delete(id) });
     const machine = provideLake({
       start: () => this.openTables(),
       recover: () => this.recover(),
@@ -93,17 +99,27 @@ class OpenLake implements Lake {
     try {
       this.lock = await lockLake(this.options.directory, this.options.owner ?? '');
       this.directory = this.lock.directory;
+      killPoint('start: locked');
       const folder = join(this.directory, 'tables');
       if (this.lock.diedBefore !== undefined) {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
       const tables = new Tables(folder);
-      await tables.initialize();
       const report = (fault: unknown): void => this.report(fault);
+      this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
+        await tables.close();
+        throw fault;
+      });
+      await tables.initialize();
+      killPoint('start: tables open');
       this.stores = {
         tables, feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
         snapshots: new SnapshotCache(tables, this.options.snapshotObjectsMax ?? snapshotObjectsMaxDefault, report),
+        small: (poolId, branch, objects) => {
+          const face = this.pools_.get(poolId);
+          if (face) this.packer?.note(face, branch, objects);
+        },
       };
     } catch (error) {
       this.startFault = error;
@@ -117,8 +133,12 @@ class OpenLake implements Lake {
       for (const row of tables.rows('pools')) this.addPool(decodePool(row.payload));
       const purges = tables.keys('purges').map((key) => key.toString('hex'));
       const orphans = await findOrphans(tables, this.options.objects);
+      killPoint('start: orphans found');
       this.inBackground(async () => {
-        for (const id of orphans) await this.options.objects.delete(id);
+        for (const id of orphans) {
+          await this.options.objects.delete(id);
+          killPoint('start: orphan gone');
+        }
         for (const id of purges) await purgePool(tables, this.options.objects, id, () => this.closeAsked);
       });
     } catch (error) {
@@ -204,9 +224,11 @@ class OpenLake implements Lake {
     await waitFor(this.actor, (s) => s.status !== 'active');
   }
   private async shutDown(): Promise<void> {
-    await Promise.allSettled(this.background);
+    await Promise.allSettled([...this.background, this.packer?.settled()]);
     await this.stores.snapshots.close();
+    await this.copy?.close();
     await this.stores.tables.close();
+    killPoint('close: tables closed');
     await this.lock?.release(true);
   }
 

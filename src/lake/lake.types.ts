@@ -83,6 +83,8 @@ export interface PageRequest {
   readonly range?: KeyRange;
   /** Bodies of objects inside the tables come along; default true. */
   readonly inline?: boolean;
+  /** The rows are wanted, not the objects: packs may stand in the place of small ones. */
+  readonly packs?: boolean;
 }
 /** `next` is absent on the last page. Objects in pool order: smallest `min` first (`asc`) or largest `max` first (`desc`), ties oldest first. */
 export interface ObjectPage { readonly objects: readonly ObjectMeta[]; readonly next?: number }
@@ -193,6 +195,9 @@ export type LakeFact =
   | { readonly what: 'commit'; readonly branch: string; readonly commit: Omit<CommitRecord, 'dateNs'> & { readonly dateNs: string } }
   | { readonly what: 'event'; readonly id: number };
 
+/** `objectsMin`: so many small objects that are in no pack are packed. `prepare` puts the rows of objects together, in the pool's order. */
+export interface PackOptions { readonly objectsMin: number; readonly prepare: (objects: readonly ObjectMeta[], pool: PoolConfig) => Promise<Pick<Rewrite, 'adds'>> }
+
 export interface LakeOptions {
   readonly directory: string;
   readonly objects: ObjectFiles;
@@ -210,6 +215,8 @@ export interface LakeOptions {
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
   /** Told of faults that no call can tell of: background work, errors of the service itself. */
   readonly report?: (fault: unknown) => void;
+  /** Small objects are packed in the background; absent: they are not. */
+  readonly packs?: PackOptions;
   /** Text that a second server tells of this one, e.g. its address. */
   readonly owner?: string;
 }

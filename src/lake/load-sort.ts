@@ -5,7 +5,7 @@
  * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys; `threshold` bounds an object, never a buffer.
  * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
  */
-import { type Vector, sizeOf, slice, take, valueAt } from '../vectors/vector.ts';
+import { type Vector, sizeOf, slice, valueAt } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, compareBytes, isMissing, nullValue, underValue } from '../vectors/value.ts';
@@ -16,6 +16,7 @@ import { newId } from './ksuid.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
+import { type RunSource, RunWriter, type SpilledRun, mergeRuns, rowsInOrder } from './load-runs.ts';
 import { scanObjects } from './scan.ts';
 import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
@@ -77,7 +78,7 @@ class LoadSorter {
   /** Last key that went straight into an object. */
   private lastKey: Uint8Array | undefined;
   private spill: ObjectStore | undefined;
-  private readonly spilled: ObjectMeta[] = [];
+  private readonly spilled: SpilledRun[] = [];
   private totalBytes = 0;
   private totalRows = 0;
   /** The batches that are held are in order, each behind the one before. */
@@ -134,9 +135,9 @@ class LoadSorter {
     if (this.heldRows > 0) await this.endRun();
     this.options.sorted?.();
     if (this.spill) {
-      const runs = [...this.early, ...this.spilled];
       this.cutter.expect(this.totalRows, this.totalBytes / this.totalRows);
-      for await (const piece of this.merged(runs, this.spill)) await this.cut(this.cutter, piece);
+      const runs = this.early.length > 0 ? [this.earlyRun(), ...this.spilled] : this.spilled;
+      for await (const piece of mergeRuns(runs, this.options)) await this.cut(this.cutter, piece);
     }
     const done = await this.cutter.finish();
     await this.removeEarly();
@@ -173,10 +174,17 @@ class LoadSorter {
       this.cutter = new ObjectCutter(this.options, this.options.objects, this.options.threshold);
     }
     this.spill ??= this.options.spill();
-    const cutter = new ObjectCutter(this.options, this.spill, Infinity);
-    cutter.expect(run.rows, bytesPerRow);
-    for (const piece of run.pieces) await this.cut(cutter, piece);
-    this.spilled.push(...(await cutter.finish()).objects);
+    const writer = new RunWriter(this.spill, { bytesPerRow, memoryBytesMax: this.options.memoryBytesMax });
+    try {
+      for (const piece of run.pieces) {
+        writer.add(piece);
+        await this.options.breathe?.();
+      }
+      this.spilled.push(await writer.finish());
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
   }
 
   private follows(run: Run): boolean {
@@ -190,32 +198,27 @@ class LoadSorter {
     await this.options.breathe?.();
   }
 
-  private merged(runs: readonly ObjectMeta[], spill: ObjectStore): AsyncIterable<Vector> {
-    const { keys, order, objects, signal } = this.options, early = new Set(this.early.map((o) => o.id));
-    const startOf = (o: ObjectMeta): Uint8Array => (order === 'asc' ? o.min : o.max).sort;
-    const ordered = [...runs].sort((a, b) => compareBytes(startOf(a), startOf(b)) * (order === 'asc' ? 1 : -1));
-    const store = { readRange: (id: Id, offset: number, length: number) => (early.has(id) ? objects : spill).readRange(id, offset, length) };
-    return scanObjects({ keys, order, objects: store, page: () => ({ objects: ordered }) }, { ordered: true, batchRows: blockRowsMax, signal });
+  /** What went straight into objects, to be merged with the rest. */
+  private earlyRun(): RunSource {
+    const { keys, order, objects, signal } = this.options, { early } = this;
+    const rows = scanObjects({ keys, order, objects, page: () => ({ objects: early }) }, { ordered: true, batchRows: blockRowsMax, signal })[Symbol.asyncIterator]();
+    return { next: async () => (await rows.next()).value as Vector | undefined };
   }
 }
 
 /** The rows in order. Batches that are in order already are not copied into one. */
 const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
   const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
-  const ties = isWhole && rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
-  const order = sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
+  const ties = isWhole && rows > 1 && rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
+  const order = rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
   const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
-  return { rows, pieces: order ? takenPieces(concat(held), order) : held, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
+  return { rows, pieces: order ? rowsInOrder(held, order) : held, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
 };
 /** Batches that are in order. */
 const runAsIs = (held: readonly Vector[], rows: number, { keys }: SortKeys): Run => {
   const keyAt = (batch: Vector, row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keyColumn(batch, keys[0]), row)) : nullSortKey), last = held.at(-1)!;
   return { rows, pieces: held, first: keyAt(held[0]!, 0), last: keyAt(last, last.length - 1) };
 };
-function* takenPieces(all: Vector, order: Uint32Array): Generator<Vector> {
-  for (let start = 0; start < order.length; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(order.length, start + blockRowsMax)));
-}
-
 /** Part of a block's rows from which it may end between two batches. */
 const nearlyFull = 0.75;
 

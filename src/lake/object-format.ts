@@ -11,7 +11,9 @@
  *
  * A directory describes a column by its encoding and the lengths and checksums of its segments (columns/encode.ts, columns/decode.ts).
  */
-export const formatVersion = 1;
+/** Objects without anything that version 2 brought (times as text in numbers, columns/encode.ts) are written as version 1. */
+export const plainVersion = 1;
+export const formatVersion = 2;
 export const magic: Uint8Array = new TextEncoder().encode('LAKEOBJ1');
 export const header = magic;
 export const trailerLength = 16;

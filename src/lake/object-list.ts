@@ -75,8 +75,11 @@ export class ObjectList {
     return found?.id === entry.id ? found : undefined;
   }
 
-  /** Entries from position `from` on that overlap the range, at most `limit`; `next` is where to go on, or undefined at the end. */
-  page(from: number, limit: number, range: KeyRange = {}): { readonly entries: readonly ObjectEntry[]; readonly next: number | undefined } {
+  /**
+   * Entries from position `from` on that overlap the range, at most `limit`; `next` is where to go on, or undefined at the end. `shown`: what stands in an
+   * entry's place.
+   */
+  page(from: number, limit: number, range: KeyRange = {}, shown?: (entry: ObjectEntry) => ObjectEntry | undefined): { readonly entries: readonly ObjectEntry[]; readonly next: number | undefined } {
     const found: ObjectEntry[] = [];
     const starts = this.startsOf();
     for (let c = chunkOfPosition(starts, from); c < this.chunks.length; c++) {
@@ -87,8 +90,10 @@ export class ObjectList {
         const entry = chunk.entries[i]!;
         if (range.min && Buffer.compare(entry.max.sort, range.min) < 0) continue;
         if (range.max && Buffer.compare(entry.min.sort, range.max) > 0) continue;
+        const seen = shown ? shown(entry) : entry;
+        if (!seen) continue;
         if (found.length === limit) return { entries: found, next: starts[c]! + i };
-        found.push(entry);
+        found.push(seen);
       }
     }
     return { entries: found, next: undefined };

@@ -12,7 +12,7 @@ import { checksum } from './columns/checksum.ts';
 import { ColumnDictionary } from './columns/dictionary.ts';
 import { type EncodedBlock, type ObjectTables, encodeBlock } from './columns/encode.ts';
 import { TypeTable, layoutKey, writeLayout } from './columns/layout.ts';
-import { blockRowsMax, formatVersion, header, magic } from './object-format.ts';
+import { blockRowsMax, formatVersion, header, magic, plainVersion } from './object-format.ts';
 
 /** Sort keys of a block's first and last row. */
 export interface BlockKeys { readonly first: Uint8Array; readonly last: Uint8Array }
@@ -43,11 +43,12 @@ export class ObjectWriter {
   private at = 0;
   private trial: { readonly batch: Vector; readonly keys: BlockKeys }[] | undefined;
   private trialBytes = 0;
+  private version: number = plainVersion;
 
   constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
     this.emit = emit;
     this.statistics = options.rowsExpected >= statisticsRowsMin;
-    this.tables = { types: this.types, dictionaries: this.dictionaries };
+    this.tables = { types: this.types, dictionaries: this.dictionaries, newer: () => { this.version = formatVersion; } };
     this.trial = [];
     this.write(header);
   }
@@ -69,7 +70,7 @@ export class ObjectWriter {
   finish(): number {
     this.endTrial();
     const footer = new ByteWriter(), dictionaries = this.dictionaryEntries();
-    footer.uvarint(formatVersion);
+    footer.uvarint(this.version);
     footer.byte(this.statistics ? 1 : 0);
     footer.uvarint(this.count);
     const schema = new ByteWriter();
@@ -96,7 +97,7 @@ export class ObjectWriter {
     this.trialBytes = 0;
     if (trial.length > 1 || (trial[0]?.batch.length ?? 0) >= statisticsRowsMin) {
       const types = new TypeTable();
-      for (const { batch } of trial) encodeBlock(batch, { types, dictionaries: this.dictionaries }, false);
+      for (const { batch } of trial) encodeBlock(batch, { types, dictionaries: this.dictionaries, newer: () => undefined }, false);
       for (const dictionary of this.dictionaries.values()) dictionary.restart();
     }
     for (const { batch, keys } of trial) this.encode(batch, keys);

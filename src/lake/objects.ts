@@ -7,7 +7,7 @@
  * - Reads may answer at once or with a promise: callers `await` either.
  */
 import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
-import { open, opendir, rm, unlink } from 'node:fs/promises';
+import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
 import type { Id, ObjectFiles } from './lake.types.ts';
@@ -44,6 +44,11 @@ export const openObjects = (lakeDirectory: string): ObjectStore => new ObjectFol
 
 /** Objects that need not outlive the process: the same files without syncing. */
 export const openScratch = (directory: string): ObjectStore => new ObjectFolder(directory, false);
+
+/** Moves an object's file out of the lake, into a folder of the same file system; no error if there is none. */
+export const moveObject = async (lakeDirectory: string, id: Id, folder: string): Promise<void> => {
+  await rename(join(lakeDirectory, 'objects', id.slice(38), id), join(folder, id)).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'ENOENT') throw error; });
+};
 
 class ObjectFolder implements ObjectStore {
   private readonly root: string;

@@ -16,6 +16,7 @@ import type { ObjectEntry, ObjectList } from './object-list.ts';
 import {
   branchKey, decodeBranch, decodeCommit, decodeObject, encodeBranch, encodeCommit, encodeObject, pairKey, type StoredCommit,
 } from './rows.ts';
+import { PackIndex } from './packs.ts';
 import { isVacuumed, type SnapshotCache } from './snapshot.ts';
 import type { Change, Tables } from './tables.ts';
 
@@ -25,6 +26,8 @@ export interface Stores {
   readonly snapshots: SnapshotCache;
   readonly draws: Draws;
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
+  /** Told when a branch got objects that live in the tables. */
+  readonly small?: (poolId: Id, branch: string, objects: number) => void;
 }
 
 /** One commit to be written: who, what it changes, and the objects that are new to the lake. */
@@ -48,6 +51,7 @@ export class PoolStore {
   readonly stores: Stores;
   readonly poolId: Id;
   config: PoolConfig;
+  readonly packs: PackIndex;
   /** Lists of open snapshots, and how many of them hold each. */
   readonly pins = new Map<ObjectList, number>();
   /** Objects whose vacuum is under way: gone for whoever comes now. */
@@ -58,12 +62,16 @@ export class PoolStore {
   private branchMap: Map<string, BranchRecord> | undefined;
   /** Of commits that this process wrote as tips: the next commit's height follows from it without a read. */
   private readonly heights = new Map<string, { readonly commit: Id; readonly height: number }>();
+  private readonly branchKeys = new Map<string, Buffer>();
   deleted = false;
+  /** Commits of the transaction before. */
+  private groupBefore = 0;
 
   constructor(stores: Stores, config: PoolConfig) {
     this.stores = stores;
     this.config = config;
     this.poolId = config.id;
+    this.packs = new PackIndex(stores.tables, config.id);
   }
 
   get order(): PoolConfig['layout']['order'] { return this.config.layout.order; }
@@ -157,15 +165,20 @@ export class PoolStore {
       this.collect(tip, commit, adds, addVectors);
       ids.push(row.id);
     }
-    const moved = [...tips.values()].map((tip) => ({ ...tip, key: branchKey(this.poolId, tip.before.name), after: { ...tip.before, commit: tip.now } }));
+    const moved = [...tips.values()].map((tip) => ({ ...tip, key: this.keyOf(tip.before.name), after: { ...tip.before, commit: tip.now } }));
     for (const { after, key } of moved) rows.push({ table: 'branches', key, payload: encodeBranch(after) });
     rows.push(this.stores.feed.countersRow());
     await this.stores.tables.write(rows, () => {
       this.checkPool();
       for (const { before, key } of moved) this.checkTip(before, key);
-    });
+    }, { alone: commits.length === 1 && this.groupBefore === 1 });
+    this.groupBefore = commits.length;
     for (const tip of moved) this.move(tip);
     this.stores.feed.publish(events);
+    for (const tip of moved) {
+      const small = tip.adds.reduce((n, e) => n + (e.inTable ? 1 : 0), 0);
+      if (small > 0) this.stores.small?.(this.poolId, tip.after.name, small);
+    }
     return ids;
   }
 
@@ -201,6 +214,12 @@ export class PoolStore {
     return entry;
   }
 
+  /** The key of a branch that is there; a digest each. */
+  private keyOf(name: string): Buffer {
+    let key = this.branchKeys.get(name);
+    if (!key) this.branchKeys.set(name, (key = branchKey(this.poolId, name)));
+    return key;
+  }
   private tipHeight({ name, commit }: BranchRecord): number {
     const known = this.heights.get(name);
     return known?.commit === commit ? known.height : this.height(commit);
@@ -233,6 +252,7 @@ export class PoolStore {
     });
     this.loadBranches().delete(name);
     this.heights.delete(name);
+    this.branchKeys.delete(name);
     this.stores.feed.publish([event]);
   }
 

@@ -154,7 +154,7 @@ export class PoolFace implements Pool {
       if (missing.length > 0) throw vacuumedError(commit, missing);
     }
     const onRelease = this.store.pin(list);
-    return { list, snapshot: snapshotOf({ pool: this.config, commit, list, tables: this.store.stores.tables, onRelease }) };
+    return { list, snapshot: snapshotOf({ pool: this.config, commit, list, tables: this.store.stores.tables, packs: this.store.packs, onRelease }) };
   }
 
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {

@@ -3,34 +3,92 @@
  * Prints one JSON line: rows by table and the faults found. `probeTables` starts it and reads the line.
  */
 import { spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { tableNames, Tables } from './tables.ts';
+import { type KeyValue, type TableName, tableNames, Tables } from './tables.ts';
 
 export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly faults: readonly string[] }
 
 const faultsMax = 1000;
 
-const walk = async (directory: string): Promise<void> => {
+const walk = async (directory: string, look: boolean): Promise<void> => {
   const tables = new Tables(directory, { readOnly: true });
   const faults: string[] = [], rows: Record<string, number> = {};
-  for (const name of tableNames) rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); });
+  for (const name of tableNames) rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); }, look);
   await tables.close();
   process.stdout.write(`${JSON.stringify({ rows, faults } satisfies TablesReport)}\n`);
 };
 
-/** Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. */
-export const probeTables = (directory: string): Promise<TablesReport> => new Promise((resolve) => {
+/** Prints the sound rows of these tables, each behind a row of its own name: length of the key (u32), length of the payload (u32), key, payload. `reverse`: the first one from its end. */
+const print = async (directory: string, names: readonly TableName[], reverse: boolean): Promise<void> => {
+  const tables = new Tables(directory, { readOnly: true });
+  for (const [i, name] of names.entries()) {
+    writeRow({ key: Buffer.from(name), payload: Buffer.alloc(0) }, tableRow);
+    for (const row of tables.soundRows(name, { reverse: reverse && i === 0 })) writeRow(row);
+  }
+  await tables.close();
+};
+/** In the place of a payload's length: the key is a table's name. */
+const tableRow = 0xffffffff;
+const writeRow = ({ key, payload }: KeyValue, length = payload.length): void => {
+  const head = Buffer.alloc(8);
+  head.writeUInt32LE(key.length, 0);
+  head.writeUInt32LE(length, 4);
+  // At once, since the next row may end the process.
+  const bytes = Buffer.concat([head, key, payload]);
+  for (let done = 0; done < bytes.length;) done += writeSync(1, bytes, done);
+};
+
+const start = (directory: string, ...options: readonly string[]) => {
   const file = fileURLToPath(import.meta.url);
   const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  const child = spawn(process.execPath, [...loader, file, directory], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } });
+  return spawn(process.execPath, [...loader, file, directory, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' } });
+};
+
+/** The sound rows of these tables that another process could read. When it dies in a table it begins again, from that table's end back, then with the next. */
+export async function* salvageRows(directory: string, names: readonly TableName[]): AsyncIterableIterator<KeyValue & { readonly table: TableName }> {
+  for (let first = 0, reverse = false; first < names.length;) {
+    const child = start(directory, 'rows', names.slice(first).join(','), reverse ? 'reverse' : '');
+    const ended = new Promise<number | null>((resolve) => { child.on('close', resolve).on('error', () => resolve(1)); });
+    child.stderr.resume();
+    let rest: Buffer = Buffer.alloc(0), table = names[first]!;
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      rest = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+      for (let at = 0; ;) {
+        const row = rest.length - at < 8 ? undefined : { keyEnd: at + 8 + rest.readUInt32LE(at), length: rest.readUInt32LE(at + 4) };
+        const end = row ? row.keyEnd + (row.length === tableRow ? 0 : row.length) : Infinity;
+        if (!row || end > rest.length) {
+          rest = rest.subarray(at);
+          break;
+        }
+        const key = Buffer.from(rest.subarray(at + 8, row.keyEnd));
+        if (row.length === tableRow) table = key.toString() as TableName;
+        else yield { table, key, payload: Buffer.from(rest.subarray(row.keyEnd, end)) };
+        at = end;
+      }
+    }
+    if (await ended === 0) return;
+    const died = names.indexOf(table);
+    reverse = !(reverse && died === first);
+    first = reverse ? died : died + 1;
+  }
+}
+
+/** Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: each key is looked for, too. */
+export const probeTables = (directory: string, { look = false } = {}): Promise<TablesReport> => new Promise((resolve) => {
+  const child = start(directory, look ? 'look' : '');
   let out = '', fault = '';
   child.stdout.on('data', (chunk: Buffer) => { out += chunk.toString('utf8'); });
   child.stderr.on('data', (chunk: Buffer) => { fault = (fault + chunk.toString('utf8')).slice(-2000); });
   child.on('error', (error) => resolve({ rows: {}, faults: [`the process that reads the tables cannot be started: ${error.message}`] }));
   child.on('close', (code, signal) => {
-    if (code === 0) resolve(JSON.parse(out) as TablesReport);
+    if (code === 0 && out !== '') resolve(JSON.parse(out) as TablesReport);
     else resolve({ rows: {}, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${fault.trim().split('\n').slice(-6).join(' | ')}` : ''}`] });
   });
 });
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await walk(process.argv[2] ?? '.');
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [directory = '.', what, names = '', order] = process.argv.slice(2);
+  if (what === 'rows') await print(directory, names.split(',') as TableName[], order === 'reverse');
+  else await walk(directory, what === 'look');
+}

@@ -11,7 +11,7 @@ import { decodeObject } from './rows.ts';
 import type { Change, TableName, Tables } from './tables.ts';
 
 const rowsPerTransaction = 500;
-const byPool: readonly TableName[] = ['branches', 'commits', 'vacuumed', 'checkpoints'];
+const byPool: readonly TableName[] = ['branches', 'commits', 'vacuumed', 'checkpoints', 'packs'];
 
 /** Removes rows and files of a pool that was deleted. `ended`: stop, the rest waits for the next start. */
 export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, ended: () => boolean): Promise<void> => {

@@ -15,8 +15,8 @@ export interface RowFilter {
   readonly columns?: Paths;
   /** It looks at strings and names of fields alone: numbers may come as nulls. */
   readonly textOnly?: boolean;
-  /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. */
-  readonly keep: (rows: Vector) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
+  /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows are in the order of the first key. */
+  readonly keep: (rows: Vector, inOrder?: boolean) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
 }
 
 export interface BlockOptions {
@@ -82,7 +82,7 @@ export class BlockScanner {
   private async kept(reader: ObjectReader, block: number, part: Column): Promise<Kept | undefined> {
     const { filter } = this.options;
     if (!filter) return { rows: await this.told(reader, reader.readPart(block, part, this.projection)) };
-    const seen = await this.told(reader, reader.readPart(block, filter.textOnly ? withoutNumbers(part) : part, this.filterProjection)), answer = filter.keep(seen);
+    const seen = await this.told(reader, reader.readPart(block, filter.textOnly ? withoutNumbers(part) : part, this.filterProjection)), answer = filter.keep(seen, true);
     const index = answer instanceof Promise ? await answer : answer;
     if (index?.length === 0) return undefined;
     const rows = this.filterSuffices ? seen : await this.told(reader, reader.readPart(block, part, this.projection), false);

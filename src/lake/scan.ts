@@ -49,6 +49,8 @@ export interface ScanOptions {
   readonly ordered: boolean;
   /** The blocks of an object that are to be read, in order; absent: all that the pruner leaves. */
   readonly blocks?: (id: string) => readonly number[];
+  /** Rows without fields may come in batches of any length. */
+  readonly counted?: boolean;
   /** No more rows than this are needed, about. */
   readonly limit?: number;
   /** Default 4096. */
@@ -126,12 +128,15 @@ class Scan {
   }
 
   async* inAnyOrder(): AsyncGenerator<Vector> {
-    let held: Vector[] = [], heldRows = 0;
+    let held: Vector[] = [], heldRows = 0, counted = 0;
     const { columns, pruner, filter } = this.options, isCounted = columns?.length === 0 && !pruner && !filter && !this.options.blocks;
     for (let meta = await this.peek(); meta; meta = this.queue[this.queueAt] ?? await this.peek()) {
       this.queueAt++;
       if (isCounted) {
-        yield* this.cut({ form: 'record', length: meta.count, fields: [] });
+        counted += meta.count;
+        if (this.options.counted) continue;
+        yield* this.cut({ form: 'record', length: counted, fields: [] });
+        counted = 0;
         continue;
       }
       if (this.takesTiny(meta)) {
@@ -156,6 +161,7 @@ class Scan {
         heldRows = 0;
       }
     }
+    if (counted > 0) yield { form: 'record', length: counted, fields: [] };
     if (this.tiny.count > 0) yield* this.cut(await this.filtered(this.tiny.take()));
     if (heldRows > 0) yield* this.cut(await this.filtered(concat(held)));
   }
@@ -223,7 +229,7 @@ class Scan {
   private async peek(): Promise<ObjectMeta | undefined> {
     while (this.queueAt >= this.queue.length) {
       if (this.started && this.cursorAt === undefined) return undefined;
-      const page = await this.source.page({ limit: this.pageSize, ...(this.cursorAt !== undefined && { cursor: this.cursorAt }), ...(this.range && { range: this.range }) });
+      const page = await this.source.page({ limit: this.pageSize, packs: true, ...(this.cursorAt !== undefined && { cursor: this.cursorAt }), ...(this.range && { range: this.range }) });
       this.started = true;
       this.queue = page.objects;
       this.queueAt = 0;
@@ -439,7 +445,6 @@ export const keyRange = (pruner: ColumnPruner, key: readonly string[]): KeyRange
         case '!=': return undefined;
       }
     }
-    // eslint-disable-next-line no-fallthrough
     case 'all': {
       const ranges = pruner.of.map((p) => keyRange(p, key)).filter((r) => r !== undefined);
       const min = ranges.map((r) => r.min).reduce((a, b) => (!a || (b && compareBytes(a, b) < 0) ? b : a), undefined);

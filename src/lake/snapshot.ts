@@ -14,6 +14,7 @@ import { zeroId } from './ksuid.ts';
 import type { Id, ObjectMeta, ObjectPage, PageRequest, PoolConfig, Snapshot } from './lake.types.ts';
 import { type ObjectEntry, ObjectList } from './object-list.ts';
 import { checkpointKey, decodeObjects, encodeObjects, pairKey, type StoredCommit } from './rows.ts';
+import { type PackIndex, type UsablePacks, packed } from './packs.ts';
 import type { Put, Tables } from './tables.ts';
 
 /** `distance`: changed objects since the last checkpoint. `cost`: what it takes in memory that no other list shares, in objects, about. */
@@ -223,18 +224,25 @@ export interface OpenOptions {
   readonly commit: Id;
   readonly list: ObjectList;
   readonly tables: Tables;
+  readonly packs?: PackIndex;
   readonly onRelease: () => void;
 }
 
 /** A snapshot over a list; its owner has pinned it and is told of the release. */
-export const snapshotOf = ({ pool, commit, list, tables, onRelease }: OpenOptions): Snapshot => {
-  let released = false;
+export const snapshotOf = ({ pool, commit, list, tables, packs, onRelease }: OpenOptions): Snapshot => {
+  let released = false, usable: UsablePacks | undefined;
   return {
     pool, commit, objectCount: list.length,
     page: (request: PageRequest): ObjectPage => {
       assert(!released, 'a released snapshot is not read');
-      const { entries, next } = list.page(request.cursor ?? 0, request.limit, request.range);
-      const objects = entries.map((entry) => objectMeta(entry, request.inline === false ? undefined : tables));
+      // The same for all pages: a pack that comes in between would hide what was not read yet.
+      if (request.packs) usable ??= packs?.usable(list);
+      const shown = request.packs && usable && usable.size > 0 ? packed(usable, request.range) : undefined;
+      const { entries, next } = list.page(request.cursor ?? 0, request.limit, request.range, shown);
+      const objects = entries.map((entry) => {
+        const bodies = request.inline === false ? undefined : tables;
+        return shown && packs?.isPack(entry.id) ? packs.meta(entry, bodies !== undefined) : objectMeta(entry, bodies);
+      });
       return { objects, ...(next !== undefined && { next }) };
     },
     release: () => {

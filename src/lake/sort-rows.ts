@@ -12,6 +12,7 @@ import { types } from '../vectors/type.ts';
 import { ByteWriter, compareBytes, underValue, writeBody } from '../vectors/value.ts';
 import { writeKey } from '../vectors/sort-key.ts';
 import { halves, wideDistances } from './columns/packing.ts';
+import { compareRuns, viewOf } from './columns/words.ts';
 
 /** Prefix order never contradicts the order of the rows; without `exact`, equal prefixes mean equal keys. */
 export interface SortColumn { readonly prefix: Float64Array; readonly exact?: (i: number, j: number) => number }
@@ -61,6 +62,7 @@ const withAbsent = (values: Vector, present: Uint8Array, length: number): Dynami
 
 /** Numbers and comparison for one key column. */
 export const sortColumn = (column: Vector): SortColumn => {
+  if (column.form === 'selected' && column.base.form === 'bytes' && column.base.type === types.string) return selectedColumn(column.base, column.index.subarray(0, column.length));
   const v = flatten(column);
   switch (v.form) {
     case 'null': return { prefix: new Float64Array(v.length) };
@@ -101,17 +103,15 @@ const textsInOrder = (column: Vector, descending: boolean): boolean | undefined 
   return runsInOrder(column.parts, column.tags, column.slots, column.length, descending);
 };
 const runsInOrder = (parts: readonly BytesVector[], tags: Uint32Array | undefined, slots: Uint32Array | undefined, length: number, descending: boolean): boolean => {
-  let last: BytesVector | undefined, lastStart = 0, lastEnd = 0;
+  const views = parts.map((part) => viewOf(part.bytes));
+  let lastView = views[0]!, lastStart = 0, lastEnd = 0;
   for (let i = 0; i < length; i++) {
-    const part = parts[tags ? tags[i]! : 0]!, slot = slots ? slots[i]! : i, start = part.offsets[slot]!, end = part.offsets[slot + 1]!;
-    if (last) {
-      const a = last.bytes, b = part.bytes, size = Math.min(lastEnd - lastStart, end - start);
-      let k = 0;
-      while (k < size && a[lastStart + k] === b[start + k]) k++;
-      const c = k < size ? a[lastStart + k]! - b[start + k]! : lastEnd - lastStart - (end - start);
+    const tag = tags ? tags[i]! : 0, slot = slots ? slots[i]! : i, { offsets } = parts[tag]!, view = views[tag]!, start = offsets[slot]!, end = offsets[slot + 1]!;
+    if (i > 0) {
+      const c = compareRuns(lastView, lastStart, lastEnd, view, start, end);
       if (descending ? c < 0 : c > 0) return false;
     }
-    last = part;
+    lastView = view;
     lastStart = start;
     lastEnd = end;
   }
@@ -126,16 +126,21 @@ const textPrefix = (bytes: Uint8Array, start: number, end: number): number => {
   for (let k = 0; k < prefixBytes; k++) x = x * 256 + (start + k < end ? bytes[start + k]! : 0);
   return x;
 };
-const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, i: number, j: number, from = 0): number => {
-  let a = offsets[i]! + from, b = offsets[j]! + from;
-  const aEnd = offsets[i + 1]!, bEnd = offsets[j + 1]!;
-  for (; a < aEnd && b < bEnd; a++, b++) if (bytes[a] !== bytes[b]) return bytes[a]! - bytes[b]!;
-  return aEnd - a - (bEnd - b);
-};
 const textColumn = (v: BytesVector): SortColumn => {
   const prefix = new Float64Array(v.length), shared = sharedBytes(v.bytes, v.offsets, v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i]! + shared, v.offsets[i + 1]!);
-  return { prefix, exact: (i, j) => compareRuns(v.bytes, v.offsets, i, j, shared) };
+  return { prefix, exact: exactly(v.bytes, v.offsets, shared) };
+};
+/** The same of texts that are looked up. */
+const selectedColumn = (v: BytesVector, index: Uint32Array): SortColumn => {
+  const { prefix, exact } = textColumn(v), out = new Float64Array(index.length);
+  for (let i = 0; i < out.length; i++) out[i] = prefix[index[i]!]!;
+  return { prefix: out, exact: (i, j) => exact!(index[i]!, index[j]!) };
+};
+/** Compares runs of bytes from a place on up to which they are alike. */
+const exactly = (bytes: Uint8Array, offsets: Uint32Array, from: number): ((i: number, j: number) => number) => {
+  const view = viewOf(bytes);
+  return (i, j) => compareRuns(view, offsets[i]! + from, offsets[i + 1]!, view, offsets[j]! + from, offsets[j + 1]!);
 };
 /** How many bytes all rows begin with alike. */
 const sharedBytes = (bytes: Uint8Array, offsets: Uint32Array, length: number): number => {
@@ -174,7 +179,7 @@ const anyColumn = (v: Vector): SortColumn => {
   }
   const { bytes } = out, prefix = new Float64Array(v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(bytes, offsets[i]!, offsets[i + 1]!);
-  return { prefix, exact: (i, j) => compareRuns(bytes, offsets, i, j) };
+  return { prefix, exact: exactly(bytes, offsets, 0) };
 };
 
 /** Compares two rows that tie in all keys. */
@@ -281,24 +286,60 @@ const runStarts = (keys: Float64Array, rows: Uint32Array, length: number, ties: 
   return starts.subarray(0, count);
 };
 
+/** Rows of one run that go in a row before the search for all that do begins. */
+const gallopMin = 8;
+
 const mergeRuns = (
   fromKeys: Float64Array, fromRows: Uint32Array, toKeys: Float64Array, toRows: Uint32Array, start: number, middle: number, end: number, ties: TieBreak | undefined,
 ): void => {
-  let left = start, right = middle, at = start;
+  const isBefore = (i: number, j: number): boolean => {
+    const a = fromKeys[i]!, b = fromKeys[j]!;
+    return a < b || (a === b && (!ties || ties(fromRows[i]!, fromRows[j]!) <= 0));
+  };
+  const move = (from: number, to: number, at: number): number => {
+    toKeys.set(fromKeys.subarray(from, to), at);
+    toRows.set(fromRows.subarray(from, to), at);
+    return at + to - from;
+  };
+  let left = start, right = middle, at = start, lefts = 0, rights = 0;
   while (left < middle && right < end) {
     const a = fromKeys[left]!, b = fromKeys[right]!;
     const takeLeft = a < b || (a === b && (!ties || ties(fromRows[left]!, fromRows[right]!) <= 0));
     if (takeLeft) {
       toKeys[at] = a;
       toRows[at++] = fromRows[left++]!;
+      rights = 0;
+      if (++lefts < gallopMin) continue;
+      const until = firstFrom(left, middle, (i) => !isBefore(i, right));
+      at = move(left, until, at);
+      left = until;
+      lefts = 0;
     } else {
       toKeys[at] = b;
       toRows[at++] = fromRows[right++]!;
+      lefts = 0;
+      if (++rights < gallopMin) continue;
+      const until = firstFrom(right, end, (i) => isBefore(left, i));
+      at = move(right, until, at);
+      right = until;
+      rights = 0;
     }
   }
-  toKeys.set(fromKeys.subarray(left, middle), at);
-  toRows.set(fromRows.subarray(left, middle), at);
-  at += middle - left;
-  toKeys.set(fromKeys.subarray(right, end), at);
-  toRows.set(fromRows.subarray(right, end), at);
+  at = move(left, middle, at);
+  move(right, end, at);
+};
+/** The first place from `start` on that is true, all behind it being true as well; found in steps that double. */
+const firstFrom = (start: number, end: number, isTrue: (i: number) => boolean): number => {
+  let low = start, step = 1;
+  while (low + step <= end && !isTrue(low + step - 1)) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(end, low + step - 1);
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isTrue(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 };

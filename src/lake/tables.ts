@@ -12,18 +12,20 @@
  * - This process is the environment's only writer (lock.ts).
  */
 import assert from 'node:assert';
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { LakeError } from '../errors.ts';
+import { killPoint } from './kill-points.ts';
 
 /**
  * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
  * objects small enough to live here), `files` (object id -> pool: objects with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part),
- * `events` (number), `purges` (pools whose rows are still to be removed).
+ * `events` (number), `purges` (pools whose rows are still to be removed), `packs` (pool, pack: copies, see packs.ts).
  */
 export const tableNames = [
-  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges',
+  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs',
 ] as const;
 export type TableName = (typeof tableNames)[number];
 
@@ -46,12 +48,28 @@ export class StoreFailure extends Error {}
 
 export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
 export interface TablesOptions { readonly readOnly?: boolean }
+export interface WriteOptions {
+  /** Nobody else is waiting to write: on a disk that flushes quickly the transaction is done in this thread, at once. */
+  readonly alone?: boolean;
+}
+
+/** A transaction that takes longer than this holds up the thread that waits for it more than a change of threads would. */
+const slowMs = 2;
+/** Transactions in a row that were quicker, before one is done at once; a slow one costs that many more. */
+const quickMin = 8, slowPenalty = 24;
 
 export class Tables {
   private readonly root: RootDatabase<Buffer, Uint8Array>;
-  private readonly stores: Record<TableName, Store>;
+  /** A lake of an earlier version, opened for reading alone, may lack one. */
+  private readonly stores: Readonly<Record<TableName, Store | undefined>>;
   private readonly directory: string;
   private failure: string | undefined;
+  /** Transactions that are under way. */
+  private running = 0;
+  /** Quick transactions in a row, up to `quickMin`; below zero after a slow one. */
+  private quick = 0;
+  /** Told of each transaction's changes once they are durable. Must neither throw nor take time: acknowledgements wait behind it. */
+  written: ((changes: readonly Change[]) => void) | undefined;
 
   /** Opens or makes the environment in this directory. @throws format-newer */
   constructor(directory: string, options: TablesOptions = {}) {
@@ -60,7 +78,7 @@ export class Tables {
       path: directory, noSubdir: false, maxDbs: tableNames.length + 4, encoding: 'binary', keyEncoding: 'binary',
       overlappingSync: false, readOnly: options.readOnly ?? false,
     });
-    this.stores = Object.fromEntries(tableNames.map((name) => [name, this.root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Record<TableName, Store>;
+    this.stores = Object.fromEntries(tableNames.map((name) => [name, this.root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Record<TableName, Store | undefined>;
     this.checkVersion(directory);
   }
 
@@ -80,20 +98,33 @@ export class Tables {
 
   /** A copy of the payload, or undefined. @throws table-corrupt */
   get(table: TableName, key: Uint8Array): Buffer | undefined {
-    const store = this.stores[table], shared = store.getBinaryFast(key);
-    if (!shared) return undefined;
+    const store = this.stores[table], shared = store?.getBinaryFast(key);
+    if (!store || !shared) return undefined;
     // Of the buffer that all reads share only this much is the value.
     const value = Buffer.allocUnsafe((store as unknown as { readonly lastSize: number }).lastSize);
     value.set(new Uint8Array(shared.buffer, shared.byteOffset, value.length));
     return unframe(table, key, value);
   }
-  has(table: TableName, key: Uint8Array): boolean { return this.stores[table].doesExist(key); }
+  has(table: TableName, key: Uint8Array): boolean { return this.stores[table]?.doesExist(key) ?? false; }
 
   /** Rows whose key begins with `prefix`, in key order, from `start` (included) on. Read at once: for ranges with a known limit. @throws table-corrupt */
   rows(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean } = {}): KeyValue[] {
     const found: KeyValue[] = [];
     for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: unframe(table, key, value) });
     return found;
+  }
+  /** The rows whose checksums hold, one by one, all in one read: for whoever is alone with the tables. */
+  *soundRows(table: TableName, options: { readonly prefix?: Uint8Array; readonly reverse?: boolean } = {}): IterableIterator<KeyValue> {
+    for (const { key, value } of this.range(table, options)) {
+      const own = Buffer.from(key);
+      let payload: Buffer;
+      try {
+        payload = unframe(table, own, Buffer.from(value));
+      } catch {
+        continue;
+      }
+      yield { key: own, payload };
+    }
   }
   /** Keys alone, values unread. */
   keys(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number } = {}): Buffer[] {
@@ -105,7 +136,7 @@ export class Tables {
   private *range(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean }) {
     const low = options.start ?? options.prefix, high = options.prefix && after(options.prefix);
     const bounds = options.reverse ? { ...(high && { start: high }), ...(low && { end: low }), reverse: true } : { ...(low && { start: low }), ...(high && { end: high }) };
-    for (const row of this.stores[table].getRange({ ...bounds, ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }) })) {
+    for (const row of this.stores[table]?.getRange({ ...bounds, ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }) }) ?? []) {
       // A reversed range begins with its upper bound itself, which no prefix includes.
       if (options.prefix && Buffer.compare(row.key.subarray(0, options.prefix.length), options.prefix) !== 0) continue;
       yield row;
@@ -116,29 +147,48 @@ export class Tables {
    * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is.
    * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
    */
-  async write(changes: readonly Change[], check?: () => void): Promise<void> {
+  async write(changes: readonly Change[], check?: () => void, options: WriteOptions = {}): Promise<void> {
     if (this.failure !== undefined) throw new StoreFailure(this.failure);
     const values = changes.map((change) => change.payload && framed(change.table, change.key, change.payload));
     let refused: { readonly error: unknown } | undefined;
+    killPoint('transaction: asked');
+    const began = performance.now(), atOnce = options.alone === true && this.running === 0 && this.quick >= quickMin;
+    const apply = (): void => {
+      try {
+        check?.();
+      } catch (error) {
+        refused = { error };
+        return;
+      }
+      for (let i = 0; i < changes.length; i++) {
+        const { table, key } = changes[i]!, value = values[i];
+        if (value) void this.stores[table]!.put(key, value);
+        else void this.stores[table]!.remove(key);
+      }
+      killPoint('transaction: in it');
+    };
+    this.running++;
     try {
-      await this.root.transaction(() => {
-        try {
-          check?.();
-        } catch (error) {
-          refused = { error };
-          return;
-        }
-        for (let i = 0; i < changes.length; i++) {
-          const { table, key } = changes[i]!, value = values[i];
-          if (value) void this.stores[table].put(key, value);
-          else void this.stores[table].remove(key);
-        }
-      });
+      if (atOnce) this.root.transactionSync(apply);
+      else {
+        const going = this.root.transaction(apply);
+        this.hearBatch();
+        await going;
+      }
     } catch (error) {
       await this.failed(error);
+    } finally {
+      this.running--;
+      const tookMs = performance.now() - began;
+      this.quick = tookMs > slowMs ? -slowPenalty : Math.min(quickMin, this.quick + 1);
     }
     if (refused) throw refused.error;
+    killPoint('transaction: durable');
+    this.written?.(changes);
   }
+
+  /** lmdb may make a promise of its own for the turn's batch; when the commit fails and nobody hears of that one, it ends the process. */
+  private hearBatch(): void { setImmediate(() => { this.root.committed.then(nothing, nothing); }); }
 
   private async failed(error: unknown): Promise<never> {
     const reason = await commitFault(error);
@@ -157,11 +207,13 @@ export class Tables {
     }
   }
 
-  /** Reads every value of a table and tells of each that fails its checksum. Answers with the number of rows. */
-  verify(table: TableName, onFault: (fault: string) => void): number {
+  /** Reads every value of a table and tells of each that fails its checksum; `look`: of each key, too, that is not found where it belongs. Answers with the number of rows. */
+  verify(table: TableName, onFault: (fault: string) => void, look = false): number {
+    const store = this.stores[table];
     let rows = 0;
-    for (const { key, value } of this.stores[table].getRange()) {
+    for (const { key, value } of store?.getRange() ?? []) {
       rows++;
+      if (look && !store!.doesExist(key)) onFault(new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: 'the way to it is damaged' }).message);
       try {
         unframe(table, key, value);
       } catch (error) {
@@ -171,11 +223,15 @@ export class Tables {
     return rows;
   }
 
+  /** Bytes of the environment's file. */
+  fileBytes(): number { return statSync(join(this.directory, 'data.mdb')).size; }
   /** Number of rows, from the table's own header. */
-  count(table: TableName): number { return (this.stores[table].getStats() as { entryCount?: number }).entryCount ?? 0; }
+  count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
 
   async close(): Promise<void> { await this.root.close(); }
 }
+
+const nothing = (): void => undefined;
 
 /** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
 const commitFault = async (error: unknown): Promise<string> => {

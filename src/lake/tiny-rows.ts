@@ -13,7 +13,7 @@ import { checksum } from './columns/checksum.ts';
 import type { Projection } from './columns/decode.ts';
 import { encodings, numberKinds } from './columns/encode.ts';
 import { type Layout, readLayout, readTypes } from './columns/layout.ts';
-import { formatVersion, header, magic, trailerLength } from './object-format.ts';
+import { header, magic, plainVersion, trailerLength } from './object-format.ts';
 
 /** Each shape keeps columns of its own; data of ever new ones is left to the ordinary reader. */
 const shapesMax = 256;
@@ -101,7 +101,7 @@ const shortNumber = (bytes: Uint8Array, at: number): number => {
 
 /** Where the schema is, if the footer begins as that of a single row without zone maps. */
 const schemaPlace = (bytes: Uint8Array, at: number, end: number): { readonly start: number; readonly end: number } | undefined => {
-  if (bytes[at] !== formatVersion || bytes[at + 1] !== 0 || bytes[at + 2] !== 1) return undefined;
+  if (bytes[at] !== plainVersion || bytes[at + 1] !== 0 || bytes[at + 2] !== 1) return undefined;
   const length = shortNumber(bytes, at + 3), start = at + 3 + (length & 3);
   return length < 0 || start + (length >> 2) > end ? undefined : { start, end: start + (length >> 2) };
 };

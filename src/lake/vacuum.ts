@@ -4,7 +4,7 @@
  * Candidates are the objects that the given commit's ancestors added and its own snapshot does not hold. Of these stay all that a branch's tip or an open snapshot
  * holds. The dry run and the real run are the same up to the first write.
  *
- * Order: marked in the tables durably, then the files go. A crash in between leaves files that no table names: orphans, swept at start.
+ * A pack that holds one of them goes too. Order: marked in the tables durably, then the files go. A crash in between leaves files that no table names: orphans, swept at start.
  */
 import { ancestors } from './history.ts';
 import { idBuffer } from './ksuid.ts';
@@ -47,7 +47,9 @@ export const removeObjects = async (store: PoolStore, entries: readonly ObjectEn
   try {
     for (let i = 0; i < entries.length; i += objectsPerTransaction) {
       const part = entries.slice(i, i + objectsPerTransaction);
-      await store.stores.tables.write(part.flatMap((e) => marks(store.poolId, e)), () => store.checkPool());
+      const ids = part.map((e) => e.id);
+      await store.stores.tables.write([...part.flatMap((e) => marks(store.poolId, e)), ...store.packs.removals(ids)], () => store.checkPool());
+      store.packs.forget(ids);
       for (const entry of part) if (!entry.inTable) await files.delete(entry.id).catch(report);
     }
   } finally {

@@ -127,6 +127,8 @@ export class Analysis {
   resolve(request: SourceRequest, place: Span | undefined, placeOf?: (fault: string) => Span | undefined): readonly ResolvedSource[] {
     const key = requestKey(request), answer = this.#resolutions.get(key);
     if (!answer) {
+      const known = this.environment.known?.(request);
+      if (known) return known;
       this.pending.set(key, request);
       return [];
     }

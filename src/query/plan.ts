@@ -263,6 +263,8 @@ export interface CompileEnvironment {
    * unknown commit is a 404) pass as they are.
    */
   readonly resolve: (request: SourceRequest) => Promise<readonly ResolvedSource[]>;
+  /** What is known of a source already, so that nobody has to be asked; absent or undefined: ask `resolve`. */
+  readonly known?: (request: SourceRequest) => readonly ResolvedSource[] | undefined;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */

@@ -607,6 +607,5 @@ export class SupParser {
 }
 
 const unescaped: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
-// eslint-disable-next-line no-control-regex
 const nonAscii = /[^\u0000-\u007f]/;
 const normalized = (text: string): string => (nonAscii.test(text) ? text.normalize('NFC') : text);

@@ -1,9 +1,13 @@
 /** Bytes of text in the making: what writers print into, a value at a time, without strings where the values are bytes or small integers. */
 
+import type { ChunkBuffers } from './chunk-buffers.ts';
+
 const utf8 = new TextEncoder();
 const zero = 0x30;
 /** Bytes to begin with: one value, printed. */
 const smallBytes = 512;
+
+const noBytes = new Uint8Array(0);
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -16,19 +20,25 @@ export const pieceOf = (text: string): Piece => {
 };
 
 export class TextOut {
-  bytes: Uint8Array<ArrayBuffer>;
+  bytes: Uint8Array;
   length = 0;
-  private view: DataView;
+  view: DataView;
+  private readonly buffers: ChunkBuffers | undefined;
 
-  /** `size` is what is about to come; a small answer never takes it. */
-  constructor(size = 1 << 16) {
+  /** `size` is what is about to come; a small answer never takes it. With buffers, large pieces are given out as they are. */
+  constructor(size = 1 << 16, buffers?: ChunkBuffers) {
     this.bytes = new Uint8Array(Math.min(size, smallBytes));
     this.view = viewOf(this.bytes);
+    this.buffers = buffers;
   }
 
   reserve(extra: number): void {
-    if (this.length + extra <= this.bytes.length) return;
-    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + extra));
+    if (this.length + extra > this.bytes.length) this.grow(this.length + extra);
+  }
+  private grow(least: number): void {
+    const { buffers } = this, size = Math.max(this.bytes.length * 2, least);
+    // No bytes at all: the last piece was given out with its buffer.
+    const grown = buffers && (size >= buffers.size >> 2 || this.bytes.length === 0) ? buffers.take(Math.max(size, buffers.size)) : new Uint8Array(size);
     grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
     this.view = viewOf(grown);
@@ -142,11 +152,14 @@ export class TextOut {
   }
   /** Drops what was printed behind `length`. */
   cutTo(length: number): void { this.length = length; }
-  /** What was printed, for the caller to keep; printing begins anew. */
-  take(): Uint8Array<ArrayBuffer> {
-    const out = this.bytes.slice(0, this.length);
+  /** What was printed, for the caller to keep, with its buffer unless that is nearly empty; printing begins anew. */
+  take(): Uint8Array {
+    const { bytes, length, buffers } = this;
     this.length = 0;
-    return out;
+    if (!buffers || bytes.length < buffers.size || length * 4 < bytes.length) return bytes.slice(0, length);
+    this.bytes = noBytes;
+    this.view = viewOf(noBytes);
+    return bytes.subarray(0, length);
   }
 }
 

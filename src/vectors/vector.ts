@@ -14,6 +14,7 @@ import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType,
   types, recordType, errorType, namedType,
 } from './type.ts';
+import { timesPicked } from './time-texts.ts';
 import { type Data, type Value, integer } from './value.ts';
 
 export type NumberArray = Float64Array | BigInt64Array | BigUint64Array;
@@ -234,7 +235,7 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
   switch (v.form) {
     case 'number': return { ...v, length, values: v.values.subarray(start, end) };
     case 'bool': return { ...v, length, values: v.values.subarray(start, end) };
-    case 'bytes': return { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
+    case 'bytes': return timesPicked(v, length, (distances) => distances.subarray(start, end)) ?? { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'list': return { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'map': return { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'null': case 'constant': return { ...v, length };
@@ -268,7 +269,7 @@ export const gather = (v: Vector, index: Uint32Array): FlatVector => {
   switch (v.form) {
     case 'number': return { form: 'number', type: v.type, length, values: gatherNumbers(v.values, index) };
     case 'bool': return { form: 'bool', length, values: gatherBytes8(v.values, index) };
-    case 'bytes': return gatherBytes(v, index);
+    case 'bytes': return timesPicked(v, length, (distances) => gatherNumbers(distances, index) as Float64Array) ?? gatherBytes(v, index);
     case 'null': return { form: 'null', length };
     case 'type': case 'enum': return { ...v, length, codes: lookUp(v.codes, index) };
     case 'record':

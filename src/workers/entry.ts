@@ -13,7 +13,8 @@ import { runQueryPart } from './query-part.ts';
 import { ToldError, runCompile, runQuery } from './query-task.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
-import { Task, discard } from './task.ts';
+import { Task, discard, smallChunkBytes } from './task.ts';
+import { WarmUp } from './warm-up.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 // The main thread must get its turn at once when a request comes, however many scans run. On Linux this is the calling thread's priority alone.
@@ -28,13 +29,16 @@ const tools: WorkerTools = {
   recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 
+/** First the service starts. */
+const warmUpAfterMs = 100;
+
 let held: FromWorker[] = [];
-/** Sends a message; those that nobody waits for go along with the next one, or at the end of this turn of the event loop. */
+/** Sends a message; those that nobody waits for, and few bytes, go along with the next one, or at the end of this turn of the event loop. */
 const post = (message: FromWorker, transfer: readonly ArrayBuffer[] = []): void => {
-  if (held.push(message) === 1 && patient.has(message.type)) setImmediate(() => { flush(); });
-  if (!patient.has(message.type)) flush(transfer);
+  const isPatient = message.type === 'credit' || message.type === 'step' || (message.type === 'chunk' && message.bytes.length < smallChunkBytes);
+  if (held.push(message) === 1 && isPatient) setImmediate(() => { flush(); });
+  if (!isPatient) flush(transfer);
 };
-const patient: ReadonlySet<FromWorker['type']> = new Set(['credit', 'step']);
 const flush = (transfer: readonly ArrayBuffer[] = []): void => {
   if (held.length === 0) return;
   port.postMessage(held, [...transfer]);
@@ -67,6 +71,10 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
   }
 };
 
+const warmUp = settings.warmUp ? new WarmUp({ tools, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 }) : undefined;
+// A fault of it is ours, and no query's.
+setTimeout(() => { warmUp?.run().catch((fault: unknown) => { console.error('warm-up', fault); }); }, warmUpAfterMs).unref();
+
 port.on('message', (messages: readonly ToWorker[]) => { for (const message of messages) take(message); });
 
 const take = (message: ToWorker): void => {
@@ -76,7 +84,8 @@ const take = (message: ToWorker): void => {
     else discard(message);
     return;
   }
-  const task = new Task(message.task, settings.windowBytesMax, post);
+  const task = new Task(message.task, settings.windowBytesMax, post, message.foreseen);
   tasks.set(task.id, task);
+  warmUp?.yield();
   void start(task, message.request);
 };

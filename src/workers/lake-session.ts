@@ -8,14 +8,20 @@
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
 import type { Snapshot } from '../lake/lake.types.ts';
+import { inlineBytesMax } from '../lake/object-format.ts';
 import { SourceFault } from '../query/parse-error.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
 import { didYouMean, didYouMeanName } from '../query/suggest.ts';
 import { expandGlob, findFile, looksLikePath } from './from-files.ts';
 import { type FromPolicy, allowedUrl } from './from-policy.ts';
-import type { Call, PoolLayout } from './messages.ts';
-import { packPage } from './packed-page.ts';
+import { namesIn } from './foresight.ts';
+import type { Call, Foreseen, PoolLayout } from './messages.ts';
+import { type PackedPage, packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
+
+/** Objects that are told before they are asked for, at most; and if their bodies come along. */
+const foreseenObjectsMax = 256;
+const foreseenInlineMax = 8;
 
 interface Opened { readonly snapshot: Snapshot; readonly branch: string; readonly poolId: string }
 
@@ -49,6 +55,28 @@ export class LakeSession {
         return (await this.lake.pool(`0x${poolId}`).load(branch, call.objects, call.note)).commit;
       }
     }
+  }
+
+  /** What the worker is going to ask for, as far as the text tells: so it need not wait for the answers. Faults are left to when it asks. */
+  async foresee(text: string, head: { readonly pool: string; readonly branch?: string } | undefined): Promise<readonly Foreseen[]> {
+    const wanted = [...(head ? [{ name: head.pool, ...(head.branch !== undefined && { commit: head.branch }) }] : []), ...namesIn(text).map((name) => ({ name }))], found: Foreseen[] = [];
+    for (const request of wanted) {
+      if (this.poolNamed(request.name) instanceof LakeError) continue;
+      const source = await this.named({ kind: 'name', ...request }).catch(() => undefined);
+      if (source?.kind !== 'pool') continue;
+      const objects = this.allObjects(Number(source.handle));
+      found.push({ ...request, source, ...(objects && { objects }) });
+    }
+    return found;
+  }
+  /** All objects of a snapshot, if they fit into a message. */
+  private allObjects(handle: number): PackedPage | undefined {
+    const { snapshot } = this.opened[handle]!;
+    if (snapshot.objectCount > foreseenObjectsMax) return undefined;
+    const { objects } = snapshot.page({ limit: foreseenObjectsMax, inline: false });
+    // Smaller ones may have their bodies in the tables, which come along then.
+    if (objects.every((o) => o.size >= inlineBytesMax)) return packPage({ objects });
+    return objects.length <= foreseenInlineMax ? packPage(snapshot.page({ limit: foreseenInlineMax })) : undefined;
   }
 
   release(): void {

@@ -7,7 +7,7 @@ import type { ExecutionContext, ExecutionHost, Progress, ScanRequest } from '../
 import { type FormatName, type ReadOptions, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
-import { type ReaderCache, type ScanSource, scanObjects } from '../lake/scan.ts';
+import { type ReaderCache, type ScanSource, isInRange, scanObjects } from '../lake/scan.ts';
 import type { ObjectReader } from '../lake/object-reader.ts';
 import type { ShareSizes } from '../lake/scan-shares.ts';
 import type { ObjectStore } from '../lake/objects.ts';
@@ -67,7 +67,15 @@ export interface WorkerTools {
 
 /** The objects of a resolved pool source. */
 export const poolSource = (task: Task, handle: string, layout: Pick<PoolLayout, 'keys' | 'order'>, { objects, readers }: WorkerTools): ScanSource =>
-  ({ ...layout, objects, readers, page: async (page) => unpackPage(await task.call({ kind: 'page', handle, page })) });
+  ({ ...layout, objects, readers, page: pagesOf(task, handle) });
+
+/** Asks for pages, unless all objects have come along with the task. */
+const pagesOf = (task: Task, handle: string): ScanSource['page'] => {
+  const packed = task.foreseen.find((f) => f.source.handle === handle)?.objects;
+  if (!packed) return async (page) => unpackPage(await task.call({ kind: 'page', handle, page }));
+  const { objects } = unpackPage(packed);
+  return ({ range, cursor = 0 }) => ({ objects: objects.slice(cursor).filter((o) => !range || isInRange({ firstKey: o.min.sort, lastKey: o.max.sort }, range, false)) });
+};
 
 /** The engine's surroundings for one query. */
 export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, readOnly: boolean, debug: (batch: Vector) => void): ExecutionHost => ({

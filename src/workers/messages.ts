@@ -1,5 +1,5 @@
 /**
- * What the main thread and a worker tell each other. Plain data that can be cloned; chunks of bytes are transferred.
+ * What the main thread and a worker tell each other. Plain data that can be cloned; chunks of a body are transferred, those of an answer are shared.
  *
  * Invariants:
  * - A task's messages carry its number; a number is never used again.
@@ -40,12 +40,15 @@ export type PartOf = 'load' | 'query';
 export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[] }
 export type TaskOutcome = LoadOutcome | RewriteOutcome | undefined | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
 
+/** A pool that a query's text names, told before it is asked for. `objects`: all objects of its snapshot, if they are few. */
+export interface Foreseen { readonly name: string; readonly commit?: string; readonly source: ResolvedSource; readonly objects?: PackedPage }
+
 export type ToWorker =
-  | { readonly type: 'start'; readonly task: number; readonly request: TaskRequest }
+  | { readonly type: 'start'; readonly task: number; readonly request: TaskRequest; readonly foreseen?: readonly Foreseen[] }
   | { readonly type: 'body'; readonly task: number; readonly chunk: Uint8Array }
   | { readonly type: 'bodyEnd'; readonly task: number; readonly error?: WireError }
-  /** Bytes of chunks that the consumer has taken. */
-  | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
+  /** Bytes of chunks that the consumer has taken; buffers of chunks that are not needed any more. */
+  | { readonly type: 'credit'; readonly task: number; readonly bytes: number; readonly buffers?: readonly SharedArrayBuffer[] }
   | { readonly type: 'cancel'; readonly task: number }
   | { readonly type: 'answer'; readonly task: number; readonly call: number; readonly value?: unknown; readonly error?: WireError };
 

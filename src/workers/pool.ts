@@ -15,26 +15,28 @@ import { loadMachine } from '../../machines/load.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
-import type { ObjectMeta, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
+import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
 import { shareSizes } from '../lake/scan-shares.ts';
 import { CacheCounters } from './cache-counts.ts';
 import { poolsOnly } from './from-policy.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
-import type { PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
+import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
   CompileReply, LakeServices, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
 } from './pool.types.ts';
+import { LoadTrail } from './load-trail.ts';
 import { QueryStream } from './query-reply.ts';
+import { QueryTrail } from './query-trail.ts';
 import { type SmallLoad, isSmallLoad, once, runSmallLoad } from './small-load.ts';
 import { clearSpill } from './spill.ts';
 import { RunningTask, Thread, type TaskEvents } from './thread.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 const defaults = {
-  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes,
+  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes, warmUp: false,
 };
-const batchRows = 4096;
+const batchRows = 8192;
 /** A thread that dies younger than this is not replaced at once, lest a broken one spins. */
 const steadyMs = 1000;
 /** Objects of a page when a snapshot is searched. */
@@ -55,6 +57,7 @@ class Workers implements WorkerPool {
   /** Tasks that help others; not counted among those that may run. */
   private readonly parts = new Set<RunningTask>();
   private readonly queries = new Map<string, Actor<typeof queryMachine>>();
+  private readonly untold = new Set<QueryTrail>();
   private nextTask = 1;
   private running = { queries: 0, loads: 0 };
   private replaced = 0;
@@ -63,90 +66,96 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes } = this.options;
+    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUp } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
     this.threadCount = this.options.threads ?? availableParallelism();
     this.cacheCounters = new CacheCounters(this.threadCount);
     const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
-    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes };
+    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUp };
     this.objects = openObjects(lakeDirectory);
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
   }
 
   async load(request: LoadRequest): Promise<LoadReply> {
-    const { pool, whole } = request;
-    const actor = createActor(loadMachine, { input: { poolId: pool.id }, inspect: this.options.inspect });
-    actor.start();
+    const { pool, whole } = request, trail = new LoadTrail(() => this.loadActor(pool.id), whole !== undefined);
     this.running.loads++;
     try {
-      const outcome = whole ? await this.loadWhole(request, await whole(), actor) : await this.loadChunks(request, actor);
-      const { objects, records, bytes } = outcome;
-      actor.send({ type: 'objects written', objects: objects.map((o) => o.id), records, bytes });
-      return { ...outcome, settled: (commit) => this.settled(actor, objects, commit) };
+      const outcome = whole ? await this.loadWhole(request, await whole(), trail) : await this.loadChunks(request, trail), { objects } = outcome;
+      return { ...outcome, settled: (commit) => this.settled(trail, objects, commit) };
     } catch (error) {
-      actor.send({ type: 'failed', text: textOf(error) });
+      trail.note({ type: 'failed', text: textOf(error) });
       throw error;
     } finally {
       this.running.loads--;
     }
   }
+  private loadActor(poolId: string): Actor<typeof loadMachine> {
+    const actor = createActor(loadMachine, { input: { poolId }, inspect: this.options.inspect });
+    actor.start();
+    return actor;
+  }
 
-  private async loadWhole(request: LoadRequest, body: Uint8Array, actor: Actor<typeof loadMachine>): Promise<LoadOutcome> {
+  private async loadWhole(request: LoadRequest, body: Uint8Array, trail: LoadTrail): Promise<LoadOutcome> {
     const { pool, format, csvDelimiter, contentCodings } = request;
     const small: SmallLoad = { pool: layoutOf(pool), format: format ?? 'auto', body, ...(csvDelimiter !== undefined && { csvDelimiter }) };
-    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, actor);
+    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, trail);
     if (this.closing) throw new LakeError('workers-closed');
     const { formatLimits, expandedBytesMax } = this.options;
     const outcome = await runSmallLoad(small, { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } });
-    actor.send({ type: 'all rows read', bodyBytes: body.length });
-    actor.send({ type: 'rows sorted' });
+    trail.plan();
+    trail.note({ type: 'done at once', bodyBytes: body.length, ...written(outcome) });
     return outcome;
   }
 
-  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, signal }: LoadRequest, actor: Actor<typeof loadMachine>): Promise<LoadOutcome> {
+  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, signal }: LoadRequest, trail: LoadTrail): Promise<LoadOutcome> {
     let running: RunningTask | undefined;
     const request: TaskRequest = {
       kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }),
     };
-    return this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
+    const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
       signal, cancelled: () => new LakeError('load-cancelled', { reason: 'the client went away' }),
       started: (task) => {
         running = task;
         void task.pump(body);
       },
-      step: (step) => { actor.send(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' }); },
+      step: (step) => { trail.note(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' }); },
     });
+    trail.note({ type: 'objects written', ...written(outcome) });
+    return outcome;
   }
 
-  private async settled<T extends { readonly commit: string }>(actor: Actor<typeof loadMachine>, objects: readonly ObjectMeta[], commit: Promise<T>): Promise<T> {
+  private async settled<T extends { readonly commit: string }>(trail: LoadTrail, objects: readonly ObjectMeta[], commit: Promise<T>): Promise<T> {
     try {
       const result = await commit;
-      actor.send({ type: 'committed', commit: result.commit });
+      trail.plan();
+      trail.note({ type: 'committed', commit: result.commit });
       return result;
     } catch (error) {
-      actor.send({ type: 'failed', text: textOf(error) });
+      trail.note({ type: 'failed', text: textOf(error) });
       await Promise.allSettled(objects.filter((o) => !o.inline).map((o) => this.objects.delete(o.id)));
       throw error;
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, readOnly, signal }: QueryRequest): Promise<QueryReply> {
-    const actor = this.queryActor(id), stream = new QueryStream();
+  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, signal }: QueryRequest): Promise<QueryReply> {
+    const stream = new QueryStream(), session = new LakeSession(lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id), this.untold);
+    let task: RunningTask | undefined;
     const events: TaskEvents = {
-      step: () => { actor.send({ type: 'compiled' }); },
+      step: () => { trail.note({ type: 'compiled' }); },
       chunk: (bytes, stats) => {
-        actor.send({ type: 'first bytes' });
+        trail.note({ type: 'first bytes' });
         stream.push(bytes, stats);
       },
       done: (outcome) => {
         this.running.queries--;
-        actor.send({ type: 'ended' });
+        trail.note({ type: 'ended' });
         stream.stats = outcome as QueryStats;
         stream.close({});
       },
       failed: (error, told) => {
         this.running.queries--;
+        const actor = trail.actor();
         // A text that does not compile was never a query that ran: it has no status.
         const unheard = actor.getSnapshot().matches({ working: 'compiling' }) && this.queries.get(id) === actor;
         if (unheard) this.queries.delete(id);
@@ -160,23 +169,29 @@ class Workers implements WorkerPool {
       const request: TaskRequest = {
         kind: 'query', text, format, control, readOnly: readOnly ?? false, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }),
       };
-      const task = this.start(request, new LakeSession(this.lake, this.options.from), events);
+      const foreseen = await session.foresee(text, head), started = this.start(request, session, events, foreseen);
+      task = started;
       this.running.queries++;
-      const cancel = (): void => { task.cancel(new LakeError('query-cancelled')); };
+      const cancel = (): void => { started.cancel(new LakeError('query-cancelled')); };
       if (signal?.aborted) cancel();
       signal?.addEventListener('abort', cancel, { once: true });
       await stream.ready;
-      return stream.reply(id, task, () => {
+      return stream.reply(id, started, () => {
         signal?.removeEventListener('abort', cancel);
         cancel();
       });
     } catch (error) {
+      // What was started releases it when its worker has stopped.
+      if (!task) session.release();
+      const actor = trail.actor();
       if (actor.getSnapshot().status === 'active') actor.send({ type: 'failed', text: textOf(error) });
+      if (this.closing) actor.stop();
       throw error;
     }
   }
 
   async queryStatus(id: string): Promise<string | undefined> {
+    this.tellAll();
     const actor = this.queries.get(id);
     if (!actor) return undefined;
     return (await waitFor(actor, (state) => state.hasTag('ended') || state.status !== 'active')).context.error;
@@ -193,7 +208,11 @@ class Workers implements WorkerPool {
     };
   }
 
-  compile(text: string): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text }, new LakeSession(this.lake, this.options.from), {}); }
+  packObjects(objects: readonly ObjectMeta[], pool: PoolConfig): Promise<RewriteOutcome> {
+    return this.outcome<RewriteOutcome>({ kind: 'compact', objects, pool: layoutOf(pool) }, new LakeSession(this.lake, this.options.from), {});
+  }
+
+  compile(text: string, lake = this.lake): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text }, new LakeSession(lake, this.options.from), {}); }
 
   status(): WorkerPoolStatus {
     return { threads: this.threads.size, queriesRunning: this.running.queries, loadsRunning: this.running.loads, replaced: this.replaced, parts: this.partsStarted, columns: this.cacheCounters.totals() };
@@ -207,6 +226,7 @@ class Workers implements WorkerPool {
     await Promise.all(threads.map((thread) => thread.close()));
     for (const thread of threads) for (const task of thread.tasks.values()) task.session.release();
     this.threads.clear();
+    this.tellAll();
     for (const actor of this.queries.values()) actor.stop();
     this.queries.clear();
     this.objects.close();
@@ -243,7 +263,7 @@ class Workers implements WorkerPool {
     });
   }
 
-  private start(request: TaskRequest, session: LakeSession, events: TaskEvents): RunningTask {
+  private start(request: TaskRequest, session: LakeSession, events: TaskEvents, foreseen?: readonly Foreseen[]): RunningTask {
     if (this.closing) throw new LakeError('workers-closed');
     let least: Thread | undefined, tasks = 0;
     for (const thread of this.threads) {
@@ -254,7 +274,7 @@ class Workers implements WorkerPool {
     if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
     const thread = least, window = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
     const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, window);
-    thread.start(request, task);
+    thread.start(request, task, foreseen);
     return task;
   }
 
@@ -288,6 +308,8 @@ class Workers implements WorkerPool {
     }));
   }
 
+  private tellAll(): void { for (const trail of [...this.untold]) trail.actor(); }
+
   private queryActor(id: string): Actor<typeof queryMachine> {
     const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect: this.options.inspect });
     this.queries.get(id)?.stop();
@@ -298,6 +320,8 @@ class Workers implements WorkerPool {
   }
 }
 
+/** Of the machine's event. */
+const written = ({ objects, records, bytes }: LoadOutcome) => ({ objects: objects.map((o) => o.id), records, bytes });
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Without the entries that are undefined, which would hide defaults. */

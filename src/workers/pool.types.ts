@@ -52,6 +52,8 @@ export interface QueryRequest {
   readonly head?: { readonly pool: string; readonly branch?: string };
   /** Set for requests of foreign web pages: operators that write (`load`) are refused with `query-read-only`. */
   readonly readOnly?: boolean;
+  /** The lake as the one who asks sees it; default: all of it. */
+  readonly lake?: LakeServices;
   readonly signal?: AbortSignal;
 }
 export interface QueryStats {
@@ -73,6 +75,8 @@ export interface QueryReply {
   /** Whether there are any bytes at all; if not, no Content-Type is sent. */
   readonly empty: boolean;
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** Tells, before the next chunk is asked for, that the bytes of this one are not needed any more: its memory is used again. */
+  readonly sent?: (chunk: Uint8Array) => void;
   readonly stats: () => QueryStats;
 }
 
@@ -102,7 +106,10 @@ export interface WorkerPool {
   prepareDelete(where: string): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
-  compile(text: string): Promise<CompileReply>;
+  /** Puts the rows of small objects together, in the pool's order, for no commit. */
+  packObjects(objects: readonly ObjectMeta[], pool: PoolConfig): Promise<{ readonly adds: readonly ObjectMeta[] }>;
+  /** `lake`: as the one who asks sees it; default: all of it. */
+  compile(text: string, lake?: LakeServices): Promise<CompileReply>;
   status(): WorkerPoolStatus;
   /** Cancels what runs and ends the threads. */
   close(): Promise<void>;
@@ -136,6 +143,8 @@ export interface WorkerPoolOptions {
   readonly tasksMax?: number;
   /** What `from` may read besides pools; default: nothing. */
   readonly from?: FromPolicy;
+  /** Whether the threads make their code warm while they have nothing to do; default: no. */
+  readonly warmUp?: boolean;
   /** When one query runs on several threads. */
   readonly shareSizes?: ShareSizes;
   /** Told of every machine event and snapshot (XState inspection). */

@@ -10,6 +10,8 @@ export class QueryStream {
   private readonly queue: Uint8Array[] = [];
   private end: End | undefined;
   private waiting: (() => void) | undefined;
+  /** The chunk whose bytes are not needed any more. */
+  private done: Uint8Array | undefined;
   /** Resolves once there are bytes, or the end. */
   readonly ready: Promise<void>;
   private isReady!: () => void;
@@ -29,7 +31,7 @@ export class QueryStream {
   /** What the query's caller gets, once it is ready. @throws the error of a query that failed before its first byte */
   reply(id: string, task: RunningTask, left: () => void): QueryReply {
     if (this.queue.length === 0 && this.end?.error) throw this.end.error;
-    return { id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, left), stats: () => this.stats };
+    return { id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats };
   }
 
   private async* chunks(task: RunningTask, left: () => void): AsyncGenerator<Uint8Array> {
@@ -38,7 +40,7 @@ export class QueryStream {
         const bytes = this.queue.shift();
         if (bytes) {
           yield bytes;
-          task.credit(bytes.length);
+          task.credit(bytes.length, this.done === bytes && bytes.buffer instanceof SharedArrayBuffer ? bytes.buffer : undefined);
         } else if (this.end) {
           if (this.end.error) throw this.end.error;
           return;

@@ -28,8 +28,8 @@ import type { Task } from './task.ts';
 
 type QueryTask = Extract<TaskRequest, { kind: 'query' }>;
 
-/** Bytes that are gathered into one chunk once the first is out. */
-const chunkBytes = 128 << 10;
+/** Bytes that are gathered into one chunk once the first is out; as long by themselves they go as they are. */
+const chunkBytes = 256 << 10, wholeBytes = 64 << 10;
 /** The longest time that bytes wait for more. */
 const gatherMsMax = 100;
 const statisticsEveryMs = 1000;
@@ -46,6 +46,11 @@ export class ToldError extends Error {
 /** Where names of a query lead: pools, through the main thread. */
 export const lakeEnvironment = (task: Task, from: FromPolicy, head?: QueryTask['head']): CompileEnvironment => ({
   mode: 'lake', ...(from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
+  known: (source) => {
+    if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad) return undefined;
+    const found = task.foreseen.find((f) => f.name === source.name && f.commit === source.commit);
+    return found && [found.source];
+  },
   resolve: (source) => task.call({ kind: 'resolve', source }),
   ...(head && { defaultSource: { kind: 'name', name: head.pool, ...(head.branch !== undefined && { commit: head.branch }) } as const }),
 });
@@ -58,7 +63,7 @@ export const runCompile = async (task: Task, text: string, from: FromPolicy): Pr
 export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
   const progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
   const { format, coding, channelIds = false } = request;
-  const writer = createWriter(format, { httpArray: format === 'json', channelIds });
+  const writer = createWriter(format, { httpArray: format === 'json', channelIds, buffers: task.buffers });
   const encoder = coding && await createEncoder(coding);
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
@@ -162,11 +167,14 @@ class Output {
 
   private async flush(): Promise<void> {
     if (this.heldBytes === 0) return;
-    const { held, heldBytes } = this;
+    const { held } = this;
     this.held = [];
     this.heldBytes = 0;
     this.started = true;
-    for (const bytes of joined(held, heldBytes)) await this.task.send(this.encoder ? await this.encoder.encode(bytes) : bytes, this.stats());
+    for (const bytes of joined(held)) {
+      await this.task.send(this.encoder ? await this.encoder.encode(bytes) : bytes, this.stats());
+      if (this.encoder && this.task.buffers.has(bytes)) this.task.buffers.give(bytes.buffer as SharedArrayBuffer);
+    }
   }
 
   /** The ends of the format and of the coding; no bytes at all stay none. */
@@ -190,14 +198,24 @@ class Output {
 
 const channelValue = (channel: string): Value => recordValue([{ name: 'channel', value: stringValue(channel) }]);
 
-/** Large chunks go as they are, small ones as one. */
-const joined = (chunks: readonly Uint8Array[], length: number): readonly Uint8Array[] => {
-  if (chunks.length === 1 || chunks.every((c) => c.length >= chunkBytes)) return chunks;
-  const out = new Uint8Array(length);
+/** Large chunks go as they are, small ones that follow each other as one. */
+const joined = (chunks: readonly Uint8Array[]): readonly Uint8Array[] => {
+  const out: Uint8Array[] = [];
+  for (let start = 0; start < chunks.length;) {
+    let end = start;
+    while (end < chunks.length && chunks[end]!.length < wholeBytes) end++;
+    if (end - start > 1) out.push(concatenated(chunks.slice(start, end)));
+    else out.push(chunks[start]!);
+    start = Math.max(end, start + 1);
+  }
+  return out;
+};
+const concatenated = (chunks: readonly Uint8Array[]): Uint8Array => {
+  const out = new Uint8Array(chunks.reduce((n, c) => n + c.length, 0));
   let at = 0;
   for (const chunk of chunks) {
     out.set(chunk, at);
     at += chunk.length;
   }
-  return [out];
+  return out;
 };

@@ -1,23 +1,36 @@
 /** A task as the worker sees it: its request, its body, its cancel signal, its way back to the main thread. */
 import { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
+import { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { SourceFault } from '../query/parse-error.ts';
-import { type Answers, type Call, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
+import { type Answers, type Call, type Foreseen, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 
 export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => void;
+
+/** Buffers of chunks: those of text writers with room for the row that fills them up. */
+const bufferBytes = (256 << 10) + (32 << 10);
+/** The tasks of a thread share them. */
+const buffers = new ChunkBuffers(bufferBytes);
+/** Less than this is sooner copied than shared. */
+export const smallChunkBytes = 16 << 10;
 
 /** The longest time between two turns of the event loop, so that messages get through. */
 const turnMsMax = 10;
 
 /** A message that nobody waits for any more: a way to a part must be closed, else that waits for ever. */
 export const discard = (message: ToWorker): void => {
+  if (message.type === 'credit') for (const buffer of message.buffers ?? []) buffers.give(buffer);
   if (message.type === 'answer' && message.value instanceof MessagePort) message.value.close();
 };
 
 export class Task {
   readonly id: number;
   readonly body = new Body((bytes) => { this.post({ type: 'credit', task: this.id, bytes }); });
+  /** For bytes that are sent; they come back when they are out. */
+  readonly buffers = buffers;
+  /** What the main thread told without being asked. */
+  readonly foreseen: readonly Foreseen[];
   private readonly post: Post;
   private readonly abort = new AbortController();
   private readonly windowBytes: number;
@@ -27,8 +40,9 @@ export class Task {
   private readonly calls = new Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>();
   private turn = performance.now();
 
-  constructor(id: number, windowBytes: number, post: Post) {
+  constructor(id: number, windowBytes: number, post: Post, foreseen: readonly Foreseen[] = []) {
     this.id = id;
+    this.foreseen = foreseen;
     this.windowBytes = windowBytes;
     this.post = post;
   }
@@ -42,6 +56,7 @@ export class Task {
       case 'bodyEnd': this.body.end(message.error); return;
       case 'credit':
         this.sent -= message.bytes;
+        for (const buffer of message.buffers ?? []) this.buffers.give(buffer);
         this.wake();
         return;
       case 'cancel': this.cancel(); return;
@@ -78,7 +93,7 @@ export class Task {
 
   step(step: Step): void { this.post({ type: 'step', task: this.id, step }); }
 
-  /** Sends bytes, which are the receiver's from then on; waits while too much is unread. */
+  /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */
   async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {
     while (this.sent > 0 && this.sent + bytes.length > this.windowBytes) {
       await new Promise<void>((resolve) => { this.waiting = resolve; });
@@ -86,8 +101,22 @@ export class Task {
     }
     this.signal.throwIfAborted();
     this.sent += bytes.length;
-    const own = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes);
-    this.post({ type: 'chunk', task: this.id, bytes: own, stats }, [own.buffer as ArrayBuffer]);
+    this.post({ type: 'chunk', task: this.id, bytes: this.shareable(bytes), stats });
+  }
+
+  /** Bytes that can be sent: few are cloned with the message, together with all of their buffer, more are shared. */
+  private shareable(bytes: Uint8Array): Uint8Array {
+    const isOurs = this.buffers.has(bytes);
+    if (bytes.length >= smallChunkBytes) {
+      if (isOurs) return bytes;
+      const out = this.buffers.take(bytes.length);
+      out.set(bytes);
+      return out.subarray(0, bytes.length);
+    }
+    if (!isOurs && bytes.byteLength === bytes.buffer.byteLength) return bytes;
+    const out = new Uint8Array(bytes);
+    if (isOurs) this.buffers.give(bytes.buffer as SharedArrayBuffer);
+    return out;
   }
 
   /** Lets messages through if the last turn was long; throws when the task was cancelled. */

@@ -5,7 +5,7 @@
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
-import { type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, toWire } from './messages.ts';
+import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, toWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
@@ -77,8 +77,8 @@ export class RunningTask {
     this.thread.post({ type: 'body', task: this.id, chunk: bytes }, length >= transferBytesMin ? bytes.buffer : undefined);
   }
 
-  /** Gives the worker credit for more chunks. */
-  credit(bytes: number): void { if (this.events) this.thread.post({ type: 'credit', task: this.id, bytes }); }
+  /** Gives the worker credit for more chunks, and back the buffer of one that was sent. */
+  credit(bytes: number, buffer?: SharedArrayBuffer): void { this.thread.post({ type: 'credit', task: this.id, bytes, ...(buffer && { buffers: [buffer] }) }); }
 
   /** Ends the task for its host at once; the worker hears of it and has some time to stop. */
   cancel(error: LakeError): void {
@@ -162,9 +162,9 @@ export class Thread {
     this.worker.on('exit', (code) => { this.end(reason || `exit status ${code}`); });
   }
 
-  start(request: TaskRequest, task: RunningTask): void {
+  start(request: TaskRequest, task: RunningTask, foreseen?: readonly Foreseen[]): void {
     this.tasks.set(task.id, task);
-    this.post({ type: 'start', task: task.id, request }, request.kind === 'part' ? request.port : undefined);
+    this.post({ type: 'start', task: task.id, request, ...(foreseen && foreseen.length > 0 && { foreseen }) }, request.kind === 'part' ? request.port : undefined);
   }
 
   /** Sends a message. What a load begins with waits for its body, to the end of this turn of the event loop at most: a small load is one message, not three. */

@@ -69,7 +69,7 @@ const loadPlan: Plan = {
   input: { poolId: 'p' },
   events: () => [
     ['all rows read', { type: 'all rows read', bodyBytes: 1 }], ['rows sorted', { type: 'rows sorted' }],
-    ['objects written', { type: 'objects written', objects: ['a'], records: 1, bytes: 1 }], ['committed', { type: 'committed', commit: 'c' }], ['failed', { type: 'failed', text: 'no' }],
+    ['objects written', { type: 'objects written', objects: ['a'], records: 1, bytes: 1 }], ['done at once', { type: 'done at once', bodyBytes: 1, objects: ['a'], records: 1, bytes: 1 }], ['committed', { type: 'committed', commit: 'c' }], ['failed', { type: 'failed', text: 'no' }],
   ],
   key: () => null,
 };

@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { fromPolicyOf } from '../../src/commands/from-options.ts';
+import { openAudit } from '../../src/commands/audit.ts';
+import { watchKeys } from '../../src/commands/key-file.ts';
 import { beginRecording } from '../../src/commands/serve.ts';
 import { parseServe } from '../../src/config.ts';
+import { accessOf } from '../../src/http/access/access.ts';
 import { startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake } from '../../src/lake/lake.types.ts';
@@ -40,7 +43,9 @@ export const startService = async (flags: readonly string[] = [], directory?: st
   const lake = await openLake({ directory: folder, objects, queueJobsMax: config.queueJobsMax, ...recorder?.lakeHooks, ...inspect });
   recorder?.begin(lake);
   const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, from: fromPolicyOf(config.from, process.cwd()), ...inspect }, recorder?.lakeFor(lake, objects) ?? lake);
-  const server = await startServer({ config, version: 'v0.0.0-test', lake, workers: recorder?.workersFor(workers) ?? workers, log: pino({ level: config.logLevel }), ...('inspect' in inspect && { watch }) });
+  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(folder, (fault) => { throw fault; }) }) });
+  const audit = config.auditFile === '' ? undefined : await openAudit(config.auditFile, (fault) => { throw fault; });
+  const server = await startServer({ config, ...(access && { access }), ...(audit && { audit: audit.write }), version: 'v0.0.0-test', lake, workers: recorder?.workersFor(workers) ?? workers, log: pino({ level: config.logLevel }), ...('inspect' in inspect && { watch }) });
   const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {
     // A text body would get a Content-Type of fetch's own choice.
     const response = await fetch(server.address + path, { method, headers, redirect: 'manual', ...(body !== undefined && { body: Buffer.from(body as string) }) });
@@ -58,6 +63,7 @@ export const startService = async (flags: readonly string[] = [], directory?: st
       await recorder?.tips(workers);
       await workers.close();
       await lake.close();
+      await audit?.close();
       await recorder?.close();
       if (!directory) await rm(folder, { recursive: true, force: true });
     },

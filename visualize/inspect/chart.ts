@@ -358,7 +358,6 @@ const numbers = (line: Line, taken: ReadonlyMap<string, readonly number[]>): str
 
 /** Text that stays text wherever it stands in XML; characters that XML cannot hold become a replacement character. */
 export const escapeXml = (text: string): string =>
-  // eslint-disable-next-line no-control-regex
   text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll('\'', '&#39;');
 
 const svgStyle = `

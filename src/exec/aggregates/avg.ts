@@ -1,9 +1,9 @@
 /** avg: numbers, durations, times, bools as 0 and 1, strings that read as numbers; summed as floats in row order. */
 import { types } from '../../vectors/type.ts';
-import { type Vector, textAt } from '../../vectors/vector.ts';
+import { type NumberVector, type Vector, textAt } from '../../vectors/vector.ts';
 import { parseFloat64 } from '../../vectors/literal.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
-import { eachPart, floatsOf } from './parts.ts';
+import { eachPart, floatsOf, idsOfOne, isNothing } from './parts.ts';
 import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
@@ -15,11 +15,31 @@ export class AvgState implements AggregateState {
     this.counts = widened(this.counts, groups, floats);
     this.sums = widened(this.sums, groups, floats);
   }
+  updateOne(group: number, argument: Vector): void {
+    if (isNothing(argument)) return;
+    const sparse = sparseNumbers(argument), { length } = argument;
+    if (!sparse && argument.form !== 'number') return this.update(idsOfOne(group, length), argument);
+    let total = this.sums[group]!, count = length;
+    if (sparse) {
+      const { values, tag, tags, slots } = sparse;
+      count = 0;
+      for (let i = 0; i < length; i++) {
+        if (tags[i] !== tag) continue;
+        count++;
+        total += values[slots[i]!]!;
+      }
+    } else {
+      const values = floatsOf(argument as NumberVector);
+      for (let i = 0; i < length; i++) total += values[i]!;
+    }
+    this.counts[group]! += count;
+    this.sums[group] = total;
+  }
   update(ids: Uint32Array, argument: Vector): void {
+    if (isNothing(argument)) return;
     const sparse = sparseNumbers(argument);
     if (sparse) return this.addSparse(ids, sparse);
     if (argument.form === 'number') return this.addAll(ids, floatsOf(argument), ids.length);
-    if (argument.form === 'constant' && (argument.inner.form === 'error' || argument.inner.form === 'null')) return;
     let whole: Float64Array | undefined;
     const some = new FloatRows(ids.length);
     eachPart(argument, (part, rows) => {

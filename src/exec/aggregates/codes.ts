@@ -8,17 +8,18 @@
 import { type EnumType, type PrimitiveType, type Type, isFloat, primitiveIds, types } from '../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../vectors/value.ts';
 import {
-  type Vector, type FlatVector, type DictionaryVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
+  type Vector, type FlatVector, type BytesVector, type DictionaryVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
 } from '../../vectors/vector.ts';
 import { Builder, Uint32List } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
-import { BytesTable, NumberTable, PairTable, none } from './tables.ts';
+import { BytesTable, NumberTable, PairTable, Room, none } from './tables.ts';
 
 /** Codes of the values of one class (a type, a shape). */
 interface Part {
   readonly size: number;
   readonly bytes: number;
-  codes(v: FlatVector, insert: boolean): Uint32Array;
+  /** `out`: where the codes may go. */
+  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array;
   /** One row a code. */
   values(): Vector;
 }
@@ -32,8 +33,8 @@ class NumberPart implements Part {
   }
   get size(): number { return this.table.size; }
   get bytes(): number { return this.table.bytes; }
-  codes(v: FlatVector, insert: boolean): Uint32Array {
-    return v.form === 'number' ? this.table.codes(v.values, v.length, insert) : unexpected(v);
+  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
+    return v.form === 'number' ? this.table.codes(v.values, v.length, insert, out) : unexpected(v);
   }
   values(): Vector { return { form: 'number', type: this.type, length: this.size, values: this.table.values(this.type.id <= primitiveIds.uint64) }; }
 }
@@ -44,9 +45,11 @@ class BytesPart implements Part {
   constructor(type: PrimitiveType) { this.type = type; }
   get size(): number { return this.table.size; }
   get bytes(): number { return this.table.held; }
-  codes(v: FlatVector, insert: boolean): Uint32Array {
-    return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, insert) : unexpected(v);
+  codes(v: FlatVector, insert: boolean, out?: Uint32Array): Uint32Array {
+    return v.form === 'bytes' ? this.table.codes(v.bytes, v.offsets, v.length, insert, out) : unexpected(v);
   }
+  /** The code of one row, which is put in. */
+  codeOf(v: BytesVector, row: number): number { return this.table.code(v.bytes, v.offsets[row]!, v.offsets[row + 1]!, true); }
   values(): Vector {
     return { form: 'bytes', type: this.type, length: this.size, offsets: this.table.offsets.array.slice(0, this.size + 1), bytes: this.table.bytes.array.slice(0, this.table.bytes.length) };
   }
@@ -238,19 +241,24 @@ export class ColumnCodes {
   /** Codes of dictionaries' values, by the vectors: the batches of a scan share theirs. */
   private readonly dictionaries = new Map<Vector, Uint32Array>();
   private dictionaryBytes = 0;
+  private readonly room = new Room();
   get size(): number { return this.tags.length; }
   get bytes(): number { return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2 + this.dictionaryBytes); }
 
-  /** The code of each row; `none` for unknown values unless `insert`. */
-  codes(v: Vector, insert = true): Uint32Array {
+  /** The code of each row; `none` for unknown values unless `insert`. Unless `isKept` the answer is for use until the next call. */
+  codes(v: Vector, insert = true, isKept = true): Uint32Array {
     switch (v.form) {
-      case 'constant': return new Uint32Array(v.length).fill(v.length === 0 ? none : this.codes(v.inner, insert)[0]!);
-      case 'dictionary': return this.dictionaryCodes(v, insert);
-      case 'selected': return this.codes(gather(v.base, v.index), insert);
+      case 'constant': {
+        const code = v.length === 0 ? none : this.codes(v.inner, insert)[0]!;
+        return this.out(v.length, isKept).fill(code);
+      }
+      case 'dictionary': return this.dictionaryCodes(v, insert, this.out(v.length, isKept));
+      case 'selected': return this.codes(gather(v.base, v.index), insert, isKept);
       case 'dynamic': return this.taggedCodes(v.tags, v.slots, v.parts, v.length, insert);
-      default: return this.partCodes(v, insert);
+      default: return this.partCodes(v, insert, isKept ? undefined : this.room.of(v.length));
     }
   }
+  private out(length: number, isKept: boolean): Uint32Array { return isKept ? new Uint32Array(length) : this.room.of(length); }
   /** The value of each code. */
   values(): Vector {
     const parts = this.places.map((p) => p.part.values());
@@ -262,12 +270,28 @@ export class ColumnCodes {
   }
 
   /** Looks up the dictionary's values that occur, once for each dictionary. */
-  private dictionaryCodes(v: DictionaryVector, insert: boolean): Uint32Array {
-    const known = this.knownCodes(v.values), out = new Uint32Array(v.length);
+  private dictionaryCodes(v: DictionaryVector, insert: boolean, out: Uint32Array): Uint32Array {
+    const known = this.knownCodes(v.values);
+    if (insert && v.values.form === 'bytes') return this.runCodes(v.values, v.codes, known, out);
     if (!lookUpAll(known, v.codes, out)) return out;
     const index = unknownOnes(known, v.codes, v.length), codes = this.codes(take(v.values, index), insert);
     for (let k = 0; k < index.length; k++) known[index[k]!] = codes[k]!;
     for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]!]!;
+    return out;
+  }
+  private runCodes(values: BytesVector, index: Uint32Array, known: Uint32Array, out: Uint32Array): Uint32Array {
+    const tag = this.placeOf(values), place = this.places[tag]!, { part } = place;
+    if (!(part instanceof BytesPart)) return unexpected(values);
+    for (let i = 0; i < out.length; i++) {
+      const at = index[i]!;
+      let code = known[at]!;
+      if (code === none) {
+        const own = part.codeOf(values, at);
+        this.adopt(tag, place);
+        known[at] = code = place.global.array[own]!;
+      }
+      out[i] = code;
+    }
     return out;
   }
   private knownCodes(values: Vector): Uint32Array {
@@ -296,19 +320,23 @@ export class ColumnCodes {
     for (let i = 0; i < length; i++) out[i] = codes[tags[i]!]![places[i]!]!;
     return out;
   }
-  private partCodes(v: FlatVector, insert: boolean): Uint32Array {
+  private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined): Uint32Array {
     const tag = this.placeOf(v), place = this.places[tag]!;
-    const codes = place.part.codes(v, insert);
+    const codes = place.part.codes(v, insert, out);
+    this.adopt(tag, place);
+    if (place.same) return codes;
+    const global = place.global.array;
+    for (let i = 0; i < codes.length; i++) if (codes[i] !== none) codes[i] = global[codes[i]!]!;
+    return codes;
+  }
+  /** Gives codes of the column to what the part has met for the first time. */
+  private adopt(tag: number, place: Place): void {
     for (let own = place.global.length; own < place.part.size; own++) {
       if (own !== this.tags.length) place.same = false;
       place.global.push(this.tags.length);
       this.tags.push(tag);
       this.slots.push(own);
     }
-    if (place.same) return codes;
-    const global = place.global.array;
-    for (let i = 0; i < codes.length; i++) if (codes[i] !== none) codes[i] = global[codes[i]!]!;
-    return codes;
   }
   private placeOf(v: FlatVector): number {
     const key = classOf(v);

@@ -6,7 +6,7 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { Uint32List } from '../../vectors/builder.ts';
 import { kinds, rowsWithout } from '../operators/kinds.ts';
-import { hashRows } from './hash.ts';
+import { type Hashes, hashRows } from './hash.ts';
 import { pick } from './parts.ts';
 import { type AggregateState, widened, words } from './state.ts';
 import { PairTable, mix, none } from './tables.ts';
@@ -25,9 +25,14 @@ export class DistinctCountState implements AggregateState {
   get bytes(): number { return this.table.bytes + this.groupOf.array.byteLength + this.sketches.size * registersCount; }
   grow(groups: number): void { this.counts = widened(this.counts, groups, words); }
   update(ids: Uint32Array, argument: Vector): void {
-    const rows = rowsWithout(argument, kinds.null, kinds.missing);
-    const own = pick(ids, rows), { low, high } = hashRows(under(rows ? take(argument, rows) : argument));
-    for (let i = 0; i < low.length; i++) this.add(own[i]!, low[i]!, high[i]!);
+    const rows = valueRows(argument), own = pick(ids, rows), { low, high } = hashesOf(argument, rows), length = rows?.length ?? argument.length;
+    for (let i = 0; i < length; i++) this.add(own[i]!, low[i]!, high[i]!);
+  }
+  updateOne(group: number, argument: Vector): void {
+    const rows = valueRows(argument), { low, high } = hashesOf(argument, rows), length = rows?.length ?? argument.length;
+    let i = 0;
+    for (; i < length && this.counts[group]! < exactMax; i++) this.add(group, low[i]!, high[i]!);
+    if (i < length) noteAll(this.sketchOf(group), low, high, i, length);
   }
   private add(g: number, low: number, high: number): void {
     if (this.counts[g]! >= exactMax) return note(this.sketchOf(g), low, high);
@@ -69,6 +74,19 @@ export class DistinctCountState implements AggregateState {
   }
 }
 
+/** Rows that are neither null nor missing; undefined: all of them. */
+const valueRows = (argument: Vector): Uint32Array | undefined => rowsWithout(argument, kinds.null, kinds.missing);
+
+let scratch = { low: words(0), high: words(0) };
+/** Hashes of these rows, for use until the next call. */
+const hashesOf = (argument: Vector, rows: Uint32Array | undefined): Hashes => {
+  const v = under(rows ? take(argument, rows) : argument);
+  if (v.length > scratchMax) return hashRows(v);
+  if (scratch.low.length < v.length) scratch = { low: words(Math.max(8192, v.length)), high: words(Math.max(8192, v.length)) };
+  return hashRows(v, scratch);
+};
+const scratchMax = 1 << 16;
+
 const spread = (g: number): number => (g === 0 ? 0 : mix(g));
 
 /** Register by the low bits of one word, rank by the leading zeros of the other and the rest. */
@@ -76,6 +94,10 @@ const note = (sketch: Uint8Array, low: number, high: number): void => {
   const at = low & (registersCount - 1);
   const rank = high !== 0 ? Math.clz32(high) + 1 : 33 + Math.clz32((low >>> indexBits) << indexBits);
   if (rank > sketch[at]!) sketch[at] = rank;
+};
+
+const noteAll = (sketch: Uint8Array, low: Uint32Array, high: Uint32Array, start: number, end: number): void => {
+  for (let i = start; i < end; i++) note(sketch, low[i]!, high[i]!);
 };
 
 const rankMax = 64 - indexBits;

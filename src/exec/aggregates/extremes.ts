@@ -7,7 +7,7 @@ import { concat } from '../../vectors/concat.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
-import { eachPart, pick } from './parts.ts';
+import { eachPart, idsOfOne, isNothing, pick } from './parts.ts';
 import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
@@ -30,7 +30,17 @@ export class ExtremeState implements AggregateState {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
     this.best = widened(this.best, groups, (n) => floats(n).fill(this.start));
   }
+  updateOne(group: number, argument: Vector): void {
+    if (isNothing(argument)) return;
+    const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
+    if (sparse) return this.addSparse(idsOfOne(group, argument.length), sparse);
+    if (this.bigs.size > 0 || argument.form !== 'number' || !(argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
+    if (argument.length === 0) return;
+    this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(argument.type));
+    this.best[group] = this.sign > 0 ? leastOf(this.best[group]!, argument.values, argument.length) : greatestOf(this.best[group]!, argument.values, argument.length);
+  }
   update(ids: Uint32Array, argument: Vector): void {
+    if (isNothing(argument)) return;
     const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
     if (sparse) return this.addSparse(ids, sparse);
     eachPart(argument, (part, rows) => {
@@ -110,6 +120,22 @@ export class ExtremeState implements AggregateState {
   }
 }
 
+const leastOf = (start: number, values: Float64Array, length: number): number => {
+  let best = start;
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (x < best || x !== x) best = x;
+  }
+  return best;
+};
+const greatestOf = (start: number, values: Float64Array, length: number): number => {
+  let best = start;
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (x > best || x !== x) best = x;
+  }
+  return best;
+};
 const addLeast = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
   for (let i = 0; i < length; i++) {
     const g = ids[i]!, x = values[i]!;

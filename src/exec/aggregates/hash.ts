@@ -19,20 +19,22 @@ const seedOf = (t: Type): number => {
   return seed;
 };
 
-export const hashRows = (v: Vector): Hashes => {
+/** `into`: arrays of at least `v.length` places for the hashes of numbers and runs of bytes; absent: new ones. */
+export const hashRows = (v: Vector, into?: Hashes): Hashes => {
   switch (v.form) {
     case 'constant': {
       const { low, high } = hashRows(v.inner);
       return { low: new Uint32Array(v.length).fill(low[0]!), high: new Uint32Array(v.length).fill(high[0]!) };
     }
-    case 'dictionary': return v.values.length <= v.length ? lookUp(hashRows(v.values), v.codes, v.length) : hashRows(flatten(v));
-    case 'selected': return hashRows(flatten(v));
+    case 'dictionary': return v.values.length <= v.length ? lookUp(hashRows(v.values), v.codes, v.length) : hashRows(flatten(v), into);
+    case 'selected': return hashRows(flatten(v), into);
     case 'dynamic': return hashTagged(v.tags, v.slots, v.parts, v.length);
-    case 'number': return hashNumbers(v);
-    case 'bytes': return hashRuns(v.bytes, v.offsets, v.length, seedOf(v.type));
+    case 'number': return hashNumbers(v, into ?? hashes(v.length));
+    case 'bytes': return hashRuns(v.bytes, v.offsets, v.length, seedOf(v.type), into ?? hashes(v.length));
     default: return hashEncoded(v);
   }
 };
+const hashes = (length: number): Hashes => ({ low: new Uint32Array(length), high: new Uint32Array(length) });
 const lookUp = (table: Hashes, index: Uint32Array, length: number): Hashes => {
   const low = new Uint32Array(length), high = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
@@ -55,8 +57,8 @@ const hashTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vecto
   }
   return { low, high };
 };
-const hashNumbers = (v: NumberVector): Hashes => {
-  const seed = seedOf(v.type), low = new Uint32Array(v.length), high = new Uint32Array(v.length);
+const hashNumbers = (v: NumberVector, into: Hashes): Hashes => {
+  const seed = seedOf(v.type), { low, high } = into;
   // Integers above 2^53 differ as floats only if their low bits do not count; these come in here.
   const { values } = v;
   const words = wordsOf(values instanceof Float64Array ? values : Float64Array.from({ length: v.length }, (_, i) => Number(values[i]!)));
@@ -70,16 +72,16 @@ const hashNumbers = (v: NumberVector): Hashes => {
     low[i] = mix(Math.imul(a, 0x9e3779b1) ^ b ^ seed);
     high[i] = mix(Math.imul(b, 0x85ebca6b) + Math.imul(a, 0xc2b2ae35) + seed);
   }
-  return { low, high };
+  return into;
 };
 
-const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed: number): Hashes => {
-  const low = new Uint32Array(length), high = new Uint32Array(length);
+const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed: number, into: Hashes): Hashes => {
+  const { low, high } = into, words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < length; i++) {
     const end = offsets[i + 1]!;
     let at = offsets[i]!, h = seed ^ (end - at), k = ~seed;
     for (const stop = end - 3; at < stop; at += 4) {
-      const w = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+      const w = words.getInt32(at, true);
       h = Math.imul(h ^ w, 0x9e3779b1);
       h ^= h >>> 15;
       k = Math.imul(k + w, 0x85ebca6b) ^ (k >>> 13);
@@ -91,7 +93,7 @@ const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed:
     low[i] = mix(h);
     high[i] = mix(k ^ (h << 7));
   }
-  return { low, high };
+  return into;
 };
 
 /** Everything else by its encoding. */
@@ -99,7 +101,7 @@ const hashEncoded = (v: FlatVector): Hashes => {
   const low = new Uint32Array(v.length), high = new Uint32Array(v.length);
   for (let i = 0; i < v.length; i++) {
     const type = typeAt(v, i), body = encodeBody(type, dataAt(v, i));
-    const one = hashRuns(body, Uint32Array.of(0, body.length), 1, seedOf(type));
+    const one = hashRuns(body, Uint32Array.of(0, body.length), 1, seedOf(type), hashes(1));
     low[i] = one.low[0]!;
     high[i] = one.high[0]!;
   }

@@ -16,6 +16,26 @@ export const wrapped = (x: bigint, c: number): bigint => (c === classes.unsigned
 
 export const mixture = textError('mixture of string and numeric values');
 
+/** The numbers of all groups as they stand, null where a group has none, if they are of one class; never those of uint64, which may wrap. */
+export const plainNumbers = (groups: number, classOfGroup: Uint8Array, values: Float64Array): Vector | undefined => {
+  let c: number = classes.none, empty = 0;
+  for (let g = 0; g < groups; g++) {
+    const own = classOfGroup[g]!;
+    if (own === classes.none) empty++;
+    else if (c === classes.none) c = own;
+    else if (own !== c) return undefined;
+  }
+  if (c === classes.none || c === classes.unsigned) return undefined;
+  const numbers: Vector = { form: 'number', type: typeOfClass(c), length: groups, values: values.slice(0, groups) };
+  if (empty === 0) return numbers;
+  const tags = new Uint32Array(groups), slots = new Uint32Array(groups);
+  for (let g = 0; g < groups; g++) {
+    slots[g] = g;
+    if (classOfGroup[g] === classes.none) tags[g] = 1;
+  }
+  return { form: 'dynamic', length: groups, tags, slots, parts: [numbers, { form: 'null', length: groups }] };
+};
+
 /** The numbers of all groups, null where a group has none, the error where it has strings too. */
 export const numbersOfGroups = (groups: number, classOfGroup: Uint8Array, values: Float64Array, extra: (g: number) => bigint | undefined, isMixture: (g: number) => boolean): Vector => {
   const first = groups > 0 ? classOfGroup[0]! : 0;

@@ -35,6 +35,16 @@ const eachTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vecto
     eachPart(gather(part, index), visit, own);
   }
 };
+/** Whether all rows are null, or all are the same error: what most aggregates leave out, and what a field that records lack gives. */
+export const isNothing = (v: Vector): boolean => v.form === 'null' || (v.form === 'constant' && (v.inner.form === 'null' || v.inner.form === 'error'));
+
+let sameIds = new Uint32Array(0);
+/** Ids of rows that are all in one group, for use until the next call. */
+export const idsOfOne = (group: number, length: number): Uint32Array => {
+  if (sameIds.length < length) sameIds = new Uint32Array(Math.max(length, 8192));
+  return sameIds.subarray(0, length).fill(group);
+};
+
 const upTo = (n: number): Uint32Array => Uint32Array.from({ length: n }, (_, i) => i);
 
 /** table[index[i]] for each i; the whole table where there is no index. */

@@ -5,8 +5,8 @@
  */
 import { type Vector, type NumberVector } from '../../vectors/vector.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
-import { classOf, classes, numbersOfGroups, wrapped } from './numeric.ts';
-import { eachPart, floatsOf, pick } from './parts.ts';
+import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
+import { eachPart, floatsOf, idsOfOne, isNothing, pick } from './parts.ts';
 import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
@@ -18,6 +18,7 @@ export class SumState implements AggregateState {
   private texts = bytes(16);
   private readonly carried = new Map<number, bigint>();
   private anyFloat = false;
+  private anyText = false;
   get bytes(): number { return this.sums.byteLength * 2 + this.carried.size * 64; }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
@@ -25,8 +26,10 @@ export class SumState implements AggregateState {
     this.texts = widened(this.texts, groups, bytes);
   }
   update(ids: Uint32Array, argument: Vector): void {
+    if (isNothing(argument)) return;
     const sparse = sparseNumbers(argument);
-    if (sparse && classOf(sparse.part.type) === classes.float) return this.addSparseFloats(ids, sparse);
+    if (sparse && (classOf(sparse.part.type) === classes.float || !this.anyFloat)) return this.addSparse(ids, sparse);
+    if (argument.form === 'number') return this.addPart(ids, argument, classOf(argument.type));
     const parts: NumberRows[] = [];
     eachPart(argument, (part, rows) => {
       if (part.form === 'number') parts.push({ part, rows, class: classOf(part.type) });
@@ -36,7 +39,26 @@ export class SumState implements AggregateState {
     if (parts.length > 1 && float) return this.addInOrder(ids, parts);
     for (const p of parts) this.addPart(pick(ids, p.rows), p.part, p.class);
   }
+  updateOne(group: number, argument: Vector): void {
+    if (isNothing(argument)) return;
+    const sparse = sparseNumbers(argument), part = sparse?.part ?? argument;
+    if (part.form !== 'number' || !(part.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
+    const { values } = part, c = classOf(part.type), float = c === classes.float;
+    if (!float && this.anyFloat) return this.update(idsOfOne(group, argument.length), argument);
+    if (float) this.anyFloat = true;
+    let from = 0;
+    if (sparse) from = sparse.tags.indexOf(sparse.tag);
+    if (from < 0 || from >= argument.length) return;
+    if (!float) this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, c);
+    else if (this.classOfGroup[group] !== classes.float) this.toFloat(group);
+    const total = float ? (sparse ? sumSome(this.sums[group]!, sparse, argument.length) : sumAll(this.sums[group]!, values, argument.length))
+      : sparse ? sumSafeSome(this.sums[group]!, sparse, argument.length) : sumSafe(this.sums[group]!, values, argument.length);
+    if (total !== undefined) this.sums[group] = total;
+    else if (sparse) this.addSparse(idsOfOne(group, argument.length), sparse);
+    else this.addSafe(idsOfOne(group, argument.length), values, argument.length, c);
+  }
   private seeTexts(ids: Uint32Array, length: number): void {
+    this.anyText = true;
     for (let i = 0; i < length; i++) this.texts[ids[i]!] = 1;
   }
   private addPart(ids: Uint32Array, v: NumberVector, c: number): void {
@@ -45,13 +67,13 @@ export class SumState implements AggregateState {
       for (let i = 0; i < v.length; i++) this.addInteger(ids[i]!, c, v.values[i]!);
       return;
     }
-    raise(this.classOfGroup, ids, v.length, c);
-    this.addSafe(ids, v.values, v.length);
+    this.addSafe(ids, v.values, v.length, c);
   }
-  private addSafe(ids: Uint32Array, values: Float64Array, length: number): void {
-    const { sums } = this;
+  private addSafe(ids: Uint32Array, values: Float64Array, length: number, c: number): void {
+    const { sums, classOfGroup } = this;
     for (let i = 0; i < length; i++) {
       const g = ids[i]!, s = sums[g]! + values[i]!;
+      if (classOfGroup[g]! < c) classOfGroup[g] = c;
       if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
       else this.carry(g, BigInt(values[i]!));
     }
@@ -69,14 +91,24 @@ export class SumState implements AggregateState {
       sums[g]! += values[i]!;
     }
   }
-  private addSparseFloats(ids: Uint32Array, { values, tag, tags, slots }: SparseNumbers): void {
-    this.anyFloat = true;
-    const { sums, classOfGroup } = this;
+  private addSparse(ids: Uint32Array, { part, values, tag, tags, slots }: SparseNumbers): void {
+    const { sums, classOfGroup } = this, c = classOf(part.type);
+    if (c === classes.float) {
+      this.anyFloat = true;
+      for (let i = 0; i < ids.length; i++) {
+        if (tags[i] !== tag) continue;
+        const g = ids[i]!;
+        if (classOfGroup[g] !== classes.float) this.toFloat(g);
+        sums[g]! += values[slots[i]!]!;
+      }
+      return;
+    }
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
-      const g = ids[i]!;
-      if (classOfGroup[g] !== classes.float) this.toFloat(g);
-      sums[g]! += values[slots[i]!]!;
+      const g = ids[i]!, x = values[slots[i]!]!, s = sums[g]! + x;
+      if (classOfGroup[g]! < c) classOfGroup[g] = c;
+      if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
+      else this.carry(g, BigInt(x));
     }
   }
   /** What a group has summed so far goes on as a float. */
@@ -120,6 +152,7 @@ export class SumState implements AggregateState {
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as SumState;
+    this.anyText ||= from.anyText;
     for (let g = 0; g < groups; g++) {
       const to = map[g]!;
       if (to === none) continue;
@@ -136,11 +169,42 @@ export class SumState implements AggregateState {
   }
   result(groups: number): Vector {
     const { classOfGroup, texts } = this;
+    if (!this.anyText && this.carried.size === 0) {
+      const plain = plainNumbers(groups, classOfGroup, this.sums);
+      if (plain) return plain;
+    }
     const extra = (g: number): bigint | undefined => (this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined);
     return numbersOfGroups(groups, classOfGroup, this.sums, extra, (g) => texts[g] === 1 && classOfGroup[g] !== classes.none);
   }
 }
 
-const raise = (classOfGroup: Uint8Array, ids: Uint32Array, length: number, c: number): void => {
-  for (let i = 0; i < length; i++) if (classOfGroup[ids[i]!]! < c) classOfGroup[ids[i]!] = c;
+const sumAll = (start: number, values: Float64Array, length: number): number => {
+  let total = start;
+  for (let i = 0; i < length; i++) total += values[i]!;
+  return total;
+};
+const sumSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number => {
+  let total = start;
+  for (let i = 0; i < length; i++) if (tags[i] === tag) total += values[slots[i]!]!;
+  return total;
+};
+/** The sum of integers, or undefined if it leaves the safe ones on the way. */
+const sumSafe = (start: number, values: Float64Array, length: number): number | undefined => {
+  let total = start, size = Math.abs(start);
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    total += x;
+    size += Math.abs(x);
+  }
+  return size <= 9007199254740991 ? total : undefined;
+};
+const sumSafeSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number | undefined => {
+  let total = start, size = Math.abs(start);
+  for (let i = 0; i < length; i++) {
+    if (tags[i] !== tag) continue;
+    const x = values[slots[i]!]!;
+    total += x;
+    size += Math.abs(x);
+  }
+  return size <= 9007199254740991 ? total : undefined;
 };

@@ -58,10 +58,50 @@ export class PairTable {
     }
   }
   /** Codes of the pairs (a[i], b[i]); a `none` on either side gives `none`. */
-  codes(a: Uint32Array, b: Uint32Array, length: number, insert: boolean): Uint32Array {
-    const out = new Uint32Array(length);
+  codes(a: Uint32Array, b: Uint32Array, length: number, insert: boolean, out: Uint32Array = new Uint32Array(length)): Uint32Array {
     for (let i = 0; i < length; i++) out[i] = a[i] === none || b[i] === none ? none : this.code(a[i]!, b[i]!, insert);
     return out;
+  }
+}
+
+/** Pairs of small numbers have a place of their own in a table of at most 256 KiB, made for batches that are not tiny. */
+const gridBitsMax = 16, gridRowsMin = 256;
+const bitsOf = (size: number): number => (size <= 1 ? 0 : 32 - Math.clz32(size - 1));
+
+/** Codes of pairs of codes, of which it is known how many there are: found without hashing where the product is small. */
+export class GridTable {
+  private readonly pairs = new PairTable();
+  private grid = new Uint32Array(0);
+  private shift = 0;
+  get size(): number { return this.pairs.size; }
+  get bytes(): number { return this.pairs.bytes + this.grid.byteLength; }
+  get first(): Uint32List { return this.pairs.first; }
+  get second(): Uint32List { return this.pairs.second; }
+
+  /** All of `a` are below `sizeA`, all of `b` below `sizeB`; or `none` unless `insert`. */
+  codes(a: Uint32Array, b: Uint32Array, { sizeA, sizeB, insert, out }: { readonly sizeA: number; readonly sizeB: number; readonly insert: boolean; readonly out: Uint32Array }): Uint32Array {
+    if (!insert || out.length < gridRowsMin || !this.spans(sizeA, sizeB)) return this.pairs.codes(a, b, out.length, insert, out);
+    const { grid, shift, pairs } = this;
+    for (let i = 0; i < out.length; i++) {
+      const at = (a[i]! << shift) | b[i]!;
+      let code = grid[at]!;
+      if (code === none) grid[at] = code = pairs.code(a[i]!, b[i]!, true);
+      out[i] = code;
+    }
+    return out;
+  }
+  /** Whether the grid has a place for each pair; makes it wider for that. */
+  private spans(sizeA: number, sizeB: number): boolean {
+    if (sizeB <= 1 << this.shift && sizeA * (1 << this.shift) <= this.grid.length) return true;
+    const shift = Math.max(this.shift, bitsOf(sizeB)), bits = bitsOf(sizeA) + shift;
+    if (bits > gridBitsMax) return false;
+    // Room to grow, as each time the grid is filled anew.
+    const spare = Math.min(2, gridBitsMax - bits), spareB = sizeB > 1 ? spare >> 1 : 0;
+    this.shift = shift + spareB;
+    this.grid = new Uint32Array(1 << (bits + spare)).fill(none);
+    const first = this.first.array, second = this.second.array;
+    for (let code = 0; code < this.size; code++) this.grid[(first[code]! << this.shift) | second[code]!] = code;
+    return true;
   }
 }
 
@@ -82,13 +122,13 @@ export class NumberTable {
   get size(): number { return this.words.size; }
   get bytes(): number { return this.words.bytes + this.bigs.bytes + this.bigCodeOf.array.byteLength + this.direct.byteLength; }
 
-  codes(values: NumberArray, length: number, insert: boolean): Uint32Array {
-    if (!(values instanceof Float64Array)) return this.bigCodes(values, length, insert);
-    return this.whole && length >= directRowsMin ? this.wholeCodes(values, length, insert) : this.floatCodes(values, length, insert);
+  codes(values: NumberArray, length: number, insert: boolean, out: Uint32Array = new Uint32Array(length)): Uint32Array {
+    if (!(values instanceof Float64Array)) return this.bigCodes(values, length, insert, out);
+    return this.whole && length >= directRowsMin ? this.wholeCodes(values, length, insert, out) : this.floatCodes(values, length, insert, out);
   }
-  private wholeCodes(values: Float64Array, length: number, insert: boolean): Uint32Array {
+  private wholeCodes(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
     if (this.direct.length === 0) this.direct = new Uint32Array(directMax).fill(none);
-    const words = wordsOf(values), out = new Uint32Array(length), table = this.words, { direct } = this;
+    const words = wordsOf(values), table = this.words, { direct } = this;
     for (let i = 0; i < length; i++) {
       const x = values[i]!, k = x >>> 0;
       if (k !== x || k >= directMax) {
@@ -101,16 +141,16 @@ export class NumberTable {
     }
     return out;
   }
-  private floatCodes(values: Float64Array, length: number, insert: boolean): Uint32Array {
-    const words = wordsOf(values), out = new Uint32Array(length), table = this.words;
+  private floatCodes(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
+    const words = wordsOf(values), table = this.words;
     for (let i = 0; i < length; i++) {
       const x = values[i]!;
       out[i] = x === x ? table.code(words[2 * i]!, words[2 * i + 1]!, insert) : table.code(0, 0x7ff80000, insert);
     }
     return out;
   }
-  private bigCodes(values: BigInt64Array | BigUint64Array, length: number, insert: boolean): Uint32Array {
-    const out = new Uint32Array(length), halves = new Uint32Array(values.buffer, values.byteOffset, length * 2), signed = values instanceof BigInt64Array;
+  private bigCodes(values: BigInt64Array | BigUint64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
+    const halves = new Uint32Array(values.buffer, values.byteOffset, length * 2), signed = values instanceof BigInt64Array;
     // Times come in runs.
     let low = 0, high = 0, code = none;
     for (let i = 0; i < length; i++) {
@@ -212,9 +252,17 @@ export class BytesTable {
       this.slots[at] = code;
     }
   }
-  codes(source: Uint8Array, offsets: Uint32Array, length: number, insert: boolean): Uint32Array {
-    const out = new Uint32Array(length);
+  codes(source: Uint8Array, offsets: Uint32Array, length: number, insert: boolean, out: Uint32Array = new Uint32Array(length)): Uint32Array {
     for (let i = 0; i < length; i++) out[i] = this.code(source, offsets[i]!, offsets[i + 1]!, insert);
     return out;
+  }
+}
+
+/** Room for the codes of a batch, for use until it is asked for again. */
+export class Room {
+  private array = new Uint32Array(0);
+  of(length: number): Uint32Array {
+    if (this.array.length < length) this.array = new Uint32Array(Math.max(length, this.array.length * 2));
+    return this.array.length === length ? this.array : this.array.subarray(0, length);
   }
 }

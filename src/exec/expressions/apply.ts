@@ -9,7 +9,7 @@
  * - Otherwise rows are split into groups by the combination of their parts.
  */
 import { type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
-import { combine, markNames, namesOf, original } from './rows.ts';
+import { allUsed, combine, markNames, namesOf, original } from './rows.ts';
 
 /** `args` have `length` rows each, and so has the result. */
 export type Kernel = (args: readonly Vector[], length: number) => Vector;
@@ -197,6 +197,8 @@ const splitIndexed = (index: Uint32Array, s: Split, length: number): Split => {
 /** Parts that can stay as they are: all in use, none much longer than its rows. */
 const isCompact = (tags: Uint32Array, children: readonly Vector[], length: number): boolean => {
   if (children.length < 2 || tags.length !== length || !children.every((c) => isPlain(c) || (c.form === 'constant' && isPlain(c.inner) && c.inner.length === 1))) return false;
+  // As many values as rows, and a row of each: nothing can be much longer than what is used of it, but where rows repeat.
+  if (children.reduce((n, c) => n + (c.form === 'constant' ? 0 : c.length), 0) <= length && allUsed(tags, children.length, length)) return true;
   const counts = new Uint32Array(children.length);
   for (let i = 0; i < length; i++) counts[tags[i]!]!++;
   return children.every((c, k) => counts[k]! > 0 && (c.form === 'constant' || c.length <= counts[k]! * 2 + 16));

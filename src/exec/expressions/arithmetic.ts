@@ -7,7 +7,7 @@ import { type Vector, type DynamicVector, type NumberArray, type NumberVector, t
 import type { ArithmeticOperator } from '../../query/plan.ts';
 import { apply, type Kernel } from './apply.ts';
 import { combine, errors, overlay, wrapErrors } from './rows.ts';
-import { sparseNumbers } from './sparse.ts';
+import { type SparseNumbers, sparseNumbers } from './sparse.ts';
 
 export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => {
   if (left.form === 'number' && right.form === 'dynamic') return besideSparse(right, left, length, (sparse, other, n) => kernels[operator]([other, sparse], n)) ?? apply([left, right], length, kernels[operator]);
@@ -19,15 +19,34 @@ export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Ve
 const besideSparse = (sparse: DynamicVector, other: NumberVector, length: number, kernel: (sparse: Vector, other: Vector, n: number) => Vector): Vector | undefined => {
   const found = sparseNumbers(sparse);
   if (!found) return undefined;
-  const { tag, tags, slots, part } = found, rows = new Uint32Array(length);
+  const { tag, tags, slots, part } = found, beside = other.values instanceof Float64Array ? floatsBeside(other.values, found, length) : rowsBeside(found, length);
+  if (!beside) return undefined;
+  const n = beside.length, dense = beside instanceof Float64Array ? numbers(other.type, beside) : gather(other, beside);
+  const result = n === 0 ? part : kernel(slice(part, 0, n), dense, n);
+  return combine(tags.subarray(0, length), slots.subarray(0, length), sparse.parts.map((p, k) => (k === tag ? result : p)));
+};
+/** The values of the rows that are numbers on the sparse side; undefined if those are not stored in row order. */
+const floatsBeside = (values: Float64Array, { tag, tags, slots }: SparseNumbers, length: number): Float64Array | undefined => {
+  const out = new Float64Array(length);
+  let n = 0, misplaced = 0;
+  for (let i = 0; i < length; i++) {
+    const hit = Number(tags[i] === tag);
+    out[n] = values[i]!;
+    misplaced |= (slots[i]! ^ n) * hit;
+    n += hit;
+  }
+  return misplaced === 0 ? out.subarray(0, n) : undefined;
+};
+/** The same as rows. */
+const rowsBeside = ({ tag, tags, slots }: SparseNumbers, length: number): Uint32Array | undefined => {
+  const rows = new Uint32Array(length);
   let n = 0;
   for (let i = 0; i < length; i++) {
     if (tags[i] !== tag) continue;
     if (slots[i] !== n) return undefined;
     rows[n++] = i;
   }
-  const result = n === 0 ? part : kernel(slice(part, 0, n), gather(other, rows.subarray(0, n)), n);
-  return combine(tags.subarray(0, length), slots.subarray(0, length), sparse.parts.map((p, k) => (k === tag ? result : p)));
+  return rows.subarray(0, n);
 };
 
 const kernelOf = (operator: ArithmeticOperator): Kernel => ([left, right], length) => {

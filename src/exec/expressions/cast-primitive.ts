@@ -10,7 +10,7 @@ import { SupError } from '../../vectors/sup-error.ts';
 import { boolOfText, goFloat } from './number-text.ts';
 import { overlay, wrapErrors } from './rows.ts';
 import { timeOfText } from './time-text.ts';
-import { timesOfBytes } from './time-bytes.ts';
+import { timesOfBytes, timesOfStored } from './time-bytes.ts';
 
 /** Casts to a primitive type other than the vector's own. */
 export const castPrimitive = (v: FlatVector, type: PrimitiveType): Vector => {
@@ -136,7 +136,7 @@ const toNanos = (v: FlatVector, type: PrimitiveType): Vector => {
   }
   if (v.form === 'bool' && type === types.duration) return numbers(type, Float64Array.from(v.values.subarray(0, v.length)));
   if (!isText(v)) return refuse(v, type);
-  if (type === types.time) return timesOfBytes(v) ?? numbersOf(v, type, (i) => timeOfText(textAt(v, i)));
+  if (type === types.time) return timesOfStored(v) ?? timesOfBytes(v) ?? numbersOf(v, type, (i) => timeOfText(textAt(v, i)));
   return numbersOf(v, type, (i) => {
     const text = textAt(v, i), nanos = parseDuration(text);
     if (nanos !== undefined) return nanos;

@@ -3,6 +3,7 @@ import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
 import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { CompareOperator } from '../../query/plan.ts';
+import { areTimeTexts, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
 import { errors } from './rows.ts';
 
@@ -59,29 +60,33 @@ const holds = (operator: CompareOperator, x: number | bigint, y: number | bigint
   }
 };
 
-// One literal per operator: closures of one literal would share their type feedback.
+// One literal per operator: closures of one literal would share their type feedback. `Number` of a test is no branch that the machine would have to guess.
 const toConstant: Readonly<Record<CompareOperator, (a: Float64Array, y: number, out: Uint8Array) => void>> = {
-  '==': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] === y ? 1 : 0; },
-  '!=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] !== y ? 1 : 0; },
-  '<': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! < y ? 1 : 0; },
-  '<=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! <= y ? 1 : 0; },
-  '>': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! > y ? 1 : 0; },
-  '>=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! >= y ? 1 : 0; },
+  '==': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i] === y); },
+  '!=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i] !== y); },
+  '<': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! < y); },
+  '<=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! <= y); },
+  '>': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! > y); },
+  '>=': (a, y, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! >= y); },
 };
 const toVector: Readonly<Record<CompareOperator, (a: Float64Array, b: Float64Array, out: Uint8Array) => void>> = {
-  '==': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] === b[i] ? 1 : 0; },
-  '!=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i] !== b[i] ? 1 : 0; },
-  '<': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! < b[i]! ? 1 : 0; },
-  '<=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! <= b[i]! ? 1 : 0; },
-  '>': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! > b[i]! ? 1 : 0; },
-  '>=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = a[i]! >= b[i]! ? 1 : 0; },
+  '==': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i] === b[i]); },
+  '!=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i] !== b[i]); },
+  '<': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! < b[i]!); },
+  '<=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! <= b[i]!); },
+  '>': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! > b[i]!); },
+  '>=': (a, b, out) => { for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! >= b[i]!); },
 };
 
 const compareBytesRows = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector => {
   if (left.form === 'constant') return right.form === 'constant' ? constant(compareBytesRows(operator, left.inner, right.inner, 1), length) : compareBytesRows(mirrored[operator], right, left, length);
   const a = left as BytesVector, b = (right.form === 'constant' ? right.inner : right) as BytesVector;
   const single = right.form === 'constant';
-  const out = new Uint8Array(length);
+  const out = new Uint8Array(length), place = single ? placeAmongTimes(a, b) : undefined;
+  if (place) {
+    toConstant[operator](place.distances, place.at, out);
+    return bools(out);
+  }
   if (operator === '==' || operator === '!=') {
     if (single) equalToConstant(a, b, out);
     else equalToVector(a, b, out);
@@ -89,12 +94,34 @@ const compareBytesRows = (operator: CompareOperator, left: Vector, right: Vector
     return bools(out);
   }
   const byLength = a.type === types.ip;
+  if (single) return bools(compareToConstant(operator, a, b.bytes.subarray(b.offsets[0], b.offsets[1]), byLength, out));
   for (let i = 0; i < length; i++) {
-    const k = single ? 0 : i;
-    const c = compareRuns(a, i, b, k, byLength);
+    const c = compareRuns(a, i, b, i, byLength);
     out[i] = (operator === '<' ? c < 0 : operator === '<=' ? c <= 0 : operator === '>' ? c > 0 : c >= 0) ? 1 : 0;
   }
   return bools(out);
+};
+const compareToConstant = (operator: CompareOperator, a: BytesVector, wanted: Uint8Array, byLength: boolean, out: Uint8Array): Uint8Array => {
+  const { bytes, offsets } = a, size = wanted.length, less = Number(operator[0] === '<'), equal = Number(operator[1] === '=');
+  for (let i = 0; i < out.length; i++) {
+    const start = offsets[i]!, own = offsets[i + 1]! - start, most = own < size ? own : size;
+    let d = byLength ? own - size : 0;
+    for (let k = 0; d === 0 && k < most; k++) d = bytes[start + k]! - wanted[k]!;
+    if (d === 0) d = own - size;
+    out[i] = d === 0 ? equal : Number(d < 0) ^ less ^ 1;
+  }
+  return out;
+};
+/**
+ * Times that are stored as numbers beside a constant text: `at` is where the constant stands among their distances. Texts of whole seconds sort behind all others
+ * of the second ('.' comes before 'Z'), and equal none of them.
+ */
+const placeAmongTimes = (a: BytesVector, b: BytesVector): { readonly distances: Float64Array; readonly at: number } | undefined => {
+  const times = areTimeTexts(a) ? timesBehind(a) : undefined, wanted = times && timesOfTexts({ ...b, length: 1 });
+  if (!wanted || (wanted.digits !== times.digits && wanted.digits !== 0)) return undefined;
+  const unit = 10 ** times.digits, seconds = wanted.base - times.base;
+  if (Math.abs(seconds) > 2 ** 51 / unit) return undefined;
+  return { distances: times.distances, at: wanted.digits === times.digits ? seconds * unit + wanted.distances[0]! : (seconds + 1) * unit - 0.5 };
 };
 const equalToConstant = (a: BytesVector, b: BytesVector, out: Uint8Array): void => {
   const { bytes, offsets } = a, wanted = b.bytes.subarray(b.offsets[0], b.offsets[1]), size = wanted.length;

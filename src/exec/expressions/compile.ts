@@ -1,6 +1,6 @@
 /** Expressions of the plan to functions over vectors. See evaluator.ts for how they are used. */
 import { strict as assert } from 'node:assert';
-import type { Type } from '../../vectors/type.ts';
+import { type Type, types } from '../../vectors/type.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import type { Value } from '../../vectors/value.ts';
 import { type Vector, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
@@ -8,6 +8,7 @@ import { constantOf, vectorOf } from '../../vectors/builder.ts';
 import { stringValue, underValue } from '../../vectors/value.ts';
 import type { PlanExpr, PlanFunction } from '../../query/plan.ts';
 import { functionNamed } from '../functions/functions.ts';
+import type { Evaluate } from '../functions/row.ts';
 import { fieldOf, indexVector, sliceVector } from './access.ts';
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
@@ -20,6 +21,8 @@ import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } fro
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, tidy } from './rows.ts';
 import { foldedSearch, foldedTest, searchPattern, searchText, searchValue } from './search.ts';
+import { shared } from './shared.ts';
+import { bucketsOfStored } from './time-bytes.ts';
 import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
 
 /** Compiles an expression without subqueries that have to be awaited. */
@@ -72,7 +75,7 @@ const compilers: Compilers = {
   not: ({ operand }, context) => unary(operand, context, notVector),
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), needsDriver(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
-  arithmetic: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => arithmetic(operator, l, r, l.length)),
+  arithmetic: (expr, context) => shared(expr, context, () => binary(expr.left, expr.right, context, (l, r) => arithmetic(expr.operator, l, r, l.length))),
   compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
   concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel)),
   in: ({ left, right }, context) => binary(left, right, context, (l, r) => inVector(l, r, l.length)),
@@ -91,13 +94,13 @@ const compilers: Compilers = {
     branches: branches.map((b) => ({ when: compile(b.when, context), then: compile(b.then, context) })),
     ...(otherwise && { otherwise: compile(otherwise, context) }),
   }),
-  call: (expr, context) => compileCall(expr, context),
+  call: (expr, context) => shared(expr, context, () => compileCall(expr, context)),
   userCall: (expr, context) => compileUserCall(expr, context),
   mapElements: ({ of, parameter, body }, context) => {
     const list = compile(of, context), each = compile(body, context);
     return (batch) => mapElements(list(batch), batch, (items) => each(recordOf([{ name: parameter, values: items }], items.length)), batch.length);
   },
-  cast: ({ operand, type }, context) => unary(operand, context, (v) => castVector(v, type)),
+  cast: (expr, context) => shared(expr, context, () => unary(expr.operand, context, (v) => castVector(v, expr.type))),
   castNamed: ({ operand, name }, context) => unary(operand, context, (v) => castToName(v, name, context.names)),
   record: ({ elements }, context) => {
     const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
@@ -172,6 +175,7 @@ const compileCall = ({ name, arguments: args }: Of<'call'>, context: ExpressionC
   const compiled = args.map((a) => compile(a, context));
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
+  if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);
   const evaluate = row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names });
   if (row.name === 'typename') {
     return (batch) => {
@@ -180,6 +184,19 @@ const compileCall = ({ name, arguments: args }: Of<'call'>, context: ExpressionC
     };
   }
   return (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+};
+
+/** Buckets of times that are cast from text: the cast is passed over where the text is stored as numbers. */
+const bucketed = (args: readonly PlanExpr[], compiled: readonly Evaluator[], evaluate: Evaluate, context: ExpressionContext): Evaluator => {
+  const plain: Evaluator = (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+  const [time, size] = args;
+  if (time?.kind !== 'cast' || time.type !== types.time || size?.kind !== 'literal' || size.value.type !== types.duration || typeof size.value.data !== 'number') return plain;
+  const text = compile(time.operand, context), span = size.value.data;
+  return (batch) => {
+    if (batch.length === 0) return noRows;
+    const v = text(batch);
+    return bucketsOfStored(v, span) ?? evaluate([castVector(v, types.time), compiled[1]!(batch)], batch.length);
+  };
 };
 
 /** Names of types in the rows at hand count as bound. */

@@ -86,19 +86,25 @@ export const tidy = (v: Vector): Vector => {
   if (v.form === 'selected' && v.base.form === 'dynamic') return tidy(gather(v.base, v.index));
   if (v.form !== 'dynamic') return v;
   if (v.length === 0) return v.parts[0] ? take(v.parts[0], new Uint32Array(0)) : noRows;
+  if (allUsed(v.tags, v.parts.length, v.length) && areDistinct(v.parts)) return v;
   const used = new Uint32Array(v.parts.length);
   for (let i = 0; i < v.length; i++) used[v.tags[i]!]!++;
-  const classes = new Set<string | Type | undefined>();
-  let parts = 0, clean = true;
-  for (let k = 0; k < v.parts.length; k++) {
-    if (used[k] === 0) continue;
-    const c = classOf(v.parts[k]!);
-    if (c === undefined || classes.has(c)) clean = false;
-    classes.add(c);
-    parts++;
-  }
-  if (clean && parts === v.parts.length) return v;
   return tidyParts(v, used);
+};
+/** Whether there is a row of every part: known after a few rows, mostly. False where there are too many parts to tell quickly. */
+export const allUsed = (tags: Uint32Array, parts: number, length: number): boolean => {
+  if (parts > 31) return false;
+  const all = 2 ** parts - 1;
+  let seen = 0;
+  for (let i = 0; i < length; i++) {
+    seen |= 1 << tags[i]!;
+    if (seen === all) return true;
+  }
+  return false;
+};
+const areDistinct = (parts: readonly Vector[]): boolean => {
+  const classes = new Set(parts.map(classOf));
+  return classes.size === parts.length && !classes.has(undefined);
 };
 const tidyParts = (v: DynamicVector, used: Uint32Array): Vector => {
   const keep: Vector[] = [];
@@ -185,23 +191,29 @@ export const isTrue = (v: Vector): Uint32Array => {
 };
 /** Rows of ones among zeros and ones: added up, without a branch that the machine would have to guess. */
 const rowsSet = (values: Uint8Array, length: number): Uint32Array => {
-  const rows = new Uint32Array(length);
+  const rows = scratchRows(length);
   let n = 0;
   for (let i = 0; i < length; i++) {
     rows[n] = i;
     n += values[i]!;
   }
-  return rows.subarray(0, n);
+  return rows.slice(0, n);
+};
+let scratch = new Uint32Array(8192);
+/** Where rows are collected before they are copied out: no pages are touched that soon after are garbage. */
+const scratchRows = (length: number): Uint32Array => {
+  if (scratch.length < length) scratch = new Uint32Array(length);
+  return scratch;
 };
 /** The rows whose code is `wanted`. */
 export const rowsWith = (codes: Uint8Array, length: number, wanted: number): Uint32Array => {
-  const rows = new Uint32Array(length);
+  const rows = scratchRows(length);
   let n = 0;
   for (let i = 0; i < length; i++) {
     rows[n] = i;
-    if (codes[i] === wanted) n++;
+    n += Number(codes[i] === wanted);
   }
-  return rows.subarray(0, n);
+  return rows.slice(0, n);
 };
 export const allRows = (length: number): Uint32Array => {
   const rows = new Uint32Array(length);

@@ -4,6 +4,7 @@ import type { Value } from '../../vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, bools } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { compareVectors } from './compare.ts';
+import { areTimeTexts, isOfTimeText } from '../../vectors/time-texts.ts';
 import { testRows } from './regexp.ts';
 import { truth, truthOf } from './rows.ts';
 import { walk, type Codes } from './walk.ts';
@@ -77,10 +78,10 @@ const utf8 = new TextEncoder();
 /** Searches for text in any case: bytes for ASCII text, decoded strings beyond. */
 export const foldedSearch = (text: string): TextSearch => {
   const lower = text.toLowerCase();
-  // eslint-disable-next-line no-control-regex
   if (!/^[\u0000-\u007f]*$/.test(lower)) return (v) => testRows(v, (s) => s.toLowerCase().includes(lower));
   const wanted = utf8.encode(lower), anchor = caselessRun(wanted);
-  return anchor.end - anchor.start < 3 ? (v) => searchBytes(v, wanted) : (v) => searchFrom(v, wanted, anchor);
+  const search: TextSearch = anchor.end - anchor.start >= 3 ? (v) => searchFrom(v, wanted, anchor) : wanted.length >= skippingMin ? skippingSearch(wanted) : (v) => searchBytes(v, wanted);
+  return isOfTimeText(lower) ? search : (v) => (areTimeTexts(v) ? undefined : search(v));
 };
 /** The test for field names. */
 export const foldedTest = (text: string): ((name: string) => boolean) => {
@@ -118,6 +119,39 @@ const searchBytes = (v: BytesVector, wanted: Uint8Array): Uint8Array => {
     at = offsets[row + 1]! - 1 + pivot;
   }
   return out;
+};
+
+/** Texts from so many bytes on are searched for in leaps. */
+const skippingMin = 4;
+/** As `searchBytes`, by Horspool's way: the byte under the text's end tells how far it can be moved at once. */
+const skippingSearch = (wanted: Uint8Array): TextSearch => {
+  const size = wanted.length, end = size - 1, leaps = new Uint8Array(256).fill(Math.min(size, 255));
+  // The last byte is 0, so that a loop stops there; how far it leaps from there is told apart.
+  for (let k = 0; k <= end; k++) for (let b = 0; b < 256; b++) if (lowerTable[b] === wanted[k]) leaps[b] = Math.min(end - k, 255);
+  let again = Math.min(size, 255);
+  for (let k = 0; k < end; k++) if (wanted[k] === wanted[end]) again = Math.min(end - k, 255);
+  return (v) => {
+    const { bytes, offsets, length } = v, stop = offsets[length] ?? 0;
+    let row = 0, out: Uint8Array | undefined;
+    for (let at = (offsets[0] ?? 0) + end; at < stop;) {
+      const leap = leaps[bytes[at]!]!;
+      if (leap !== 0) {
+        at += leap;
+        continue;
+      }
+      const from = at - end;
+      let k = 0;
+      while (k < end && lowerTable[bytes[from + k]!] === wanted[k]) k++;
+      at += again;
+      if (k < end) continue;
+      while (offsets[row + 1]! <= from) row++;
+      if (from + size > offsets[row + 1]!) continue;
+      out ??= new Uint8Array(length);
+      out[row] = 1;
+      at = Math.max(at, offsets[row + 1]! + end);
+    }
+    return out;
+  };
 };
 
 interface Run { readonly start: number; readonly end: number }

@@ -2,9 +2,53 @@
 import { types } from '../../vectors/type.ts';
 import { daysOfDate, daysOfMonth } from '../../vectors/literal.ts';
 import { narrowed } from './arithmetic.ts';
-import { type BytesVector, type NumberArray, type NumberVector, type Vector, numbers } from '../../vectors/vector.ts';
+import { timesBehind } from '../../vectors/time-texts.ts';
+import { type BytesVector, type NumberArray, type NumberVector, type Vector, constant, numbers } from '../../vectors/vector.ts';
 
 const digit = 48;
+
+/** Times of strings that are stored as numbers; undefined for others. */
+export const timesOfStored = (v: BytesVector): Vector | undefined => {
+  const times = timesBehind(v);
+  if (!times) return undefined;
+  const { base, distances } = times, { length } = v, unit = 10 ** times.digits, nanosOfUnit = 10 ** (9 - times.digits);
+  const seconds = new Float64Array(length), nanos = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    const whole = Math.floor(distances[i]! / unit);
+    seconds[i] = base + whole;
+    nanos[i] = (distances[i]! - whole * unit) * nanosOfUnit;
+  }
+  return numbers(types.time, joinSeconds(seconds, nanos));
+};
+
+/**
+ * `bucket(v::time, size)` for strings that are stored as numbers: a dictionary of few buckets, or one bucket for all. Undefined for other strings, for sizes
+ * that cut through the last digit, for times before 1970, and where buckets are about as many as rows.
+ */
+export const bucketsOfStored = (v: Vector, size: number): Vector | undefined => {
+  const times = timesBehind(v);
+  if (!times || times.base < 0 || !(size > 0)) return undefined;
+  const { distances } = times, { length } = v, nanosOfUnit = 10 ** (9 - times.digits), span = size / nanosOfUnit;
+  if (!Number.isInteger(span) || span > 2 ** 50) return undefined;
+  const base = BigInt(times.base) * BigInt(10 ** times.digits), rest = Number(base % BigInt(span)), bucketsMax = 16 + length / 4;
+  const codes = new Uint32Array(length), places = new Map<number, number>();
+  let from = 0, to = 0, code = 0;
+  for (let i = 0; i < length; i++) {
+    const d = distances[i]!;
+    if (d < from || d >= to) {
+      const number = Math.floor((d + rest) / span), known = places.get(number);
+      code = known ?? places.size;
+      if (known === undefined) places.set(number, code);
+      if (places.size > bucketsMax) return undefined;
+      from = number * span - rest;
+      to = from + span;
+    }
+    codes[i] = code;
+  }
+  const first = base - BigInt(rest), starts = BigInt64Array.from([...places.keys()], (number) => (first + BigInt(number) * BigInt(span)) * BigInt(nanosOfUnit));
+  const values = numbers(types.time, narrowed(starts));
+  return places.size === 1 ? constant(values, length) : { form: 'dictionary', length, codes, values };
+};
 
 /**
  * Times of strings that are all RFC 3339 in UTC (`2024-01-02T03:04:05[.fraction]Z`) and within 64 bits; undefined as soon as one is not.

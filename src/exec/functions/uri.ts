@@ -6,7 +6,6 @@ interface Uri { scheme?: string; opaque?: string; user?: string; password?: stri
 
 /** The record of a URI, or the text of what is wrong with it. */
 export const parseUri = (text: string): Value | string => {
-  // eslint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f]/.test(text)) return `parse ${quoteText(text)}: net/url: invalid control character in URL`;
   const uri = partsOf(text);
   return typeof uri === 'string' ? uri : recordOfParts(uri);

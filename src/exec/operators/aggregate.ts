@@ -8,17 +8,16 @@ import { type Vector, noRows, take } from '../../vectors/vector.ts';
 import { aggregateNamed } from '../aggregates/aggregates.ts';
 import { DistinctState } from '../aggregates/distinct.ts';
 import { GroupTable } from '../aggregates/groups.ts';
-import { hashRows } from '../aggregates/hash.ts';
-import { pick } from '../aggregates/parts.ts';
+import { idsOfOne, pick } from '../aggregates/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/shared-keys.ts';
 import type { AggregateState } from '../aggregates/state.ts';
-import { mix, none } from '../aggregates/tables.ts';
+import { none } from '../aggregates/tables.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
-import { type Item, type Step, type Stream, batches, evaluate, isBatch, wait } from '../operator.ts';
-import type { SpillRun } from '../source.ts';
+import { type Item, type Step, type Stream, batches, evaluate, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
 import { keep } from './filter.ts';
+import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { recordOfPaths, rowsOf } from './records.ts';
 import { pulled } from './scan.ts';
 
@@ -92,15 +91,12 @@ const compiled = (a: Aggregate, build: Build): Compiled => {
   };
 };
 
-const spillParts = 16;
-/** Partitions of partitions: beyond so many levels the budget is not kept any more. */
-const levelsMax = 4;
 /** Groups at hand before those that are complete are given, when the input comes in the order of the first key. */
 const closedGroupsMin = 4096;
 
 function* run(input: Stream, parts: Parts, level: number, known?: Groups): Generator<Item> {
   let groups = known ?? new Groups(parts);
-  const spilled: (SpillRun | undefined)[] = [];
+  let aside: Partitions | undefined;
   try {
     for (const item of input) {
       if (!isBatch(item)) {
@@ -108,7 +104,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
         continue;
       }
       const rest = yield* groups.add(item, level);
-      if (rest) yield* spillRows(rest, spilled, parts, level);
+      if (rest) yield* (aside ??= new Partitions(parts.build)).add(rest.rows, partitionsOf(rest.keys, rest.rows.length, level));
       else if (parts.op.sortedBy && groups.size >= closedGroupsMin) {
         const [closed, open] = groups.split();
         yield* batches(closed, parts.build.context.batchRows);
@@ -117,32 +113,19 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
     }
     yield* batches(groups.result(), parts.build.context.batchRows);
     groups.free();
-    for (const r of spilled) if (r) yield* run(pulled(() => r.read(), parts.build.context.signal), parts, level + 1);
+    if (!aside) return;
+    groups = new Groups(parts);
+    yield* aside.flush();
+    for (const p of aside.each()) {
+      const spilled = aside.run(p)!;
+      yield* run(pulled(() => spilled.read(), parts.build.context.signal), parts, level + 1);
+      void spilled.close();
+    }
   } finally {
     groups.free();
-    for (const r of spilled) void r?.close();
+    aside?.close();
   }
 }
-
-/** Rows of groups that are not in memory go to one of several files by the hash of their keys. */
-function* spillRows(rest: { readonly rows: Vector; readonly keys: readonly Vector[] }, spilled: (SpillRun | undefined)[], { build }: Parts, level: number): Generator<Item> {
-  const hashes = new Uint32Array(rest.rows.length);
-  for (const k of rest.keys) hashRows(k).low.forEach((h, i) => { hashes[i] = mix(hashes[i]! ^ h ^ level); });
-  for (let p = 0; p < spillParts; p++) {
-    const own: number[] = [];
-    hashes.forEach((h, i) => { if (h % spillParts === p) own.push(i); });
-    if (own.length === 0) continue;
-    spilled[p] ??= build.context.host.spill!.open();
-    yield* wait(spilled[p]!.append(take(rest.rows, Uint32Array.from(own))));
-  }
-}
-
-let zeroIds = new Uint32Array(0);
-/** Ids of rows that are all in group 0; only read. */
-const zeros = (length: number): Uint32Array => {
-  if (zeroIds.length < length) zeroIds = new Uint32Array(Math.max(length, 8192));
-  return zeroIds.subarray(0, length);
-};
 
 /** The groups in memory. */
 class Groups {
@@ -183,7 +166,7 @@ class Groups {
       this.account(build, level);
       return undefined;
     }
-    let ids = this.table.ids(keys, batch.length, !this.full), rows: Uint32Array | undefined, rest: Uint32Array | undefined;
+    let ids = this.table.ids(keys, batch.length, !this.full, false), rows: Uint32Array | undefined, rest: Uint32Array | undefined;
     if (this.full) {
       rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
       rest = Uint32Array.from(ids.keys()).filter((i) => ids[i] === none);
@@ -213,17 +196,17 @@ class Groups {
     if (rows.length === 0) return;
     const argument = a.argument ? yield* evaluate(a.argument, rows) : rows;
     if (state.updateOne) state.updateOne(group, argument);
-    else state.update(group === 0 ? zeros(rows.length) : new Uint32Array(rows.length).fill(group), argument);
+    else state.update(idsOfOne(group, rows.length), argument);
   }
   private account({ memory, context }: Build, level: number): void {
     const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);
     memory.add(bytes - this.held);
     this.held = bytes;
     const { groupsMax } = this.parts.op;
-    const over = memory.isOver || (groupsMax !== undefined && this.table.size >= groupsMax);
+    const over = memory.isOverWith(bytes) || (groupsMax !== undefined && this.table.size >= groupsMax);
     if (!over || this.full || level >= levelsMax) return;
     if (context.host.spill && this.parts.keys.length > 0) this.full = true;
-    else if (memory.isOver) memory.refuse('aggregate');
+    else if (memory.isFullWith(bytes)) memory.refuse('aggregate');
   }
   share(rows: number, store: KeyStore): GroupsOfShare { return { rows, keys: store.tell(this.own!), states: this.states }; }
   /** Adds the groups of a share, which are not used afterwards. */

@@ -25,18 +25,30 @@ export interface Build {
 export interface Working { rows: readonly Vector[] }
 
 
+/** Operators that can spill do so from this share of the budget on: there is room left for those that cannot. */
+const spillShare = 0.7;
+/** So much an operator may hold even if others take nearly all: spilling less at a time costs more than it frees. */
+const ownShare = 0.1;
+
 /** Bytes that the operators of one query hold. */
 export class Memory {
   private held = 0;
   readonly max: number;
   constructor(max: number) { this.max = max; }
-  get isOver(): boolean { return this.held > this.max; }
+  /** Little is left. */
+  get isOver(): boolean { return this.held > this.max * spillShare; }
+  /** Whether an operator that holds so much should spill. */
+  isOverWith(own: number): boolean { return this.isOver && own > this.max * ownShare; }
+  /** The budget is used up. */
+  get isFull(): boolean { return this.held > this.max; }
+  /** The same for an operator that holds so much: one that holds next to nothing goes on. */
+  isFullWith(own: number): boolean { return this.isFull && own > this.max * ownShare; }
   /** Counts bytes (negative: freed). */
   add(bytes: number): void { this.held += bytes; }
   /** For operators that cannot spill. @throws LakeError query-memory */
   hold(bytes: number, operator: string): void {
     this.held += bytes;
-    if (this.isOver) this.refuse(operator);
+    if (this.isFull) this.refuse(operator);
   }
   refuse(operator: string): never { throw new LakeError('query-memory', { operator, limit: this.max }); }
 }

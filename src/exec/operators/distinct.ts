@@ -1,29 +1,86 @@
-/** distinct: the first row for each value (type and value) of the expression. */
-import { take } from '../../vectors/vector.ts';
+/**
+ * distinct: the first row for each value (type and value) of the expression.
+ *
+ * When memory runs out, rows whose value is not known yet are put aside by its hash and looked at afterwards, a partition at a time; they come in that order then.
+ */
+import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/codes.ts';
+import { none } from '../aggregates/tables.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
-import { type Step, evaluate, stage } from '../operator.ts';
-import type { Memory } from './build.ts';
+import { type Item, type Step, type Stream, evaluate, isBatch } from '../operator.ts';
+import type { Build } from './build.ts';
+import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
+import { pulled } from './scan.ts';
 
-export const distinct = (expr: AsyncEvaluator, memory: Memory): Step => stage(() => {
-  const seen = new ColumnCodes();
-  let known = 0;
-  return {
-    *push(batch) {
-      const before = seen.bytes;
-      const codes = seen.codes(yield* evaluate(expr, batch));
-      memory.hold(seen.bytes - before, 'distinct');
-      if (seen.size === known) return;
-      const rows = new Uint32Array(batch.length), met = new Uint8Array(seen.size - known);
-      let n = 0;
-      for (let i = 0; i < batch.length; i++) {
-        const fresh = codes[i]! - known;
-        if (fresh < 0 || met[fresh]) continue;
-        met[fresh] = 1;
-        rows[n++] = i;
+export const distinct = (expr: AsyncEvaluator, build: Build): Step => (input) => run(input, expr, build, 0);
+
+function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number): Generator<Item> {
+  const { memory, context } = build, seen = new Seen();
+  let held = 0, aside: Partitions | undefined;
+  try {
+    for (const item of input) {
+      if (!isBatch(item)) {
+        yield item;
+        continue;
       }
-      known = seen.size;
-      if (n > 0) yield take(batch, rows.subarray(0, n));
-    },
-  };
-});
+      const values = yield* evaluate(expr, item);
+      if (aside) {
+        const rows = seen.unknown(values);
+        if (rows.length > 0) yield* aside.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level));
+        continue;
+      }
+      const rows = seen.fresh(values);
+      memory.add(seen.bytes - held);
+      held = seen.bytes;
+      if (memory.isOverWith(held) && context.host.spill && level < levelsMax) aside = new Partitions(build);
+      else if (memory.isFullWith(held) && !context.host.spill) memory.refuse('distinct');
+      if (rows.length > 0) yield rows.length === item.length ? item : take(item, rows);
+    }
+    if (!aside) return;
+    seen.clear();
+    memory.add(-held);
+    held = 0;
+    yield* aside.flush();
+    for (const p of aside.each()) {
+      const spilled = aside.run(p)!;
+      yield* run(pulled(() => spilled.read(), context.signal), expr, build, level + 1);
+      void spilled.close();
+    }
+  } finally {
+    memory.add(-held);
+    aside?.close();
+  }
+}
+
+/** Values that were there before. */
+export class Seen {
+  private codes = new ColumnCodes();
+  private known = 0;
+  get bytes(): number { return this.codes.bytes; }
+  /** The rows of new values, each once. */
+  fresh(values: Vector): Uint32Array {
+    const codes = this.codes.codes(values), { known } = this, { size } = this.codes;
+    if (size === known) return new Uint32Array(0);
+    const rows = new Uint32Array(size - known), met = new Uint8Array(size - known);
+    let n = 0;
+    for (let i = 0; i < values.length; i++) {
+      const fresh = codes[i]! - known;
+      if (fresh < 0 || met[fresh]) continue;
+      met[fresh] = 1;
+      rows[n++] = i;
+    }
+    this.known = size;
+    return rows.subarray(0, n);
+  }
+  /** The rows of new values, which stay new. */
+  unknown(values: Vector): Uint32Array {
+    const codes = this.codes.codes(values, false), rows = new Uint32Array(values.length);
+    let n = 0;
+    for (let i = 0; i < values.length; i++) if (codes[i] === none) rows[n++] = i;
+    return rows.subarray(0, n);
+  }
+  clear(): void {
+    this.codes = new ColumnCodes();
+    this.known = 0;
+  }
+}

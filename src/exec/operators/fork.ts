@@ -72,7 +72,6 @@ const shared = (input: Stream, count: number, route: Route): readonly Port[] => 
 };
 
 export const fork = (input: Stream, count: number): readonly Port[] =>
-  // eslint-disable-next-line require-yield
   shared(input, count, function* route(batch) { return Array.from({ length: count }, () => batch); });
 
 export interface SwitchCase { readonly test: AsyncEvaluator | undefined }

@@ -24,8 +24,8 @@ export const fuse = ({ context, memory }: Build): Step => stage(() => {
       const bytes = sizeOf(batch);
       held += bytes;
       memory.add(bytes);
-      if (!memory.isOver) return;
-      if (!context.host.spill) memory.refuse('fuse');
+      if (!memory.isOverWith(held)) return;
+      if (!context.host.spill) return memory.isFull ? memory.refuse('fuse') : undefined;
       yield* spillRows();
     },
     *finish() {

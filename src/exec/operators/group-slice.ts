@@ -26,7 +26,6 @@ export const groupSlice = (group: AsyncEvaluator, skip: number, count: number | 
       }
       if (n > 0) yield n === batch.length ? batch : take(batch, rows.subarray(0, n));
     },
-    // eslint-disable-next-line require-yield
     *finish() { memory.add(-held); },
   };
 });

@@ -20,6 +20,18 @@ export const kindsOf = (v: Vector): Uint8Array | undefined => {
     case 'union': return tagged(v.tags, v.slots, v.members, v.length);
   }
 };
+/** Whether rows could be errors: a quick look at the forms. */
+export const mayBeError = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'error': return true;
+    case 'named': case 'constant': return mayBeError(v.inner);
+    case 'dictionary': return mayBeError(v.values);
+    case 'selected': return mayBeError(v.base);
+    case 'dynamic': return v.parts.some(mayBeError);
+    case 'union': return v.members.some(mayBeError);
+    default: return false;
+  }
+};
 const lookUp = (table: Uint8Array | undefined, index: Uint32Array, length: number): Uint8Array | undefined => {
   if (!table) return undefined;
   const out = new Uint8Array(length);
@@ -69,7 +81,7 @@ export const rowsWithout = (v: Vector, ...leftOut: readonly number[]): Uint32Arr
   let n = 0;
   for (let i = 0; i < v.length; i++) {
     rows[n] = i;
-    if (!leftOut.includes(table[i]!)) n++;
+    n += Number(!leftOut.includes(table[i]!));
   }
   return n === v.length ? undefined : rows.subarray(0, n);
 };

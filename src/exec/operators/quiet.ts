@@ -1,13 +1,13 @@
 /** Rows apart by which of several values are quiet: put and cut leave those fields out. */
 import type { Vector } from '../../vectors/vector.ts';
-import { kinds, kindsOf } from './kinds.ts';
+import { kinds, kindsOf, mayBeError } from './kinds.ts';
 
 /** `loud[k]`: value k of these rows is not quiet. `rows` absent: all. */
 export interface QuietRows { readonly rows?: Uint32Array; readonly loud: readonly boolean[] }
 
 export const byQuiet = (values: readonly Vector[], length: number): readonly QuietRows[] => {
   const tables = values.map((v) => {
-    const table = kindsOf(v);
+    const table = mayBeError(v) ? kindsOf(v) : undefined;
     return table?.includes(kinds.quiet) ? table : undefined;
   });
   if (tables.every((t) => t === undefined)) return [{ loud: values.map(() => true) }];

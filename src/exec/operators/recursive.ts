@@ -8,12 +8,12 @@ import { exprsOf, pipelinesOf } from '../../query/plan-walk.ts';
 import { readsWorking, subqueryReadsWorking } from '../../query/correlated.ts';
 import type { PlanOp } from '../../query/plan.ts';
 import { type Vector, sizeOf, take } from '../../vectors/vector.ts';
-import { ColumnCodes } from '../aggregates/codes.ts';
 import { type Item, type Step, type Stream, isBatch } from '../operator.ts';
 import { recursionMax } from '../source.ts';
 import { Breath } from './breath.ts';
 import type { Build, Working } from './build.ts';
 import { compact } from './compact.ts';
+import { Seen } from './distinct.ts';
 import { nothing } from './scan.ts';
 
 type RecursiveOp = Extract<PlanOp, { kind: 'recursive' }>;
@@ -62,7 +62,7 @@ function* run({ op, build, first, nextOf, working }: Parts): Generator<Item> {
         yield item;
         continue;
       }
-      const before = seen?.bytes ?? 0, fresh = seen ? seen.fresh(item) : item;
+      const before = seen?.bytes ?? 0, fresh = seen ? newRows(seen, item) : item;
       hold((seen?.bytes ?? 0) - before);
       if (fresh.length === 0) continue;
       count += fresh.length;
@@ -89,22 +89,8 @@ function* run({ op, build, first, nextOf, working }: Parts): Generator<Item> {
   }
 }
 
-/** Rows that were there before. */
-class Seen {
-  private readonly codes = new ColumnCodes();
-  private known = 0;
-  get bytes(): number { return this.codes.bytes; }
-  /** The rows that are new, each once. */
-  fresh(batch: Vector): Vector {
-    const codes = this.codes.codes(batch), rows = new Uint32Array(batch.length), met = new Uint8Array(this.codes.size - this.known);
-    let n = 0;
-    for (let i = 0; i < batch.length; i++) {
-      const fresh = codes[i]! - this.known;
-      if (fresh < 0 || met[fresh]) continue;
-      met[fresh] = 1;
-      rows[n++] = i;
-    }
-    this.known = this.codes.size;
-    return n === batch.length ? batch : take(batch, rows.subarray(0, n));
-  }
-}
+/** The rows that are new, each once. */
+const newRows = (seen: Seen, batch: Vector): Vector => {
+  const rows = seen.fresh(batch);
+  return rows.length === batch.length ? batch : take(batch, rows);
+};

@@ -1,7 +1,7 @@
 /** Sources: pools and files by way of the host, literal rows, one null, nothing. */
 import type { FieldPath, PlanExpr, Scan } from '../../query/plan.ts';
 import { fieldsRead } from '../../query/plan-walk.ts';
-import { type Vector, nulls, take } from '../../vectors/vector.ts';
+import { type Vector, nulls, slice, take } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
@@ -12,6 +12,7 @@ import { isTrue } from '../expressions/rows.ts';
 import type { Progress, ScanFilter, ScanRequest } from '../source.ts';
 import type { Build } from './build.ts';
 import { keep } from './filter.ts';
+import { type KeyRuns, keyRuns } from './key-runs.ts';
 import { type KeyBound, type TopOptions, keyBound } from './top.ts';
 
 /** Batches of an asynchronous source as a stream; the source is returned when the stream is. */
@@ -35,17 +36,18 @@ export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal):
   }
 }
 
-/** `best`: what the operator behind keeps of the rows. */
-export const scan = (op: Scan & { readonly best?: TopOptions }, build: Build): (() => Stream) => {
+/** `best`: what the operator behind keeps of the rows. `counted`: it only counts them. */
+export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?: boolean }, build: Build): (() => Stream) => {
   const { context } = build, { host } = context, { progress } = host, test = op.filter && build.expression(op.filter);
   const request: ScanRequest = {
     ordered: op.ordered, signal: context.signal,
-    ...(op.columns && { columns: op.columns }), ...(op.pruner && { pruner: op.pruner }), ...(op.limit !== undefined && { limit: op.limit }),
+    ...(op.columns && { columns: op.columns }), ...(op.pruner && { pruner: op.pruner }), ...(op.limit !== undefined && { limit: op.limit }), ...(op.counted && { counted: true }),
   };
+  const key = op.sources.length === 1 ? op.sources[0]!.sortKeys?.[0] : undefined, runs = op.filter && key && keyRuns(op.filter, key, build), rest = runs?.rest && build.expression(runs.rest);
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
-    const filter = scanFilter(test && { test, columns: fieldsRead(op.filter!), textOnly: isTextSearch(op.filter!) }, bound?.(), progress);
+    const filter = scanFilter(test && { test, columns: fieldsRead(op.filter!), textOnly: isTextSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
       for (const item of pulled(() => host.scan(source, isFiltered ? { ...request, filter } : request), context.signal)) {
@@ -56,7 +58,8 @@ export const scan = (op: Scan & { readonly best?: TopOptions }, build: Build): (
         if (!isFiltered) progress.recordsRead += item.length;
         const kept = test && !isFiltered ? keep(item, yield* evaluate(test, item)) : item;
         progress.recordsMatched += kept.length;
-        yield* batches(kept, context.batchRows);
+        if (op.counted && kept.form === 'record' && kept.fields.length === 0) yield kept;
+        else yield* batches(kept, context.batchRows);
       }
     }
   };
@@ -75,7 +78,7 @@ const isTextSearch = (e: PlanExpr): boolean => {
 
 /** The filter and the bound of a top behind it, as the scan of a host may use them. */
 const scanFilter = (
-  filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly textOnly: boolean } | undefined, bound: KeyBound | undefined, progress: Progress,
+  filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly textOnly: boolean; readonly runs?: Runs } | undefined, bound: KeyBound | undefined, progress: Progress,
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
@@ -86,14 +89,38 @@ const scanFilter = (
   };
   return {
     ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true }),
-    keep: (rows) => {
+    keep: (rows, inOrder) => {
       progress.recordsRead += rows.length;
       if (!filter) return bounded(rows, undefined);
+      const run = inOrder && rows.length >= runRowsMin ? filter.runs?.find(rows) : undefined;
+      if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
       const truth = filter.test(rows);
       return truth instanceof Promise ? truth.then((t) => bounded(rows, trueRows(t))) : bounded(rows, trueRows(truth));
     },
   };
 };
+/** Tests that hold for a run of rows in order, and what else is asked of those. */
+interface Runs { readonly find: KeyRuns['find']; readonly rest: AsyncEvaluator | undefined }
+/** Fewer rows are sooner tested one by one. */
+const runRowsMin = 64;
+
+const keptOfRun = <T>(rows: Vector, [start, end]: readonly [number, number], rest: AsyncEvaluator | undefined, then: (kept: Uint32Array | undefined) => T): T | Promise<T> => {
+  const isAll = start === 0 && end === rows.length;
+  if (!rest || start === end) return then(isAll ? undefined : numbered(start, end));
+  const truth = rest(isAll ? rows : slice(rows, start, end));
+  const placed = (t: Vector): Uint32Array | undefined => {
+    const kept = isAll ? trueRows(t) : isTrue(t);
+    return start === 0 || !kept ? kept : kept.map((i) => start + i);
+  };
+  return truth instanceof Promise ? truth.then((t) => then(placed(t))) : then(placed(truth));
+};
+
+const numbered = (start: number, end: number): Uint32Array => {
+  const out = new Uint32Array(end - start);
+  for (let i = 0; i < out.length; i++) out[i] = start + i;
+  return out;
+};
+
 const trueRows = (truth: Vector): Uint32Array | undefined => {
   if (truth.form === 'constant' && truth.inner.form === 'bool' && truth.inner.values[0] === 1) return undefined;
   const rows = isTrue(truth);

@@ -1,95 +1,184 @@
 /**
  * INTERSECT and EXCEPT: the right side is counted by codes of its rows (type and value), the left side streams past it.
  *
+ * When memory runs out, both sides are put aside by the hash of their rows and worked on a partition at a time; rows then come in the order of partitions.
  * Not `all`: each row once. `all`: a row that is m times on the left and n times on the right comes min(m, n) times, or m - n times.
  */
 import { Uint32List } from '../../vectors/builder.ts';
 import { type Vector, sizeOf, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/codes.ts';
+import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { type Item, type Stream, isBatch, pause } from '../operator.ts';
-import type { Memory } from './build.ts';
+import type { Build } from './build.ts';
+import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
+import { pulled } from './scan.ts';
 
 export interface SetOptions { readonly operator: 'intersect' | 'except'; readonly all: boolean }
 
-export const setOperation = (options: SetOptions, memory: Memory): ((left: Stream, right: Stream) => Stream) => (left, right) => run(left, right, options, memory);
+export const setOperation = (options: SetOptions, build: Build): ((left: Stream, right: Stream) => Stream) => (left, right) => run(left, right, options, build, 0);
 
-function* run(left: Stream, right: Stream, options: SetOptions, memory: Memory): Generator<Item> {
-  const items = left[Symbol.iterator](), waiting: Vector[] = [], counter = new Counter(options, memory);
+function* run(left: Stream, right: Stream, options: SetOptions, build: Build, level: number): Generator<Item> {
+  const items = left[Symbol.iterator](), { memory, context } = build, counter = new Counter(options);
+  let waiting: Vector[] = [], held = 0, waitingBytes = 0, aside: Aside | undefined;
+  const account = (): void => {
+    const bytes = counter.bytes + waitingBytes;
+    memory.add(bytes - held);
+    held = bytes;
+  };
+  /** Puts what is there aside once it is too much. */
+  const overflow = function* overflow(): Generator<Item> {
+    account();
+    if (!memory.isOverWith(held) || aside || level >= levelsMax) return;
+    if (!context.host.spill) return memory.isFull ? memory.refuse(options.operator) : undefined;
+    aside = new Aside(build, level);
+    if (!counter.isClosed) {
+      yield* aside.right(counter.giveUp(context.batchRows));
+      for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
+      waitingBytes = 0;
+    }
+    account();
+  };
+  const pass = function* pass(batch: Vector): Generator<Item> {
+    if (aside && !counter.isClosed) return yield* aside.left(batch);
+    const unknown = yield* counter.pass(batch, aside !== undefined);
+    if (aside && unknown) yield* aside.left(unknown);
+    yield* overflow();
+  };
   try {
     for (const item of right) {
-      if (isBatch(item)) counter.count(item);
-      else if (item !== pause) yield item;
+      if (isBatch(item)) {
+        if (aside) yield* aside.right([item]);
+        else {
+          counter.count(item);
+          yield* overflow();
+        }
+      } else if (item !== pause) yield item;
       else {
         // Both sides come from one fork: the left side's rows have to be taken in before the right side goes on.
         const next = items.next();
         // If it waits too, it is for somebody's sibling further up.
         if (next.done || next.value === pause) yield pause;
-        else if (isBatch(next.value)) {
+        else if (!isBatch(next.value)) yield next.value;
+        else if (aside) yield* aside.left(next.value);
+        else {
           waiting.push(next.value);
-          counter.hold(sizeOf(next.value));
-        } else yield next.value;
+          waitingBytes += sizeOf(next.value);
+          yield* overflow();
+        }
       }
     }
-    for (const batch of waiting) yield* counter.pass(batch);
+    if (!aside) counter.isClosed = true;
+    for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* pass(batch);
+    waitingBytes = 0;
     for (let next = items.next(); !next.done; next = items.next()) {
-      if (isBatch(next.value)) yield* counter.pass(next.value);
+      if (isBatch(next.value)) yield* pass(next.value);
       else yield next.value;
     }
+    if (!aside) return;
+    counter.clear();
+    account();
+    yield* aside.each((l, r) => run(l, r, options, build, level + 1), options.operator === 'except');
   } finally {
     items.return?.();
-    counter.free();
+    aside?.close();
+    memory.add(-held);
+  }
+}
+
+/** Rows as they are compared. */
+const bare = (batch: Vector): Vector => under(withoutUnions(batch));
+
+/** Both sides, put aside by the hash of their rows. */
+class Aside {
+  private readonly build: Build;
+  private readonly level: number;
+  private readonly lefts: Partitions;
+  private readonly rights: Partitions;
+  constructor(build: Build, level: number) {
+    this.build = build;
+    this.level = level;
+    this.lefts = new Partitions(build);
+    this.rights = new Partitions(build);
+  }
+  *right(rows: Iterable<Vector>): Generator<Item> {
+    for (const batch of rows) yield* this.put(this.rights, bare(batch), batch);
+  }
+  *left(batch: Vector): Generator<Item> { yield* this.put(this.lefts, batch, batch); }
+  private *put(side: Partitions, rows: Vector, whole: Vector): Generator<Item> { yield* side.add(rows, partitionsOf([bare(whole)], rows.length, this.level)); }
+
+  /** Works on each partition; `leftAlone`: also on those that the right side has nothing in. */
+  *each(work: (left: Stream, right: Stream) => Stream, leftAlone: boolean): Generator<Item> {
+    const { lefts, rights, build: { context: { signal } } } = this;
+    yield* lefts.flush();
+    yield* rights.flush();
+    for (const p of lefts.each()) {
+      const left = lefts.run(p)!, right = rights.run(p);
+      if (right || leftAlone) yield* work(pulled(() => left.read(), signal), right ? pulled(() => right.read(), signal) : []);
+      void left.close();
+      void right?.close();
+    }
+  }
+  close(): void {
+    this.lefts.close();
+    this.rights.close();
   }
 }
 
 class Counter {
-  private readonly codes = new ColumnCodes();
+  private codes = new ColumnCodes();
   /** Rows of the right side that are not used up, by code; of rows that only the left side has, how many came. */
-  private readonly counts = new Uint32List();
+  private counts = new Uint32List();
   private readonly options: SetOptions;
-  private readonly memory: Memory;
   private rightSize = 0;
-  private held = 0;
-  private waiting = 0;
-  constructor(options: SetOptions, memory: Memory) {
-    this.options = options;
-    this.memory = memory;
-  }
+  /** All of the right side is counted. */
+  isClosed = false;
+  constructor(options: SetOptions) { this.options = options; }
 
-  hold(bytes: number): void {
-    this.waiting += bytes;
-    this.memory.hold(bytes, this.options.operator);
+  get bytes(): number { return this.codes.bytes + this.counts.array.byteLength; }
+  clear(): void {
+    this.codes = new ColumnCodes();
+    this.counts = new Uint32List();
   }
-  private account(): void {
-    const bytes = this.codes.bytes + this.counts.length * 4;
-    this.memory.hold(bytes - this.held, this.options.operator);
-    this.held = bytes;
-  }
-  free(): void { this.memory.add(-this.held - this.waiting); }
 
   /** Takes in rows of the right side. */
   count(batch: Vector): void {
-    const codes = this.codes.codes(under(withoutUnions(batch)));
+    const codes = this.codes.codes(bare(batch));
     while (this.counts.length < this.codes.size) this.counts.push(0);
     const counts = this.counts.array;
     for (let i = 0; i < batch.length; i++) counts[codes[i]!]!++;
     this.rightSize = this.codes.size;
-    this.account();
+  }
+  /** The rows that were counted, in batches; nothing is left of them here. */
+  *giveUp(rowsMax: number): Generator<Vector> {
+    const values = this.codes.values(), counts = this.counts.array, { length } = values;
+    this.clear();
+    const rows = new Uint32Array(rowsMax);
+    let n = 0;
+    for (let code = 0; code < length; code++) {
+      for (let left = this.options.all ? counts[code]! : 1; left > 0; left--) {
+        rows[n++] = code;
+        if (n < rowsMax) continue;
+        yield take(values, rows.slice());
+        n = 0;
+      }
+    }
+    if (n > 0) yield take(values, rows.slice(0, n));
   }
 
-  /** What is given of rows of the left side. */
-  *pass(batch: Vector): Generator<Vector> {
+  /** What is given of rows of the left side. `full`: rows that are new are not taken in, but returned. */
+  *pass(batch: Vector, full: boolean): Generator<Item, Vector | undefined> {
     const { operator, all } = this.options, onlyLeft = operator === 'except' && !all;
-    const codes = this.codes.codes(under(withoutUnions(batch)), onlyLeft), { rightSize } = this;
+    const codes = this.codes.codes(bare(batch), onlyLeft && !full), { rightSize } = this;
     if (onlyLeft) {
       // What only the left side has is counted when it is given.
       while (this.counts.length < this.codes.size) this.counts.push(0);
       yield* rowsWhere(batch, (i) => {
         const code = codes[i]!;
-        return code >= rightSize && this.counts.array[code]!++ === 0;
+        return code !== none && code >= rightSize && this.counts.array[code]!++ === 0;
       });
-      return this.account();
+      return full ? [...rowsWhere(batch, (i) => codes[i] === none)][0] : undefined;
     }
     const counts = this.counts.array;
     yield* rowsWhere(batch, (i) => {
@@ -101,6 +190,7 @@ class Counter {
       if (left > 0) counts[code] = all ? left - 1 : 0;
       return left > 0;
     });
+    return undefined;
   }
 }
 

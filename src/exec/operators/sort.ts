@@ -14,7 +14,8 @@ export const sort = (named: readonly SortKey[], reverse: boolean, build: Build):
   return stage(() => sorter(guess, build));
 };
 
-const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { context, memory }: Build): Stage => {
+/** Sorts what is pushed; `keysFor` tells the keys from the first batch. */
+export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { context, memory }: Build): Stage => {
   const spill = context.host.spill;
   const runs: SpillRun[] = [];
   let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0;
@@ -43,8 +44,8 @@ const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { context, 
       const bytes = sizeOf(batch);
       held += bytes;
       memory.add(bytes);
-      if (!memory.isOver) return;
-      if (!spill) memory.refuse('sort');
+      if (!memory.isOverWith(held)) return;
+      if (!spill) return memory.isFull ? memory.refuse('sort') : undefined;
       yield* spillRun();
     },
     *finish() {

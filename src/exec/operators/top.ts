@@ -8,10 +8,15 @@ import type { FieldPath, SortKey } from '../../query/plan.ts';
 import { type Vector, flatten, sizeOf, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { pathOf as valuesAt } from '../expressions/access.ts';
-import { type Stage, type Step, batches, stage } from '../operator.ts';
+import { type Item, type Stage, type Step, batches, stage } from '../operator.ts';
 import type { Build } from './build.ts';
+import { compact } from './compact.ts';
+import { head } from './head.ts';
 import { Leaders } from './leaders.ts';
 import { type EvaluatedKey, guessing, keysOf, orderBy } from './sort-keys.ts';
+import { sorter } from './sort.ts';
+import { tail } from './tail.ts';
+import { shownBytes } from './window-parts.ts';
 
 export type End = 'first' | 'last';
 export interface TopOptions { readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean; readonly end: End }
@@ -22,23 +27,39 @@ export const top = (options: TopOptions, build: Build): Step => {
 };
 
 const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly EvaluatedKey[], build: Build): Stage => {
-  const cutAt = count * 2 + 4 * build.context.batchRows;
-  let keys: readonly EvaluatedKey[] | undefined, leaders: Leaders | undefined, rows: Vector[] = [], columns: Vector[][] = [], kept = 0, held = 0;
+  const cutAt = count * 2 + 4 * build.context.batchRows, { memory, context } = build;
+  let keys: readonly EvaluatedKey[] | undefined, leaders: Leaders | undefined, rows: Vector[] = [], columns: Vector[][] = [], kept = 0, held = 0, all: Stage | undefined;
+  const hold = (bytes: number): void => {
+    held += bytes;
+    memory.add(bytes);
+  };
 
   const add = (batch: Vector, own: readonly Vector[]): void => {
     rows.push(batch);
     own.forEach((v, k) => (columns[k] ??= []).push(v));
     kept += batch.length;
+    hold(shownBytes(batch));
   };
   const cut = (): void => {
-    const own = columns.map((c) => concat(c)), all = concat(rows), sorted = orderBy(own, keys!, all.length);
+    const own = columns.map((c) => concat(c)), joined = concat(rows), sorted = orderBy(own, keys!, joined.length);
     const order = end === 'first' ? sorted.subarray(0, count) : sorted.subarray(Math.max(0, sorted.length - count));
-    rows = [flatten(take(all, order))];
+    rows = [compact(flatten(take(joined, order)))];
     columns = own.map((c) => [flatten(take(c, order))]);
     kept = order.length;
-    build.memory.add(-held);
-    held = sizeOf(rows[0]!);
-    build.memory.hold(held, 'top');
+    hold(sizeOf(rows[0]!) - held);
+  };
+  /** What is wanted alone does not fit: all rows are sorted, which can spill. */
+  const overflow = function* overflow(): Generator<Item> {
+    cut();
+    if (!memory.isOverWith(held)) return;
+    if (!context.host.spill) return memory.isFull ? memory.refuse('top') : undefined;
+    all = sorter(keysFor, build);
+    const [batch] = rows;
+    rows = [];
+    columns = [];
+    kept = 0;
+    hold(-held);
+    for (const part of batches(batch!, context.batchRows)) yield* all.push(part);
   };
 
   return {
@@ -47,14 +68,18 @@ const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly
       keys ??= keysFor(batch);
       leaders ??= new Leaders({ count, direction: keys[0]!, end, single: keys.length === 1 });
       const own = yield* keysOf(batch, keys), rest = leaders.candidates(own[0]!);
+      if (all) return yield* all.push(rest ? take(batch, rest) : batch);
       if (!rest) add(batch, own);
       else if (rest.length > 0) add(flatten(take(batch, rest)), own.map((v) => flatten(take(v, rest))));
-      if (kept > cutAt) cut();
+      if (memory.isOverWith(held)) yield* overflow();
+      else if (kept > cutAt) cut();
     },
     *finish() {
+      if (all) return yield* (end === 'first' ? head(count) : tail(count, build))(all.finish!());
       if (rows.length === 0) return;
       cut();
-      yield* batches(rows[0]!, build.context.batchRows);
+      yield* batches(rows[0]!, context.batchRows);
+      hold(-held);
     },
   };
 };

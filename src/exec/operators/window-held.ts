@@ -26,7 +26,7 @@ export function* heldPartitions(sorted: Stream, parts: WindowParts): Generator<I
         continue;
       }
       yield* held.add(item);
-      if (held.wholeRows > 0 && (held.length >= segmentRowsMin || parts.build.memory.isOver)) yield* held.give(held.wholeRows);
+      if (held.wholeRows > 0 && (held.length >= segmentRowsMin || held.isLarge)) yield* held.give(held.wholeRows);
       else if (held.cutRows > 0) yield* held.give(held.cutRows, true);
       else yield* held.makeRoom();
     }
@@ -127,10 +127,13 @@ class Held {
     this.parts.build.memory.add(bytes);
   }
 
+  /** More is held than there is room for. */
+  get isLarge(): boolean { return this.parts.build.memory.isOverWith(this.bytes); }
+
   /** Where a partition is to be cut for want of room; 0: nowhere. */
   get cutRows(): number {
     const { looksBack, build: { memory } } = this.parts;
-    return looksBack && memory.isOver && !this.run ? this.groupRows : 0;
+    return looksBack && memory.isOverWith(this.bytes) && !this.run ? this.groupRows : 0;
   }
 
   /** Puts rows aside, on disk once a partition has been too large. */
@@ -145,7 +148,7 @@ class Held {
   /** Puts the rows of a partition that is too large on disk. What functions look at has to stay. */
   *makeRoom(): Generator<Item> {
     const { context: { host: { spill } }, memory } = this.parts.build;
-    if (!memory.isOver) return;
+    if (!memory.isOverWith(this.bytes)) return;
     if (!spill || this.bytes - this.rowBytes > Math.max(memory.max, columnBytesMin)) return memory.refuse('window');
     if (this.run) return;
     this.run = spill.open();

@@ -60,8 +60,11 @@ function* gathered(input: Stream, parts: WindowParts, spilling: (input: Stream) 
         charge(shownBytes(own));
       }
       charge(shownBytes(next.value) + placeBytes * next.value.length);
-      if (!memory.isOver) continue;
-      if (!context.host.spill) memory.refuse('window');
+      if (!memory.isOverWith(held)) continue;
+      if (!context.host.spill) {
+        if (memory.isFull) memory.refuse('window');
+        continue;
+      }
       charge(-held);
       const first = rows;
       rows = [];

@@ -1,11 +1,11 @@
 /** Writes CSV and TSV: nested records flattened, one header from the first record; records with other names do not fit. */
 import { LakeError } from '../../errors.ts';
 import { supText } from '../../vectors/sup-print.ts';
-import { TextOut } from '../../vectors/text-out.ts';
+import type { TextOut } from '../../vectors/text-out.ts';
 import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues, leavesOf } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
-import { chunkBytes, rowChunks } from '../row-chunks.ts';
+import { chunkText, rowChunks } from '../row-chunks.ts';
 import { cellPrinter, printCell, quoteFrom } from './cell-text.ts';
 
 export const createCsvWriter = (options: WriteOptions): Writer => {
@@ -17,12 +17,13 @@ export const createCsvWriter = (options: WriteOptions): Writer => {
 };
 
 class CsvRows {
-  readonly out = new TextOut(chunkBytes * 2);
+  readonly out: TextOut;
   private readonly delimiter: number;
   private readonly noHeader: boolean;
   private header: readonly string[] | undefined;
 
   constructor(options: WriteOptions) {
+    this.out = chunkText(options);
     this.delimiter = (options.csvDelimiter ?? ',').charCodeAt(0);
     this.noHeader = options.noHeader ?? false;
   }

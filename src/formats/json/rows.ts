@@ -1,49 +1,55 @@
 /** Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the rest. */
 import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
-import { type TextOut, pieceOf } from '../../vectors/text-out.ts';
+import { type RowPrinter, type WeaveStyle, cleanliness, isPlainAscii, strandOf, weavePrinter } from '../../vectors/row-weave.ts';
+import type { TextOut } from '../../vectors/text-out.ts';
 import { timePrinter } from '../../vectors/time-out.ts';
 import { types } from '../../vectors/type.ts';
 import { type BytesVector, type ListVector, type NumberVector, type RecordVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
 import { jsonString, jsonText } from './text.ts';
 
-export type RowPrinter = (row: number) => void;
+/** What the batches of one answer share. */
+export type JsonContext = WeaveStyle;
+export const jsonContext = (): JsonContext => {
+  const c: JsonContext = { quote: '"', isClean: cleanliness(isCleanText), tables: new WeakMap(), printer: (v, out) => jsonRowPrinter(v, out, c) };
+  return c;
+};
 
-/** A printer of the vector's rows into `out`. Absent fields are left out; names and unions leave no trace. */
-export const jsonRowPrinter = (v: Vector, out: TextOut): RowPrinter => {
+/** A printer of the vector's rows into `out`; so many of them will be printed, about. Absent fields are left out; names and unions leave no trace. */
+export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v.length): RowPrinter => {
   switch (v.form) {
     case 'number': return numberPrinter(v, out);
     case 'bool': return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
     case 'null': return () => out.ascii('null');
     case 'bytes': return bytesPrinter(v, out);
-    case 'record': return recordPrinter(v, out);
-    case 'list': return listPrinter(v, out);
+    case 'record': return recordPrinter(v, out, c, rows);
+    case 'list': return listPrinter(v, out, c);
     case 'union': {
-      const members = v.members.map((m) => jsonRowPrinter(m, out)), { tags, slots } = v;
+      const members = v.members.map((m) => jsonRowPrinter(m, out, c)), { tags, slots } = v;
       return (row) => members[tags[row]!]!(slots[row]!);
     }
     case 'error': {
-      const inner = jsonRowPrinter(v.inner, out);
+      const inner = jsonRowPrinter(v.inner, out, c);
       return (row) => {
         out.ascii('{"error":');
         inner(row);
         out.byte(0x7d);
       };
     }
-    case 'named': return jsonRowPrinter(v.inner, out);
+    case 'named': return jsonRowPrinter(v.inner, out, c, rows);
     case 'dynamic': {
-      const parts = v.parts.map((p) => jsonRowPrinter(p, out)), { tags, slots } = v;
+      const parts = v.parts.map((p) => jsonRowPrinter(p, out, c, Math.min(rows, p.length))), { tags, slots } = v;
       return (row) => parts[tags[row]!]!(slots[row]!);
     }
     case 'constant': {
-      const inner = jsonRowPrinter(v.inner, out);
+      const inner = jsonRowPrinter(v.inner, out, c);
       return () => inner(0);
     }
     case 'dictionary': {
-      const inner = jsonRowPrinter(v.values, out), { codes } = v;
+      const inner = jsonRowPrinter(v.values, out, c), { codes } = v;
       return (row) => inner(codes[row]!);
     }
     case 'selected': {
-      const inner = jsonRowPrinter(v.base, out), { index } = v;
+      const inner = jsonRowPrinter(v.base, out, c, rows), { index } = v;
       return (row) => inner(index[row]!);
     }
     case 'map': case 'type': case 'enum': return (row) => out.text(jsonText(typeAt(v, row), dataAt(v, row)));
@@ -77,6 +83,16 @@ special[0x22] = 1;
 special[0x5c] = 1;
 special[0xe2] = 2;
 const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
+
+/** No text in the bytes has to be escaped. */
+const isCleanText = (bytes: Uint8Array, start: number, end: number): boolean => {
+  if (isPlainAscii(bytes, start, end)) return true;
+  for (let i = start; i < end; i++) {
+    const s = special[bytes[i]!]!;
+    if (s === 1 || (s === 2 && bytes[i + 1] === 0x80 && (bytes[i + 2] === 0xa8 || bytes[i + 2] === 0xa9))) return false;
+  }
+  return true;
+};
 
 const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number): void => {
   out.byte(0x22);
@@ -117,27 +133,24 @@ const bytesPrinter = (v: BytesVector, out: TextOut): RowPrinter => {
   return (row) => out.ascii(`"${text(bytes.subarray(offsets[row]!, offsets[row + 1]!))}"`);
 };
 
-const recordPrinter = (v: RecordVector, out: TextOut): RowPrinter => {
-  const count = v.fields.length;
-  const heads = v.fields.map((f) => pieceOf(`,${jsonString(f.name)}:`));
-  const values = v.fields.map((f) => jsonRowPrinter(f.values, out)), present = v.fields.map((f) => f.present);
+const recordPrinter = (v: RecordVector, out: TextOut, c: JsonContext, rows: number): RowPrinter => {
+  const firstSure = v.fields.findIndex((f) => !f.present);
+  const strands = v.fields.map((f, i) => ({ ...strandOf(`${i === 0 && firstSure === 0 ? '' : ','}${jsonString(f.name)}:`, f.values, c, out, rows), present: f.present }));
+  if (firstSure === 0) return weavePrinter('{', strands, '}', out);
+  const print = weavePrinter('', strands, '}', out);
   return (row) => {
     // Each field begins with a comma; the first one's is overwritten.
     const start = out.length;
-    for (let i = 0; i < count; i++) {
-      const p = present[i];
-      if (p && p[row] === 0) continue;
-      out.piece(heads[i]!);
-      values[i]!(row);
-    }
-    if (out.length === start) out.byte(0x7b);
-    else out.bytes[start] = 0x7b;
-    out.byte(0x7d);
+    print(row);
+    if (out.length === start + 1) {
+      out.bytes[start] = 0x7b;
+      out.byte(0x7d);
+    } else out.bytes[start] = 0x7b;
   };
 };
 
-const listPrinter = (v: ListVector, out: TextOut): RowPrinter => {
-  const items = jsonRowPrinter(v.items, out), { offsets } = v;
+const listPrinter = (v: ListVector, out: TextOut, c: JsonContext): RowPrinter => {
+  const items = jsonRowPrinter(v.items, out, c), { offsets } = v;
   return (row) => {
     out.byte(0x5b);
     for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {

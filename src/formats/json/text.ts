@@ -4,7 +4,6 @@ import { type Data, type Value } from '../../vectors/value.ts';
 import { jsonFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText, supType } from '../../vectors/sup-print.ts';
 
-// eslint-disable-next-line no-control-regex
 const special = /["\\\u0000-\u001f\u2028\u2029]/;
 /** A string in JSON's quotes; line separators are escaped, HTML is not. */
 export const jsonString = (text: string): string => {

@@ -1,18 +1,17 @@
 /** Writes JSON: one value a line, over several lines, or all in one array. */
-import { TextOut } from '../../vectors/text-out.ts';
 import { type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
-import { jsonRowPrinter } from './rows.ts';
+import { chunkBytes, chunkText } from '../row-chunks.ts';
+import { jsonContext, jsonRowPrinter } from './rows.ts';
 import { jsonText } from './text.ts';
 
-const chunkBytes = 1 << 16;
-
 export const createJsonWriter = (options: WriteOptions): Writer => {
-  const out = new TextOut(chunkBytes * 2), indent = options.httpArray ? 0 : options.pretty ?? 0;
+  const out = chunkText(options), indent = options.httpArray ? 0 : options.pretty ?? 0;
+  const context = jsonContext();
   let first = true;
   return {
     *write(batch: Vector) {
-      const print = indent > 0 ? (row: number): void => out.text(jsonText(typeAt(batch, row), dataAt(batch, row), indent)) : jsonRowPrinter(batch, out);
+      const print = indent > 0 ? (row: number): void => out.text(jsonText(typeAt(batch, row), dataAt(batch, row), indent)) : jsonRowPrinter(batch, out, context);
       for (let row = 0; row < batch.length; row++) {
         if (options.httpArray) out.byte(first ? 0x5b : 0x2c);
         first = false;

@@ -1,16 +1,13 @@
 /** Writes SUP: one value a line, or over several lines. */
 import { supText } from '../../vectors/sup-print.ts';
 import { supRowPrinter } from '../../vectors/sup-rows.ts';
-import { TextOut } from '../../vectors/text-out.ts';
 import type { TypeNames } from '../../vectors/type.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
-
-/** A chunk is given out when it has grown to this size. */
-const chunkBytes = 1 << 16;
+import { chunkBytes, chunkText } from '../row-chunks.ts';
 
 export const createSupWriter = (options: WriteOptions): Writer => {
-  const out = new TextOut(chunkBytes * 2), names: TypeNames = new Map();
+  const out = chunkText(options), names: TypeNames = new Map();
   const indent = options.pretty ?? 0, persist = options.persist ? new RegExp(options.persist) : undefined;
   const forget = (): void => {
     if (!persist) return names.clear();

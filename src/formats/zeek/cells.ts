@@ -118,7 +118,6 @@ export const cellText = (type: Type, data: Data, inContainer = false): string =>
   }
 };
 
-// eslint-disable-next-line no-control-regex
 const special = /[\u0000-\u001f\u007f\\]/g;
 const escapedText = (text: string, inContainer: boolean): string => {
   if (text === '-') return '\\x2d';

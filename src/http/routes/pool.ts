@@ -17,7 +17,7 @@ export const controlBody = ({ request, contentType, service }: Pick<Call, 'reque
 
 export const poolRoutes: readonly Route[] = [
   route({
-    method: 'POST', path: '/pool', summary: 'Create a pool with a branch main', writes: true,
+    method: 'POST', path: '/pool', summary: 'Create a pool with a branch main', need: 'writer', writes: true,
     handler: async (call) => {
       const body = await controlBody(call);
       const name = body.text('name');
@@ -34,7 +34,7 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', writes: true, silent: true, params: poolParams,
+    method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', need: 'admin of pool', writes: true, silent: true, params: poolParams,
     handler: async (call) => {
       const name = (await controlBody(call)).text('name');
       if (!name) throw new LakeError('pool-name-missing');
@@ -43,14 +43,14 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'DELETE', path: '/pool/:pool', summary: 'Delete a pool with all its branches and data', writes: true, silent: true, params: poolParams,
+    method: 'DELETE', path: '/pool/:pool', summary: 'Delete a pool with all its branches and data', need: 'admin of pool', writes: true, silent: true, params: poolParams,
     handler: async ({ service, params, reply }) => {
       await service.lake.deletePool(params.pool);
       return reply.code(204).send();
     },
   }),
   route({
-    method: 'POST', path: '/pool/:pool', summary: 'Create a branch at a commit', writes: true, params: poolParams,
+    method: 'POST', path: '/pool/:pool', summary: 'Create a branch at a commit', need: 'writer of pool', writes: true, params: poolParams,
     handler: async (call) => {
       const body = await controlBody(call);
       const name = body.text('name'), text = body.text('commit') ?? '';
@@ -62,7 +62,7 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'GET', path: '/pool/:pool/stats', summary: 'Size of main and the time it spans', params: poolParams,
+    method: 'GET', path: '/pool/:pool/stats', summary: 'Size of main and the time it spans', need: 'reader of pool', params: poolParams,
     handler: async ({ service, params, reply, response }) => sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
   }),
 ];

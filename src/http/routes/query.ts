@@ -26,7 +26,7 @@ const queryBody = async (call: Call): Promise<QueryBody> => {
 
 export const queryRoutes: readonly Route[] = [
   route({
-    method: 'POST', path: '/query', summary: 'Run a query', preflight: true,
+    method: 'POST', path: '/query', summary: 'Run a query', need: 'known', preflight: true,
     query: Type.Object({ ctrl: Type.Optional(Type.String({ description: 'T: control messages in BSUP and JSUP' })) }),
     handler: async (call) => {
       const { service, request, reply, query, response, id, signal } = call;
@@ -35,34 +35,36 @@ export const queryRoutes: readonly Route[] = [
       const readOnly = isForeign({ origins: service.config.corsOrigins, listen: service.config.listen }, request.headers);
       const coding = answerCoding(request.headers['accept-encoding']);
       const channelIds = response.mediaType === 'application/x-zjson';
+      if (call.who) service.access!.owns(id, call.who);
       const answer = await service.workers.query({
-        id, text, format: response.format, control, signal, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }),
+        id, text, format: response.format, control, signal, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
       });
       reply.header('vary', varyOf(reply));
       if (coding && !answer.empty) reply.header('content-encoding', coding);
-      await sendChunks(reply, answer.chunks, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
+      await sendChunks(reply, answer, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
       return reply;
     },
   }),
   route({
-    method: 'GET', path: '/query/status/:id', summary: 'Error text of a query, once it has ended', params: Type.Object({ id: Type.String({ description: 'X-Request-Id of the query' }) }),
-    handler: async ({ service, params, reply, response }) => {
+    method: 'GET', path: '/query/status/:id', summary: 'Error text of a query, once it has ended', need: 'known', params: Type.Object({ id: Type.String({ description: 'X-Request-Id of the query' }) }),
+    handler: async ({ service, params, reply, response, who }) => {
+      if (who && !service.access!.mayAsk(params.id, who)) throw new LakeError('query-unknown');
       const error = await service.workers.queryStatus(params.id);
       if (error === undefined) throw new LakeError('query-unknown');
       return sendValue(reply, queryStatusValue(error), response);
     },
   }),
   route({
-    method: 'POST', path: '/query/describe', summary: 'Sources, channels and order of a query', preflight: true,
+    method: 'POST', path: '/query/describe', summary: 'Sources, channels and order of a query', need: 'known', preflight: true,
     handler: async (call) => {
-      const { lake, workers } = call.service;
-      const { plan } = await workers.compile((await queryBody(call)).text);
+      const { workers } = call.service, lake = call.visible;
+      const { plan } = await workers.compile((await queryBody(call)).text, lake);
       const description = describePlan(plan as Plan, (name) => idBuffer(lake.pool(name).config.id));
       return sendValue(call.reply, plainValue(description), call.response);
     },
   }),
   route({
-    method: 'POST', path: '/compile', summary: 'Syntax tree of a query',
-    handler: async (call) => sendValue(call.reply, plainValue((await call.service.workers.compile((await queryBody(call)).text)).ast), call.response),
+    method: 'POST', path: '/compile', summary: 'Syntax tree of a query', need: 'known',
+    handler: async (call) => sendValue(call.reply, plainValue((await call.service.workers.compile((await queryBody(call)).text, call.visible)).ast), call.response),
   }),
 ];

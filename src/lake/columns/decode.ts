@@ -5,6 +5,7 @@
  * - A segment's bytes are compared with their checksum before anything is made of them.
  * - Numbers of eight bytes and codes of four are views of the bytes that were read; narrower ones are widened.
  */
+import { timeTexts } from '../../vectors/time-texts.ts';
 import type { Type } from '../../vectors/type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, emptyVector, sizeOf,
@@ -30,6 +31,7 @@ export type Column =
   | {
       readonly form: 'bytes'; readonly layout: Extract<Layout, { form: 'number' | 'bytes' }>; readonly rows: number; readonly bounds?: BytesBounds;
       readonly constant?: Uint8Array; readonly dictionary?: number; readonly codes?: Codes; readonly segment?: Segment;
+      readonly times?: { readonly digits: number; readonly base: number }; readonly packed?: PackedPlan;
     }
   | { readonly form: 'bool'; readonly rows: number; readonly flags: Flags }
   | { readonly form: 'null'; readonly rows: number }
@@ -117,12 +119,16 @@ export class DirectoryReader {
       case encodings.float32: return { ...column, segment: this.segment(), float32: true };
       case encodings.packed: {
         const base = kind === numberKinds.float ? input.float() : readWide(input, kind === numberKinds.unsigned);
-        const width = this.width(), scale = 10 ** input.byte(), delta = input.byte() === 1;
-        const first = delta ? input.float() : 0, least = delta ? input.float() : 0;
-        return { ...column, base, packed: { width, scale, delta, first, least, ...(width > 0 && { segment: this.segment() }) } };
+        return { ...column, base, packed: this.packed() };
       }
       default: throw new Error(`no encoding ${encoding} of numbers`);
     }
+  }
+
+  private packed(): PackedPlan {
+    const { input } = this, width = this.width(), scale = 10 ** input.byte(), delta = input.byte() === 1;
+    const first = delta ? input.float() : 0, least = delta ? input.float() : 0;
+    return { width, scale, delta, first, least, ...(width > 0 && { segment: this.segment() }) };
   }
 
   private bytes(layout: Extract<Layout, { form: 'number' | 'bytes' }>, rows: number): Column {
@@ -130,6 +136,10 @@ export class DirectoryReader {
     if (encoding === encodings.constant) return { ...column, constant: input.raw(input.uvarint()) };
     const bounds = this.statistics ? readBytesBounds(input) : undefined;
     if (encoding === encodings.dictionary) return { ...column, bounds, dictionary: input.uvarint(), codes: this.codes() };
+    if (encoding === encodings.times) {
+      const times = { digits: input.byte(), base: input.float() };
+      return { ...column, bounds, times, packed: this.packed() };
+    }
     if (encoding !== encodings.plain) throw new Error(`no encoding ${encoding} of bytes`);
     return { ...column, bounds, codes: this.codes(), segment: this.segment() };
   }
@@ -185,6 +195,7 @@ export const visitSegments = (column: Column, visit: SegmentVisitor): void => {
       if (column.constant || visit.known(column)) return;
       if (column.codes?.segment) visit.segment(column.codes.segment);
       if (column.segment) visit.segment(column.segment);
+      if (column.packed?.segment) visit.segment(column.packed.segment);
       if (column.dictionary !== undefined) visit.dictionary(column.dictionary);
       return;
     case 'bool':
@@ -233,7 +244,7 @@ export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
   switch (column.form) {
     case 'empty': return emptyVector(column.type);
     case 'number': return column.constant === undefined ? source.decoded(column, () => decodeNumbers(column, source), sizeOf) : decodeNumbers(column, source);
-    case 'bytes': return column.constant ? decodeBytes(column, source) : source.decoded(column, () => decodeBytes(column, source), ownBytes);
+    case 'bytes': return column.times ? decodeTimes(column, source) : column.constant ? decodeBytes(column, source) : source.decoded(column, () => decodeBytes(column, source), ownBytes);
     case 'bool': return column.flags.same === undefined
       ? { form: 'bool', length: column.rows, values: decodeFlags(column.flags, column.rows, source) }
       : { form: 'constant', length: column.rows, inner: { form: 'bool', length: 1, values: Uint8Array.of(column.flags.same) } };
@@ -266,6 +277,7 @@ export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
 
 /** A decoded column that does not hold on to a buffer much larger than itself, as views of what was read at once do. */
 export const owned = (value: unknown): unknown => {
+  if (value instanceof Uint8Array) return value.buffer.byteLength > value.byteLength * 2 ? value.slice() : value;
   const v = value as Partial<Vector>;
   if (v.form === 'bytes' && v.bytes!.buffer.byteLength > v.bytes!.byteLength * 2) return { ...v, bytes: v.bytes!.slice() };
   if (v.form === 'number' && v.values!.buffer.byteLength > v.values!.byteLength * 2) return { ...v, values: v.values!.slice() };
@@ -330,6 +342,12 @@ const decodeNumberArray = (column: Extract<Column, { form: 'number' }>, rows: nu
     : kind === numberKinds.signed ? new BigInt64Array(bytes.buffer, bytes.byteOffset, rows) : new BigUint64Array(bytes.buffer, bytes.byteOffset, rows);
 };
 
+/** What is kept of times as text are the few bytes that they are stored in. */
+const decodeTimes = (column: Extract<Column, { form: 'bytes' }>, source: SegmentSource): Vector => {
+  const { rows } = column, { digits, base } = column.times!, packed = column.packed!;
+  const bytes = source.decoded(column, () => bytesOf(packed.segment, source, rows * packed.width), byteLength);
+  return timeTexts(rows, digits, () => ({ digits, base, distances: unpackDistances({ ...packed, bytes }, 0, packed.first, rows) }));
+};
 const decodeBytes = (column: Extract<Column, { form: 'bytes' }>, source: SegmentSource): Vector => {
   const { rows, layout: { type } } = column;
   if (column.constant) {

@@ -8,6 +8,7 @@
 import { Uint32List, Uint8List } from '../../vectors/builder.ts';
 import type { PrimitiveType } from '../../vectors/type.ts';
 import type { BytesVector } from '../../vectors/vector.ts';
+import { sameRuns, viewOf } from './words.ts';
 
 /** Codes fit two bytes. */
 export const dictionaryEntriesMax = 65_536;
@@ -19,6 +20,7 @@ export class ColumnDictionary {
   readonly type: PrimitiveType;
   readonly offsets = new Uint32List();
   readonly bytes = new Uint8List();
+  private view = viewOf(this.bytes.array);
   /** Codes plus one by hash, 0 for free. */
   private slots = new Uint32Array(256);
   retired = false;
@@ -37,9 +39,11 @@ export class ColumnDictionary {
   /** Codes of the values; undefined when the dictionary is retired, from before or by them. `rows`: how many rows they stand for. */
   codesOf(v: BytesVector, rows = v.length): Uint32Array | undefined {
     if (this.retired) return undefined;
-    const codes = new Uint32Array(v.length), before = this.length;
-    for (let i = 0; i < v.length; i++) {
-      codes[i] = this.code(v.bytes, v.offsets[i]!, v.offsets[i + 1]!);
+    const codes = new Uint32Array(v.length), before = this.length, view = viewOf(v.bytes);
+    for (let i = 0; i < v.length;) {
+      i = this.known(v, view, codes, i);
+      if (i === v.length) break;
+      codes[i++] = this.add(v.bytes, view, v.offsets[i - 1]!, v.offsets[i]!);
       if (this.length > dictionaryEntriesMax || this.bytes.length > dictionaryBytesMax) return this.retireAt(before);
     }
     if (this.rows > 0 && this.length - before > rows * distinctShareMax) return this.retireAt(before);
@@ -69,33 +73,35 @@ export class ColumnDictionary {
     return undefined;
   }
 
-  private code(source: Uint8Array, start: number, end: number): number {
-    const mask = this.slots.length - 1;
-    let slot = hash(source, start, end) & mask;
-    for (let found = this.slots[slot]!; found !== 0; found = this.slots[slot]!) {
-      if (this.holds(found - 1, source, start, end)) return found - 1;
-      slot = (slot + 1) & mask;
+  /** Codes of the rows from `row` on, up to the first value that is new; its row. */
+  private known({ offsets, length }: BytesVector, view: DataView, codes: Uint32Array, row: number): number {
+    const { slots, view: own } = this, mask = slots.length - 1, { array: places } = this.offsets;
+    for (let i = row; i < length; i++) {
+      const start = offsets[i]!, end = offsets[i + 1]!;
+      let slot = hash(view, start, end) & mask, found = slots[slot]!;
+      while (found !== 0 && !sameRuns(own, places[found - 1]!, places[found]!, view, start, end)) found = slots[(slot = (slot + 1) & mask)]!;
+      if (found === 0) return i;
+      codes[i] = found - 1;
     }
-    const code = this.length;
+    return length;
+  }
+
+  private add(source: Uint8Array, view: DataView, start: number, end: number): number {
+    const code = this.length, mask = this.slots.length - 1, { array } = this.bytes;
+    let slot = hash(view, start, end) & mask;
+    while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
     this.slots[slot] = code + 1;
     this.bytes.append(source, start, end);
+    if (this.bytes.array !== array) this.view = viewOf(this.bytes.array);
     this.offsets.push(this.bytes.length);
     if (code * 2 > mask) this.rehash();
     return code;
   }
 
-  private holds(code: number, source: Uint8Array, start: number, end: number): boolean {
-    const at = this.offsets.array[code]!;
-    if (this.offsets.array[code + 1]! - at !== end - start) return false;
-    const own = this.bytes.array;
-    for (let i = start, j = at; i < end; i++, j++) if (source[i] !== own[j]) return false;
-    return true;
-  }
-
   private rehash(): void {
     const slots = new Uint32Array(this.slots.length * 4), mask = slots.length - 1;
     for (let code = 0; code < this.length; code++) {
-      let slot = hash(this.bytes.array, this.offsets.array[code]!, this.offsets.array[code + 1]!) & mask;
+      let slot = hash(this.view, this.offsets.array[code]!, this.offsets.array[code + 1]!) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = code + 1;
     }
@@ -103,14 +109,18 @@ export class ColumnDictionary {
   }
 }
 
-const hash = (bytes: Uint8Array, start: number, end: number): number => {
-  let h = 0x811c9dc5 ^ (end - start), i = start;
-  // Four bytes at a time: each multiplication waits for the one before.
-  for (; i + 4 <= end; i += 4) {
-    h = Math.imul(h ^ (bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24)), 0x9e3779b1);
-    h ^= h >>> 15;
+/** Four bytes at a time; the last ones overlap those before. */
+const hash = (view: DataView, start: number, end: number): number => {
+  let h = 0x811c9dc5 ^ (end - start);
+  if (end - start < 4) {
+    for (let i = start; i < end; i++) h = Math.imul(h ^ view.getUint8(i), 0x01000193);
+  } else {
+    for (let i = start; i < end - 4; i += 4) {
+      h = Math.imul(h ^ view.getInt32(i, true), 0x9e3779b1);
+      h ^= h >>> 15;
+    }
+    h = Math.imul(h ^ view.getInt32(end - 4, true), 0x9e3779b1);
   }
-  for (; i < end; i++) h = Math.imul(h ^ bytes[i]!, 0x01000193);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   return (h ^ (h >>> 13)) >>> 0;
 };

@@ -6,6 +6,7 @@
  * - What the directory says of a column begins with a byte of its encoding (`encodings`); `decode.ts` reads it in the same order.
  * - Rows of a dynamic or union column are stored member by member in row order, so that tags alone tell their places.
  */
+import { timesOfTexts } from '../../vectors/time-texts.ts';
 import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/type.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import {
@@ -19,7 +20,7 @@ import { type Packed, packBits, packCodes, packDistances, wideDistances } from '
 import { BytesRange, numberBounds, wideBounds, writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
 
 /** Encodings of a column of numbers, bytes or bools. */
-export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4 } as const;
+export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4, times: 5 } as const;
 /** What arrays hold the numbers of a column. */
 export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
 
@@ -33,6 +34,8 @@ export interface ObjectTables {
   readonly types: TypeTable;
   /** By path of the column, numbered in this order; absent: none are made. */
   readonly dictionaries?: Map<string, ColumnDictionary>;
+  /** Told of an encoding that objects of the first version do not have. */
+  readonly newer?: () => void;
 }
 export interface EncodedBlock {
   readonly rows: number;
@@ -173,6 +176,7 @@ class BlockEncoder {
       return layout;
     }
     if (v.length >= dictionaryRowsMin) {
+      if (this.times(v)) return layout;
       const dictionary = this.dictionary(v.type, path), codes = dictionary?.codesOf(v);
       if (dictionary && codes) {
         this.dictionaryCodes(dictionary, codes);
@@ -190,6 +194,29 @@ class BlockEncoder {
     this.codes(lengths, v.length);
     this.segment(v.bytes.subarray(v.offsets[0], v.offsets[v.length]));
     return layout;
+  }
+
+  /** Times as text become numbers; false if they are not, or take more than four bytes a row. */
+  private times(v: BytesVector): boolean {
+    const { newer } = this.tables, times = newer && timesOfTexts(v), packed = times && packDistances(times.distances);
+    if (!packed) return false;
+    const out = this.directory, { distances } = times;
+    out.byte(encodings.times);
+    if (this.statistics) {
+      let least = 0, greatest = 0;
+      for (let i = 1; i < v.length; i++) {
+        if (distances[i]! < distances[least]!) least = i;
+        else if (distances[i]! > distances[greatest]!) greatest = i;
+      }
+      const range = new BytesRange(v.bytes);
+      for (const i of [least, greatest]) range.add(v.offsets[i]!, v.offsets[i + 1]!);
+      writeBytesBounds(out, range.bounds());
+    }
+    out.byte(times.digits);
+    writeFloat(out, times.base);
+    this.packed(packed, distances[0]!);
+    newer!();
+    return true;
   }
 
   /** A column that comes with a dictionary: its values are looked up once each. */

@@ -15,8 +15,12 @@ export type ColumnPruner =
 export const mayBeTrue = (column: Column, pruner: ColumnPruner): boolean => {
   switch (pruner.kind) {
     case 'test': return mayPass(column, pruner.test, 0);
-    case 'all': return pruner.of.every((p) => mayBeTrue(column, p));
-    case 'any': return pruner.of.length === 0 || pruner.of.some((p) => mayBeTrue(column, p));
+    case 'all':
+      for (const p of pruner.of) if (!mayBeTrue(column, p)) return false;
+      return true;
+    case 'any':
+      for (const p of pruner.of) if (mayBeTrue(column, p)) return true;
+      return pruner.of.length === 0;
   }
 };
 
@@ -32,8 +36,9 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
   }
   if (depth < test.path.length) {
     if (column.form !== 'record') return true;
-    const field = column.fields.find((f) => f.name === test.path[depth]);
-    return field !== undefined && mayPass(field.values, test, depth + 1);
+    const name = test.path[depth];
+    for (const f of column.fields) if (f.name === name) return mayPass(f.values, test, depth + 1);
+    return false;
   }
   if (column.form === 'number' && isNumeric(test.value.type)) return numbersMayPass(column, test);
   if (column.form === 'bytes' && column.layout.type === test.value.type) return bytesMayPass(column, test);
@@ -64,10 +69,17 @@ const numbersMayPass = (column: Extract<Column, { form: 'number' }>, test: Colum
 };
 
 const utf8 = new TextEncoder();
+/** The bytes of constants: a scan asks for the same one at every block. */
+const constantBytes = new WeakMap<Value, Uint8Array>();
+const bytesOf = (value: Value): Uint8Array => {
+  let bytes = constantBytes.get(value);
+  if (!bytes) constantBytes.set(value, (bytes = typeof value.data === 'string' ? utf8.encode(value.data) : (value.data as Uint8Array)));
+  return bytes;
+};
 const bytesMayPass = (column: Extract<Column, { form: 'bytes' }>, test: ColumnTest): boolean => {
   const bounds = column.constant ? { min: column.constant, max: column.constant } : column.bounds;
   if (!bounds) return true;
-  const data = typeof test.value.data === 'string' ? utf8.encode(test.value.data) : (test.value.data as Uint8Array);
+  const data = bytesOf(test.value);
   const low = compareBytes(bounds.min, data), high = compareBytes(bounds.max, data);
   if (test.operator === '==') return low <= 0 && high >= 0;
   if (test.value.type !== types.string && test.value.type !== types.bytes) return true;

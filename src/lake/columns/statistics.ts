@@ -4,6 +4,7 @@
  */
 import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
+import { compareRuns, viewOf } from './words.ts';
 
 /** `nan`: some values are NaN, which no bound covers. */
 export interface NumberBounds { readonly min: number; readonly max: number }
@@ -40,12 +41,16 @@ export const outward = (min: bigint, max: bigint): NumberBounds => {
 
 /** Collects bounds of runs of bytes. */
 export class BytesRange {
-  private source: Uint8Array = new Uint8Array(0);
+  private readonly source: Uint8Array;
   private minStart = -1;
   private minEnd = 0;
   private maxStart = 0;
   private maxEnd = 0;
-  constructor(source: Uint8Array) { this.source = source; }
+  private readonly view: DataView;
+  constructor(source: Uint8Array) {
+    this.source = source;
+    this.view = viewOf(source);
+  }
   add(start: number, end: number): void {
     if (this.minStart < 0) {
       this.minStart = this.maxStart = start;
@@ -53,10 +58,11 @@ export class BytesRange {
       return;
     }
     // The greatest first: in a column that rises, as keys mostly do, that is all.
-    if (before(this.source, this.maxStart, this.maxEnd, start, end)) {
+    const { view } = this;
+    if (compareRuns(view, this.maxStart, this.maxEnd, view, start, end) < 0) {
       this.maxStart = start;
       this.maxEnd = end;
-    } else if (before(this.source, start, end, this.minStart, this.minEnd)) {
+    } else if (compareRuns(view, start, end, view, this.minStart, this.minEnd) < 0) {
       this.minStart = start;
       this.minEnd = end;
     }
@@ -67,14 +73,6 @@ export class BytesRange {
     return { min, max: max.length > boundBytesMax ? cutUp(max) : max };
   }
 }
-const before = (source: Uint8Array, aStart: number, aEnd: number, bStart: number, bEnd: number): boolean => {
-  const n = Math.min(aEnd - aStart, bEnd - bStart);
-  for (let i = 0; i < n; i++) {
-    const x = source[aStart + i]!, y = source[bStart + i]!;
-    if (x !== y) return x < y;
-  }
-  return aEnd - aStart < bEnd - bStart;
-};
 /** The first bytes, made greater than all that begins with them; the whole when that cannot be. */
 const cutUp = (bytes: Uint8Array): Uint8Array => {
   let i = boundBytesMax - 1;

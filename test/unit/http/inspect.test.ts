@@ -77,12 +77,11 @@ describe('the feed of a service', () => {
     expect(steps).toEqual([
       ['lake', '', 'job', 'ready.idle', 'ready.working', 0],
       ['lake', 'lake:work', 'done', 'ready.working', 'ready.idle', 1],
-      ['load/1', '', 'all rows read', 'receiving', 'sorting', 0],
-      ['load/1', '', 'rows sorted', 'sorting', 'writing', 0],
-      ['load/1', '', 'objects written', 'writing', 'waiting', 0],
       ['lake', '', 'pool wanted', 'ready.idle', 'ready.idle', 0],
       ['pool/ID', '', 'job', 'opening', 'opening', 0],
       ['pool/ID', 'pool/ID:open', 'done', 'opening', 'working', 0],
+      // A small load tells its machine at the end of the turn.
+      ['load/1', '', 'done at once', 'receiving', 'waiting', 0],
       ['pool/ID', 'pool/ID:work', 'done', 'working', 'idle', 1],
       ['load/1', '', 'committed', 'waiting', 'committed', 0],
     ]);

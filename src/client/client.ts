@@ -1,0 +1,174 @@
+/**
+ * The client of the lake service: pools, branches, loads, queries as typed values or Arrow, events that come back after a lost connection.
+ *
+ * ```ts
+ * import { connect } from 'lake-data-service/client';
+ * const lake = connect('http://localhost:9867');
+ * const events = await lake.createPool('events', { keys: [['ts']] });
+ * await events.branch('main').insert([{ ts: new Date(), kind: 'http', status: 200 }]);
+ * for await (const row of lake.query('from events | count() by kind')) console.log(row);
+ * ```
+ *
+ * No dependencies; browsers and Node. A request that the service refuses is thrown as a `LakeFailure`.
+ */
+import { eventsOf, type EventsOptions, type LakeEvent } from './events.ts';
+import { type Format, mediaTypes, Query, type QueryOptions } from './query.ts';
+import { type Body, type ConnectOptions, type RequestOptions, Requests } from './requests.ts';
+import { supText } from './sup.ts';
+import { nameText } from './types.ts';
+import type { LakeRecord, LakeValue } from './values.ts';
+
+export { LakeFailure, type FaultPlace } from './failure.ts';
+export { MalformedAnswer } from './jsup.ts';
+export { type Format, Query, type QueryOptions, type QueryStats, type TypedValue } from './query.ts';
+export type { EventsOptions, LakeEvent } from './events.ts';
+export type { Body, ConnectOptions } from './requests.ts';
+export { type Type, typeText } from './types.ts';
+export { Address, Duration, ErrorValue, type LakeRecord, type LakeValue, Network, Symbolic, Time, TypeValue } from './values.ts';
+
+export interface PoolOptions {
+  /** `asc` unless told. */
+  readonly order?: 'asc' | 'desc';
+  /** Paths of fields; `[['ts']]` unless told. */
+  readonly keys?: readonly (readonly string[])[];
+}
+export interface PoolInfo { readonly id: string; readonly name: string; readonly ts: string; readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] } }
+export interface BranchInfo { readonly name: string; readonly commit: string; readonly ts: string }
+
+export interface WriteOptions {
+  readonly author?: string;
+  readonly message?: string;
+  /** SUP text of a value that the commit carries. */
+  readonly meta?: string;
+  /** The same key gives the same commit once, however often it is sent; what has one is sent again after a lost connection. */
+  readonly idempotencyKey?: string;
+  /** Commit id: refused with 412 when the branch has moved on from it. */
+  readonly ifMatch?: string;
+  readonly signal?: AbortSignal;
+}
+export interface LoadOptions extends WriteOptions {
+  /** Found out by the service unless told. */
+  readonly format?: Exclude<Format, 'ndjson'>;
+  /** Of CSV, one character. */
+  readonly delimiter?: string;
+  /** How the body is compressed. */
+  readonly encoding?: 'gzip' | 'br' | 'zstd';
+}
+/** `commit` is the id of the commit that was made. */
+export interface Committed { readonly commit: string }
+
+/** A service to talk to. No connection is made before the first request. */
+export const connect = (address: string | URL, options: ConnectOptions = {}): Lake => new Lake(new Requests(String(address), options));
+
+/** A lake: its pools, its events, queries over any of them. */
+export class Lake {
+  readonly #requests: Requests;
+  constructor(requests: Requests) { this.#requests = requests; }
+
+  /** By name or id; whether there is one shows when it is used. */
+  pool(pool: string): Pool { return new Pool(this.#requests, pool); }
+
+  async createPool(name: string, options: PoolOptions = {}): Promise<Pool> {
+    const { order, keys } = options;
+    const layout = { ...(order && { order }), ...(keys && { keys }) };
+    const created = await this.#requests.json({ method: 'POST', path: ['pool'], ...jsonBody({ name, ...(Object.keys(layout).length > 0 && { layout }) }) });
+    return new Pool(this.#requests, (created as { readonly pool: PoolInfo }).pool.id);
+  }
+
+  pools(): Promise<PoolInfo[]> { return rowsOf<PoolInfo>(this.#requests, 'from :pools'); }
+
+  /** A query that runs when it is read. `T` is what the caller knows of the rows; it is not checked. */
+  query<T = LakeValue>(text: string, options: QueryOptions = {}): Query<T> { return new Query<T>(this.#requests, text, options); }
+
+  /** What changes from now on, or since an event; reconnects and resumes until the signal fires. */
+  events(options: EventsOptions = {}): AsyncGenerator<LakeEvent> { return eventsOf(this.#requests, options); }
+
+  async version(): Promise<string> { return ((await this.#requests.json({ method: 'GET', path: ['version'] })) as { readonly version: string }).version; }
+}
+
+export class Pool {
+  /** Name or id, as it was asked for. */
+  readonly pool: string;
+  readonly #requests: Requests;
+  constructor(requests: Requests, pool: string) {
+    this.pool = pool;
+    this.#requests = requests;
+  }
+
+  /** By name; whether there is one shows when it is used. */
+  branch(name: string): Branch { return new Branch(this.#requests, this.pool, name); }
+  async rename(name: string): Promise<void> { await this.#requests.send({ method: 'PUT', path: ['pool', this.pool], ...jsonBody({ name }) }); }
+  /** With all its branches and data. */
+  async delete(): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['pool', this.pool] }); }
+  /** At a commit: the tip of a branch, or any older one. */
+  async createBranch(name: string, commit: string): Promise<Branch> {
+    await this.#requests.json({ method: 'POST', path: ['pool', this.pool], ...jsonBody({ name, commit }) });
+    return this.branch(name);
+  }
+  branches(): Promise<BranchInfo[]> {
+    return rowsOf<{ readonly branch: BranchInfo }>(this.#requests, `from ${nameText(this.pool)}:branches`).then((rows) => rows.map(({ branch }) => branch));
+  }
+  /** Removes the bodies of data objects that no branch holds any more; `dryRun` only lists them. */
+  async vacuum(revision: string, options: { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
+    const answer = await this.#requests.json({ method: 'POST', path: ['pool', this.pool, 'revision', revision, 'vacuum'], query: { dryrun: options.dryRun ? 'T' : 'F' } });
+    return (answer as { readonly object_ids: readonly string[] }).object_ids;
+  }
+}
+
+export class Branch {
+  readonly name: string;
+  readonly #pool: string;
+  readonly #requests: Requests;
+  constructor(requests: Requests, pool: string, name: string) {
+    this.#requests = requests;
+    this.#pool = pool;
+    this.name = name;
+  }
+
+  /** Id of the commit that it points at. */
+  async tip(): Promise<string> { return ((await this.#requests.json({ method: 'GET', path: this.#path() })) as Committed).commit; }
+  /** The commits and what they did, the newest first. */
+  log(): Promise<LakeRecord[]> { return new Query<LakeRecord>(this.#requests, `from ${nameText(this.#pool)}@${nameText(this.name)}:log | has(parent)`, {}).all(); }
+  async delete(): Promise<void> { await this.#requests.send({ method: 'DELETE', path: this.#path() }); }
+
+  /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
+  load(body: Body, options: LoadOptions = {}): Promise<Committed> {
+    const { format, delimiter, encoding } = options;
+    return this.#write([], options, { body, query: { 'csv.delim': delimiter }, headers: { 'Content-Type': format ? mediaTypes[format] : '', ...(encoding && { 'Content-Encoding': encoding }) } });
+  }
+  /** Loads JavaScript values: whole numbers as `int64`, Dates as `time`, bigints, Maps, Sets, bytes and this package's values as what they are. */
+  async insert(values: Iterable<unknown> | AsyncIterable<unknown>, options: WriteOptions = {}): Promise<Committed> {
+    const body = Array.isArray(values) ? values.map((value) => `${supText(value)}\n`).join('') : supLines(values);
+    return this.#write([], options, { body, headers: { 'Content-Type': mediaTypes.sup } });
+  }
+  /** Deletes the rows that a filter keeps. */
+  deleteWhere(where: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['delete'], options, jsonBody({ where })); }
+  deleteObjects(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> { return this.#write(['delete'], options, jsonBody({ object_ids: objectIds })); }
+  /** Brings what another branch has into this one. */
+  merge(child: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['merge', child], options, {}); }
+  /** Undoes a commit by a new one. */
+  revert(commit: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['revert', commit], options, {}); }
+
+  #path(): string[] { return ['pool', this.#pool, 'branch', this.name]; }
+  async #write(path: readonly string[], options: WriteOptions, request: Pick<RequestOptions, 'body' | 'query' | 'headers'>): Promise<Committed> {
+    const { author, message, meta, idempotencyKey, ifMatch, signal } = options;
+    const note = { ...(author !== undefined && { author }), ...(message !== undefined && { body: message }), ...(meta !== undefined && { meta }) };
+    const answer = await this.#requests.json({
+      method: 'POST', path: [...this.#path(), ...path], ...request, ...(signal && { signal }),
+      headers: { ...request.headers, 'SuperDB-Commit': Object.keys(note).length > 0 ? asciiJson(note) : undefined, 'Idempotency-Key': idempotencyKey, 'If-Match': ifMatch === undefined ? undefined : `"${ifMatch}"` },
+    });
+    return { commit: (answer as Committed).commit };
+  }
+}
+
+/** JSON that an HTTP header may hold. */
+const asciiJson = (value: unknown): string => JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const jsonBody = (value: unknown): Pick<RequestOptions, 'body' | 'headers'> => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });
+
+async function* supLines(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const value of values) yield `${supText(value)}\n`;
+}
+
+/** The rows of a small query as plain JSON. */
+const rowsOf = async <T>(requests: Requests, text: string): Promise<T[]> =>
+  (await requests.json({ method: 'POST', path: ['query'], ...jsonBody({ query: text }) })) as T[];

@@ -1,0 +1,74 @@
+/**
+ * The events feed, kept open: after a lost connection it comes back with the last event's id, so that none is missed and none comes twice.
+ *
+ * The stream is read with `fetch`, since an EventSource cannot send a token.
+ */
+import { LakeFailure } from './failure.ts';
+import { linesOf } from './lines.ts';
+import { pause, type Requests } from './requests.ts';
+
+export interface LakeEvent {
+  readonly id: string;
+  readonly kind: 'pool-new' | 'pool-update' | 'pool-commit' | 'pool-delete' | 'branch-update' | 'branch-delete' | (string & {});
+  readonly poolId: string;
+  readonly branch?: string;
+  readonly commitId?: string;
+}
+export interface EventsOptions {
+  /** Events after this one come first. */
+  readonly lastEventId?: string;
+  readonly signal?: AbortSignal;
+  /** Told of each lost connection before it is made again. */
+  readonly onReconnect?: (cause: unknown) => void;
+}
+
+const waitMsMin = 250, waitMsMax = 15_000;
+
+/** Ends when the signal fires; else goes on for ever. @throws LakeFailure 410 when the events after `lastEventId` are no longer kept, and what else the service refuses. */
+export async function* eventsOf(requests: Requests, options: EventsOptions): AsyncGenerator<LakeEvent> {
+  const { signal } = options;
+  let last = options.lastEventId, waitMs = waitMsMin;
+  while (!signal?.aborted) {
+    let cause: unknown;
+    try {
+      const response = await requests.send({
+        method: 'GET', path: ['events'], headers: { Accept: 'application/json', ...(last !== undefined && { 'Last-Event-ID': last }) }, ...(signal && { signal }),
+      });
+      waitMs = waitMsMin;
+      for await (const event of parsed(linesOf(response.body!))) {
+        last = event.id;
+        yield event;
+      }
+      cause = new Error('the service ended the stream');
+    } catch (error) {
+      if (signal?.aborted) return;
+      // What the service says no to stays a no; a 503 passes.
+      if (error instanceof LakeFailure && error.status !== 503) throw error;
+      cause = error;
+    }
+    options.onReconnect?.(cause);
+    try { await pause(waitMs * (0.5 + Math.random() / 2), signal); } catch { return; }
+    waitMs = Math.min(waitMs * 2, waitMsMax);
+  }
+}
+
+/** Server-sent events by their lines (HTML standard, "interpreting an event stream"). */
+async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> {
+  let kind = '', id = '', data: string[] = [];
+  for await (const line of lines) {
+    if (line === '') {
+      if (data.length > 0) yield eventOf(id, kind, JSON.parse(data.join('\n')) as Readonly<Record<string, string>>);
+      kind = '';
+      data = [];
+      continue;
+    }
+    const colon = line.indexOf(':'), name = colon < 0 ? line : line.slice(0, colon), value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (name === 'event') kind = value;
+    else if (name === 'id') id = value;
+    else if (name === 'data') data.push(value);
+  }
+}
+
+const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => ({
+  id, kind, poolId: data['pool_id']!, ...(data['branch'] !== undefined && { branch: data['branch'] }), ...(data['commit_id'] !== undefined && { commitId: data['commit_id'] }),
+});

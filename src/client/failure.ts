@@ -1,0 +1,44 @@
+/** What a request of the client can end in. */
+
+/** Where in the query's text a fault is: offsets in UTF-16 units, `end` -1 where it is one point. */
+export interface FaultPlace { readonly message: string; readonly start: number; readonly end: number }
+
+/** The service refused a request, or a query failed on its way. */
+export class LakeFailure extends Error {
+  override readonly name = 'LakeFailure';
+  /** HTTP status; 200 for a query that failed after its first row. */
+  readonly status: number;
+  /** The service's word for the kind of fault: `item does not exist`, `conflict with pending operation` ... */
+  readonly kind: string;
+  readonly hint: string | undefined;
+  readonly places: readonly FaultPlace[];
+  readonly requestId: string | undefined;
+
+  constructor(message: string, facts: { readonly status: number; readonly kind?: string; readonly hint?: string; readonly places?: readonly FaultPlace[]; readonly requestId?: string }) {
+    super(message);
+    this.status = facts.status;
+    this.kind = facts.kind ?? 'other error';
+    this.hint = facts.hint;
+    this.places = facts.places ?? [];
+    this.requestId = facts.requestId;
+  }
+}
+
+const field = (json: unknown, name: string): unknown => (typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>)[name] : undefined);
+const textField = (json: unknown, name: string): string | undefined => {
+  const value = field(json, name);
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** The failure that an answer other than 2xx tells of. */
+export const failureOf = async (response: Response): Promise<LakeFailure> => {
+  const body = await response.text();
+  let json: unknown;
+  try { json = JSON.parse(body); } catch { json = undefined; }
+  const faults = field(json, 'compilation_errors');
+  const places = Array.isArray(faults) ? faults.map((fault): FaultPlace => ({ message: textField(fault, 'Msg') ?? '', start: Number(field(fault, 'Pos')), end: Number(field(fault, 'End')) })) : [];
+  const kind = textField(json, 'kind'), hint = textField(json, 'hint'), requestId = response.headers.get('x-request-id') ?? undefined;
+  return new LakeFailure(textField(json, 'error') ?? (body.trim() || `HTTP ${response.status}`), {
+    status: response.status, places, ...(kind !== undefined && { kind }), ...(hint !== undefined && { hint }), ...(requestId !== undefined && { requestId }),
+  });
+};

@@ -1,0 +1,117 @@
+/** A query: its values one by one as they come, or its answer's bytes in any format. */
+import { LakeFailure } from './failure.ts';
+import { JsupReader, MalformedAnswer } from './jsup.ts';
+import { linesOf } from './lines.ts';
+import type { Requests } from './requests.ts';
+import type { Type } from './types.ts';
+import type { LakeValue } from './values.ts';
+
+/** Media types of the formats that a query answers in. */
+export const mediaTypes = {
+  arrows: 'application/vnd.apache.arrow.stream', bsup: 'application/x-bsup', csup: 'application/x-csup', csv: 'text/csv', json: 'application/json', jsup: 'application/x-jsup',
+  line: 'application/x-line', ndjson: 'application/x-ndjson', parquet: 'application/x-parquet', sup: 'application/x-sup', tsv: 'text/tab-separated-values', zeek: 'application/x-zeek',
+} as const;
+export type Format = keyof typeof mediaTypes;
+
+export interface QueryOptions {
+  /** Queried where the text names no pool. */
+  readonly pool?: string;
+  /** `main` unless told. */
+  readonly branch?: string;
+  readonly signal?: AbortSignal;
+}
+export interface QueryStats { readonly startedAt: Date; readonly updatedAt: Date; readonly bytesRead: number; readonly bytesMatched: number; readonly recordsRead: number; readonly recordsMatched: number }
+/** A value with its type and the output it came out of, `main` unless the query names others. */
+export interface TypedValue<T = LakeValue> { readonly value: T; readonly type: Type; readonly channel: string }
+
+/**
+ * A query that runs when it is read, once: `for await (const row of lake.query('from events | count() by kind'))`. Leaving the loop cancels it.
+ * A failure before or amid the rows is thrown as a `LakeFailure`.
+ */
+export class Query<T = LakeValue> implements AsyncIterable<T> {
+  readonly text: string;
+  readonly #requests: Requests;
+  readonly #options: QueryOptions;
+  readonly #abort = new AbortController();
+  #requestId: string | undefined;
+  #stats: QueryStats | undefined;
+
+  constructor(requests: Requests, text: string, options: QueryOptions) {
+    this.text = text;
+    this.#requests = requests;
+    this.#options = options;
+  }
+
+  /** The service's id of the running query, from the first value on. */
+  get requestId(): string | undefined { return this.#requestId; }
+  /** What was read, once the values have ended. */
+  get stats(): QueryStats | undefined { return this.#stats; }
+  /** Ends it, here and in the service. */
+  cancel(): void { this.#abort.abort(); }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    for await (const { value } of this.typed()) yield value;
+  }
+
+  /** The values with their types: for the order of fields, names of types, members of unions. */
+  async *typed(): AsyncGenerator<TypedValue<T>> {
+    const response = await this.#send('jsup', { ctrl: 'T' });
+    const reader = new JsupReader();
+    let channel = 'main', complete = false;
+    for await (const line of linesOf(response.body!)) {
+      if (line === '') continue;
+      const message = reader.read(line);
+      if (message.kind === 'value') yield { value: message.value as T, type: message.type, channel };
+      else if (message.name === 'QueryChannelSet') channel = textOf(message.value, 'channel');
+      else if (message.name === 'QueryError') throw new LakeFailure(textOf(message.value, 'error'), { status: response.status, ...(this.#requestId !== undefined && { requestId: this.#requestId }) });
+      else if (message.name === 'QueryStats') {
+        this.#stats = statsOf(message.value);
+        complete = true;
+      }
+    }
+    // The statistics are the last message: without them the connection was cut.
+    if (!complete) throw new MalformedAnswer('the answer ended before the query did');
+  }
+
+  /** All values. */
+  async all(): Promise<T[]> {
+    const values: T[] = [];
+    for await (const value of this) values.push(value);
+    return values;
+  }
+  /** The first value; the rest is cancelled. */
+  async first(): Promise<T | undefined> {
+    for await (const value of this) return value;
+    return undefined;
+  }
+  /** The answer's bytes as they come. */
+  async bytes(format: Format): Promise<ReadableStream<Uint8Array>> { return (await this.#send(format, {})).body!; }
+  /** An Arrow IPC stream, for `tableFromIPC` and its kin. The rows must be of one record type: end the query with `fuse`. */
+  arrow(): Promise<ReadableStream<Uint8Array>> { return this.bytes('arrows'); }
+  /** The whole answer as text. */
+  async asText(format: Format = 'sup'): Promise<string> { return (await this.#send(format, {})).text(); }
+
+  async #send(format: Format, query: Readonly<Record<string, string>>): Promise<Response> {
+    const { pool, branch, signal } = this.#options;
+    const head = { ...(pool !== undefined && { pool }), ...(branch !== undefined && { branch }) };
+    const response = await this.#requests.send({
+      method: 'POST', path: ['query'], query, headers: { Accept: mediaTypes[format], 'Content-Type': 'application/json' },
+      body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }) }),
+      signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
+    });
+    this.#requestId = response.headers.get('x-request-id') ?? undefined;
+    return response;
+  }
+}
+
+const textOf = (json: unknown, name: string): string => String((json as Readonly<Record<string, unknown>>)[name]);
+
+interface WireTime { readonly sec: number; readonly ns: number }
+const dateOf = ({ sec, ns }: WireTime): Date => new Date(sec * 1000 + ns / 1e6);
+const statsOf = (json: unknown): QueryStats => {
+  const stats = json as Readonly<Record<string, number>> & { readonly start_time: WireTime; readonly update_time: WireTime };
+  return {
+    startedAt: dateOf(stats.start_time), updatedAt: dateOf(stats.update_time), bytesRead: stats['bytes_read']!, bytesMatched: stats['bytes_matched']!,
+    recordsRead: stats['records_read']!, recordsMatched: stats['records_matched']!,
+  };
+};

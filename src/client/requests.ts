@@ -1,0 +1,123 @@
+/**
+ * Sends requests: the address, the token, repetition of what may be repeated.
+ *
+ * What is sent again after a lost connection or a 503: requests that change nothing, and writes that have an `Idempotency-Key` and a body that can be read twice.
+ */
+import { failureOf, LakeFailure } from './failure.ts';
+
+export interface ConnectOptions {
+  /** Bearer token, or what gives one; asked before each request. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How often a request that may be repeated is sent again; 2 unless told. */
+  readonly retriesMax?: number;
+  /** `fetch` of the platform unless told. */
+  readonly fetch?: typeof fetch;
+}
+
+/** What a load takes: bytes or text at once or piece by piece. */
+export type Body = string | Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
+
+export interface RequestOptions {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the base address, without a leading slash; its parts are escaped. */
+  readonly path: readonly string[];
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: Body;
+  readonly signal?: AbortSignal;
+}
+
+/** Node and its kin send a request body while it is read; browsers do so over HTTP/2 alone. */
+const sendsStreams = typeof (globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } }).process?.versions?.node === 'string';
+const retryMsBase = 100;
+const mayRepeatStatus = 503;
+
+export class Requests {
+  readonly base: string;
+  readonly #options: ConnectOptions;
+
+  constructor(base: string, options: ConnectOptions) {
+    this.base = base.replace(/\/+$/, '');
+    this.#options = options;
+  }
+
+  /** The answer, 2xx. @throws LakeFailure, or what `fetch` throws. */
+  async send(request: RequestOptions): Promise<Response> {
+    const mayRepeat = request.method === 'GET' || (request.headers?.['Idempotency-Key'] !== undefined && isWhole(request.body));
+    const triesMax = mayRepeat ? 1 + (this.#options.retriesMax ?? 2) : 1;
+    for (let tries = 1; ; tries++) {
+      let retryMs = retryMsBase * 2 ** (tries - 1);
+      try {
+        const response = await this.#once(request);
+        if (response.ok) return response;
+        const failure = await failureOf(response);
+        if (response.status !== mayRepeatStatus || tries === triesMax) throw failure;
+        retryMs = Math.max(retryMs, Number(response.headers.get('retry-after') ?? 0) * 1000);
+      } catch (error) {
+        if (error instanceof LakeFailure || request.signal?.aborted || tries === triesMax) throw error;
+      }
+      await pause(retryMs, request.signal);
+    }
+  }
+
+  /** The answer's JSON. */
+  async json(request: RequestOptions): Promise<unknown> {
+    const response = await this.send({ ...request, headers: { Accept: 'application/json', ...request.headers } });
+    return response.status === 204 ? undefined : response.json();
+  }
+
+  async #once({ method, path, query = {}, headers = {}, body, signal }: RequestOptions): Promise<Response> {
+    const { token, fetch: send = fetch } = this.#options;
+    const secret = typeof token === 'function' ? await token() : token;
+    const search = new URLSearchParams(Object.entries(query).filter((each): each is [string, string] => each[1] !== undefined)).toString();
+    const all = Object.entries({ ...this.#options.headers, ...(secret !== undefined && { Authorization: `Bearer ${secret}` }), ...headers });
+    const sent = body === undefined ? undefined : await bodyOf(body);
+    return send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
+      method,
+      headers: Object.fromEntries(all.filter((each): each is [string, string] => each[1] !== undefined)),
+      ...(sent !== undefined && { body: sent }),
+      ...(sent instanceof ReadableStream && { duplex: 'half' }),
+      ...(signal && { signal }),
+    } as RequestInit);
+  }
+}
+
+const isWhole = (body: Body | undefined): boolean => body === undefined || typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob;
+
+/** What `fetch` takes: pieces become a stream where streams can be sent, else one Blob. */
+const bodyOf = async (body: Body): Promise<string | Uint8Array | Blob | ReadableStream<Uint8Array>> => {
+  if (typeof body === 'string' || body instanceof Uint8Array || body instanceof Blob) return body;
+  if (sendsStreams) return body instanceof ReadableStream ? body : streamOf(body);
+  return body instanceof ReadableStream ? new Response(body).blob() : new Response(streamOf(body)).blob();
+};
+
+const streamOf = (pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>): ReadableStream<Uint8Array> => {
+  const encoder = new TextEncoder();
+  const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const next = await iterator.next();
+      if (next.done) controller.close();
+      else if (next.value.length > 0) controller.enqueue(typeof next.value === 'string' ? encoder.encode(next.value) : next.value);
+      else controller.enqueue(new Uint8Array(0));
+    },
+    cancel: async (reason) => { await iterator.return?.(reason); },
+  });
+};
+
+/** Waits; rejects with the signal's reason when it fires. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });

@@ -1,0 +1,65 @@
+/**
+ * Equal parts of expressions are computed once a batch: `put a:=x+y, b:=(x+y)/z` adds once.
+ *
+ * Only what depends on nothing but the row is shared, and only where a second expression of the same context asks for it.
+ */
+import type { Vector } from '../../vectors/vector.ts';
+import type { PlanExpr } from '../../query/plan.ts';
+import { functionNamed } from '../functions/functions.ts';
+import type { Evaluator, ExpressionContext } from './evaluator.ts';
+
+interface Shared { readonly evaluate: Evaluator; users: number; batch: Vector | undefined; result: Vector | undefined }
+const sharedOfContext = new WeakMap<ExpressionContext, Map<string, Shared>>();
+
+/** The evaluator of an expression, one for all equal expressions of the context. */
+export const shared = (expr: PlanExpr, context: ExpressionContext, make: () => Evaluator): Evaluator => {
+  const key = keyOf(expr);
+  if (key === undefined) return make();
+  let table = sharedOfContext.get(context);
+  if (!table) sharedOfContext.set(context, (table = new Map()));
+  let known = table.get(key);
+  if (known) known.users++;
+  else table.set(key, (known = { evaluate: make(), users: 1, batch: undefined, result: undefined }));
+  const part = known;
+  return (batch) => {
+    if (part.users === 1) return part.evaluate(batch);
+    if (part.batch === batch) return part.result!;
+    const result = part.evaluate(batch);
+    part.batch = batch;
+    part.result = result;
+    return result;
+  };
+};
+
+/** Longer expressions are not compared. */
+const keyLengthMax = 256;
+const keys = new WeakMap<PlanExpr, { readonly key: string | undefined }>();
+
+/** Equal texts: equal expressions. Undefined for what is not shared. */
+const keyOf = (expr: PlanExpr): string | undefined => {
+  let known = keys.get(expr);
+  if (!known) {
+    const key = made(expr);
+    keys.set(expr, (known = { key: key !== undefined && key.length <= keyLengthMax ? key : undefined }));
+  }
+  return known.key;
+};
+const made = (expr: PlanExpr): string | undefined => {
+  switch (expr.kind) {
+    case 'this': return 'this';
+    case 'field': return together('.', [expr.of], JSON.stringify(expr.name));
+    case 'literal': {
+      const { type, data } = expr.value;
+      return type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'string') ? `${type.name} ${typeof data} ${Object.is(data, -0) ? '-0' : JSON.stringify(String(data))}` : undefined;
+    }
+    case 'arithmetic': return together(expr.operator, [expr.left, expr.right]);
+    case 'negate': return together('negate', [expr.operand]);
+    case 'cast': return together('cast', [expr.operand], expr.type.kind === 'primitive' ? expr.type.name : `#${expr.type.id}`);
+    case 'call': return functionNamed(expr.name)?.impure ? undefined : together('call', expr.arguments, expr.name);
+    default: return undefined;
+  }
+};
+const together = (operator: string, parts: readonly PlanExpr[], extra = ''): string | undefined => {
+  const texts = parts.map(keyOf);
+  return texts.includes(undefined) ? undefined : `(${operator} ${extra} ${texts.join(' , ')})`;
+};

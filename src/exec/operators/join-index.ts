@@ -1,0 +1,191 @@
+/**
+ * The built side of a join: its rows, chained by equal keys (type and value), and for rows of the other side the first one of their chain.
+ *
+ * Numbers and runs of bytes of one type are hashed and compared where they lie; keys of other kinds, and batches whose keys are of another kind than the
+ * built ones, go through the codes of a GroupTable, which is made when the first of them comes.
+ */
+import { type PrimitiveType, isFloat } from '../../vectors/type.ts';
+import { type FlatVector, type Vector, flatten, gather, sizeOf, take } from '../../vectors/vector.ts';
+import { GroupTable } from '../aggregates/groups.ts';
+import { hashBytes, mix, none, wordsOf } from '../aggregates/tables.ts';
+
+/** What a row of the built side takes besides itself. */
+const indexBytes = 32;
+/** What rows that are to be built take: they are put together in one piece, so there are two of each for a moment, and indexed. */
+export const heldBytes = (rows: Vector): number => sizeOf(rows) * 2 + rows.length * indexBytes;
+
+type TypedKey =
+  | { readonly form: 'number'; readonly type: PrimitiveType; readonly values: Float64Array }
+  | { readonly form: 'bytes'; readonly type: PrimitiveType; readonly bytes: Uint8Array; readonly offsets: Uint32Array };
+
+/** Keys of a side; `out`: 0 for the rows that look for partners. */
+export interface Keys { readonly keys: readonly Vector[]; readonly out: Uint8Array }
+
+interface Typed { readonly keys: readonly TypedKey[]; readonly hashes: Uint32Array; readonly slots: Uint32Array }
+interface Coded { readonly table: GroupTable; readonly heads: Uint32Array }
+
+export class JoinIndex {
+  readonly rows: Vector;
+  /** Rows that take no part: 1 not at all, 2 without a match. */
+  readonly out: Uint8Array;
+  /** Rows that had a match, where that is asked. */
+  readonly matched: Uint8Array;
+  /** Rows by place; undefined: each row takes part, in its own place. */
+  readonly order: Uint32Array | undefined;
+  /** The place of the next row of the same key, in order; `none` after the last. */
+  readonly next: Uint32Array;
+  private readonly keys: readonly Vector[];
+  private readonly typed: Typed | undefined;
+  private coded: Coded | undefined;
+
+  constructor(rows: Vector, { keys, out }: Keys) {
+    this.rows = rows;
+    this.out = out;
+    this.matched = new Uint8Array(rows.length);
+    const order = (this.order = takingRows(out, rows.length));
+    this.keys = order ? keys.map((k) => take(k, order)) : keys;
+    this.next = new Uint32Array(order?.length ?? rows.length).fill(none);
+    const typed = keys.length > 0 ? typedKeys(this.keys) : undefined;
+    this.typed = typed && hashed(typed, this.next);
+    if (!this.typed) this.coded = this.grouped();
+  }
+  /** Bytes besides the rows, and those counted by `heldBytes`. */
+  get bytes(): number { return this.coded?.table.bytes ?? 0; }
+  /** For another run: no row has had a match. */
+  anew(): JoinIndex { return Object.assign(Object.create(JoinIndex.prototype) as JoinIndex, { ...this, matched: new Uint8Array(this.rows.length) }); }
+
+  /** The place of the first built row for each row, or `none`. */
+  heads({ keys, out }: Keys, length: number): Uint32Array {
+    if (this.next.length === 0) return new Uint32Array(length).fill(none);
+    const taking = this.typed && takingRows(out, length), typed = this.typed && typedKeys(taking ? keys.map((k) => take(k, taking)) : keys);
+    if (this.typed && typed?.every((k, i) => k.form === this.typed!.keys[i]!.form && k.type === this.typed!.keys[i]!.type)) {
+      const found = find(this.typed, typed, taking?.length ?? length);
+      if (!taking) return found;
+      const heads = new Uint32Array(length).fill(none);
+      for (let i = 0; i < taking.length; i++) heads[taking[i]!] = found[i]!;
+      return heads;
+    }
+    const { table, heads: first } = (this.coded ??= this.grouped()), ids = table.ids(keys, length, false);
+    for (let i = 0; i < length; i++) ids[i] = out[i] === 0 && ids[i] !== none ? first[ids[i]!]! : none;
+    return ids;
+  }
+
+  private grouped(): Coded {
+    const { next } = this, table = new GroupTable(this.keys.length), { length } = next;
+    const ids = length > 0 ? table.ids(this.keys, length) : next, heads = new Uint32Array(table.size).fill(none);
+    for (let place = length - 1; place >= 0; place--) {
+      next[place] = heads[ids[place]!]!;
+      heads[ids[place]!] = place;
+    }
+    return { table, heads };
+  }
+}
+
+/** A table over the keys where they lie; equal ones are chained from the last to the first. */
+const hashed = (keys: readonly TypedKey[], next: Uint32Array): Typed => {
+  const count = next.length, hashes = hashesOf(keys, count), equal = equality(keys, keys);
+  let size = 64;
+  while (size < count * 2) size *= 2;
+  const slots = new Uint32Array(size).fill(none), mask = size - 1;
+  for (let place = count - 1; place >= 0; place--) {
+    const hash = hashes[place]!;
+    let at = hash & mask, other = slots[at]!;
+    while (other !== none && !(hashes[other] === hash && equal(place, other))) {
+      at = (at + 1) & mask;
+      other = slots[at]!;
+    }
+    next[place] = other;
+    slots[at] = place;
+  }
+  return { keys, hashes, slots };
+};
+
+/** Rows that look for partners; undefined: all. */
+const takingRows = (out: Uint8Array, length: number): Uint32Array | undefined => {
+  let n = 0;
+  for (let i = 0; i < length; i++) if (out[i] === 0) n++;
+  if (n === length) return undefined;
+  const rows = new Uint32Array(n);
+  n = 0;
+  for (let i = 0; i < length; i++) if (out[i] === 0) rows[n++] = i;
+  return rows;
+};
+/** The keys as typed arrays, if each column is of one such type. */
+const typedKeys = (keys: readonly Vector[]): readonly TypedKey[] | undefined => {
+  const out: TypedKey[] = [];
+  for (const key of keys) {
+    const typed = typedOf(oneClass(flatten(key)));
+    if (!typed) return undefined;
+    out.push(typed);
+  }
+  return out;
+};
+/** What a dynamic vector holds, if its rows are all of one part. */
+const oneClass = (v: FlatVector): FlatVector => {
+  if (v.form !== 'dynamic' || v.length === 0) return v;
+  const tag = v.tags[0]!;
+  for (let i = 1; i < v.length; i++) if (v.tags[i] !== tag) return v;
+  return gather(v.parts[tag]!, v.slots.subarray(0, v.length));
+};
+const typedOf = (v: FlatVector): TypedKey | undefined => {
+  if (v.form === 'number' && v.values instanceof Float64Array) return { form: 'number', type: v.type, values: v.values };
+  return v.form === 'bytes' ? { form: 'bytes', type: v.type, bytes: v.bytes, offsets: v.offsets } : undefined;
+};
+
+const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
+  const hashes = new Uint32Array(length);
+  for (const key of keys) {
+    if (key.form === 'bytes') hashRuns(key.bytes, key.offsets, hashes);
+    else hashNumbers(key.values, hashes);
+  }
+  return hashes;
+};
+const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array): void => {
+  for (let i = 0; i < hashes.length; i++) hashes[i] = hashBytes(bytes, offsets[i]!, offsets[i + 1]!, hashes[i]!);
+};
+/** Both zeros and all NaNs have one hash each. */
+const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {
+  const words = wordsOf(values);
+  for (let i = 0; i < hashes.length; i++) {
+    const x = values[i]!;
+    hashes[i] = mix(x === 0 || x !== x ? hashes[i]! ^ 0x5bd1e995 : Math.imul(words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ words[2 * i + 1]!);
+  }
+};
+
+/** The first built row of each key. */
+const find = ({ keys: built, hashes: builtHashes, slots }: Typed, keys: readonly TypedKey[], length: number): Uint32Array => {
+  const hashes = hashesOf(keys, length), mask = slots.length - 1, equal = equality(keys, built);
+  for (let i = 0; i < length; i++) {
+    const hash = hashes[i]!;
+    let at = hash & mask, row = slots[at]!;
+    while (row !== none && !(builtHashes[row] === hash && equal(i, row))) {
+      at = (at + 1) & mask;
+      row = slots[at]!;
+    }
+    hashes[i] = row;
+  }
+  return hashes;
+};
+
+type Equality = (a: number, b: number) => boolean;
+
+const equality = (as: readonly TypedKey[], bs: readonly TypedKey[]): Equality => {
+  const each = as.map((a, k) => equalityOf(a, bs[k]!));
+  return each.length === 1 ? each[0]! : (a, b) => each.every((equal) => equal(a, b));
+};
+const equalityOf = (a: TypedKey, b: TypedKey): Equality => {
+  if (a.form === 'number' && b.form === 'number') {
+    const left = a.values, right = b.values;
+    // NaN is one number, -0. and 0. are two; of integers there is one zero only.
+    return isFloat(a.type) ? (i, k) => Object.is(left[i], right[k]) : (i, k) => left[i] === right[k];
+  }
+  if (a.form !== 'bytes' || b.form !== 'bytes') return () => false;
+  const { bytes: left, offsets: starts } = a, { bytes: right, offsets: places } = b;
+  return (i, k) => {
+    let at = places[k]!;
+    const start = starts[i]!, end = starts[i + 1]!;
+    if (places[k + 1]! - at !== end - start) return false;
+    for (let x = start; x < end; x++) if (left[x] !== right[at++]) return false;
+    return true;
+  };
+};

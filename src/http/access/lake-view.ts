@@ -1,0 +1,43 @@
+/** The lake as one principal sees it: pools that they may not read are not there. */
+import { LakeError } from '../../errors.ts';
+import type { MetaPage } from '../../lake/lake.types.ts';
+import type { LakeServices } from '../../workers/pool.types.ts';
+import { mayOnLake, mayOnPool, type PoolName, type Principal } from './roles.ts';
+
+/** A commit that a query made. */
+export interface Change { readonly pool: string; readonly branch: string; readonly commit: string }
+
+/** The lake without what is not theirs to see, which refuses what is not theirs to change; without a principal, all of it. `changed` is told of each commit. */
+export const lakeOf = (lake: LakeServices, principal: Principal | undefined, changed?: (change: Change) => void): LakeServices => {
+  if ((!principal || mayOnLake(principal, 'writer')) && !changed) return lake;
+  const readable = (pool: PoolName): boolean => !principal || mayOnPool(principal, 'reader', pool);
+  const poolOf: LakeServices['pool'] = (reference) => {
+    const pool = lake.pool(reference), { config } = pool;
+    if (!readable(config)) throw new LakeError('pool-not-found', { pool: reference });
+    return {
+      config,
+      branch: (name) => pool.branch(name),
+      branches: () => pool.branches(),
+      load: async (branch, objects, note) => {
+        if (principal && !mayOnPool(principal, 'writer', config)) throw new LakeError('auth-role', { name: principal.name, role: 'writer', where: `pool ${config.name}` });
+        const committed = await pool.load(branch, objects, note);
+        changed?.({ pool: config.id, branch, commit: committed.commit });
+        return committed;
+      },
+    };
+  };
+  const shown = (row: MetaPage['rows'][number]): boolean => (row.kind === 'pool' || row.kind === 'branch' ? readable(row.pool) : true);
+  return {
+    pools: () => lake.pools().filter(readable),
+    pool: poolOf,
+    openSnapshot: (reference, commitish) => {
+      poolOf(reference);
+      return lake.openSnapshot(reference, commitish);
+    },
+    metaPage: async (source, next) => {
+      if (source.pool !== undefined) poolOf(source.pool);
+      const page = await lake.metaPage(source, next);
+      return { ...page, rows: page.rows.filter(shown) };
+    },
+  };
+};

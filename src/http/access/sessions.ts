@@ -1,0 +1,45 @@
+/**
+ * Sessions of our own pages: a browser's EventSource and WebSocket cannot send a token, so a page changes its token for a cookie once.
+ *
+ * - The cookie is HttpOnly and SameSite=Strict, holds 256 random bits, and is kept here as its hash. Sessions end with the service, with their token, or after `ttlMs`.
+ * - The oldest ends when there are too many.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { Principal } from './roles.ts';
+
+const cookieName = 'lake_session';
+const sessionsMax = 10_000;
+
+interface Session { readonly token: string; readonly expiresMs: number }
+
+export class Sessions {
+  readonly #ttlMs: number;
+  readonly #open = new Map<string, Session>();
+  constructor(ttlMs: number) { this.#ttlMs = ttlMs; }
+
+  /** Opens one for the owner of a token; the value of `Set-Cookie`. `secure`: the page came by HTTPS. */
+  open(token: string, { expiresMs = Infinity }: Principal, secure: boolean): string {
+    const secret = randomBytes(32).toString('base64url'), until = Math.min(Date.now() + this.#ttlMs, expiresMs);
+    if (this.#open.size >= sessionsMax) this.#open.delete(this.#open.keys().next().value!);
+    this.#open.set(keyOf(secret), { token, expiresMs: until });
+    return cookie(secret, Math.max(0, Math.floor((until - Date.now()) / 1000)), secure);
+  }
+  /** The token behind a request's cookie. It is checked anew each time: a key that was revoked has no sessions. */
+  token(cookies: string | undefined): string | undefined {
+    const secret = secretOf(cookies), session = secret === undefined ? undefined : this.#open.get(keyOf(secret));
+    if (!session) return undefined;
+    if (session.expiresMs > Date.now()) return session.token;
+    this.#open.delete(keyOf(secret!));
+    return undefined;
+  }
+  /** Ends the request's session; the value of `Set-Cookie` that removes its cookie. */
+  close(cookies: string | undefined, secure: boolean): string {
+    const secret = secretOf(cookies);
+    if (secret !== undefined) this.#open.delete(keyOf(secret));
+    return cookie('', 0, secure);
+  }
+}
+
+const keyOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
+const secretOf = (cookies: string | undefined): string | undefined => (cookies === undefined ? undefined : /(?:^|;\s*)lake_session=([^;\s]+)/.exec(cookies)?.[1]);
+const cookie = (value: string, seconds: number, secure: boolean): string => `${cookieName}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;

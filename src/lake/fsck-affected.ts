@@ -1,0 +1,71 @@
+/** What damage means to those who read: which branches, how many of their data objects and rows, by which commits they came. */
+import { base62, zeroId } from './ksuid.ts';
+import type { Id, PoolConfig } from './lake.types.ts';
+import { objectNames } from './merge.ts';
+import { decodeBranch, decodeCommit, decodeObject, pairKey, type StoredCommit } from './rows.ts';
+import type { Tables } from './tables.ts';
+
+/** Of one pool: objects with the number of their rows, if that is known, and commits that are damaged or missing. */
+export interface Damage { readonly pool: PoolConfig; readonly objects: Map<Id, number | undefined>; readonly commits: Set<Id> }
+
+export const affected = (tables: Tables, damages: readonly Damage[]): readonly string[] => damages.flatMap((damage) => ofPool(tables, damage));
+
+const ofPool = (tables: Tables, { pool, objects, commits }: Damage): readonly string[] => {
+  const lines: string[] = [], seen = new Map<Id, StoredCommit | undefined>();
+  const read = (id: Id): StoredCommit | undefined => {
+    if (!seen.has(id)) seen.set(id, soundCommit(tables, pool.id, id));
+    return seen.get(id);
+  };
+  const prefix = Buffer.from(pool.id, 'hex');
+  for (const row of tables.soundRows('branches', { prefix })) {
+    const branch = decodeBranch(row.payload), held = tipObjects(read, branch.commit);
+    if (held.broken !== undefined) lines.push(`pool "${pool.name}", branch "${branch.name}": not readable, its history breaks at commit ${base62(held.broken)}`);
+    const hurt = [...objects.keys()].filter((id) => held.objects.has(id));
+    if (hurt.length === 0) continue;
+    const rows = hurt.reduce<number | undefined>((sum, id) => (sum === undefined || objects.get(id) === undefined ? undefined : sum + objects.get(id)!), 0);
+    lines.push(`pool "${pool.name}", branch "${branch.name}": ${hurt.length} of ${held.objects.size} data objects (${objectNames(hurt)}), ${rows ?? 'an unknown number'} of ${rowsOf(tables, pool.id, held.objects) ?? 'an unknown number of'} rows`);
+  }
+  const adders: Id[] = [];
+  for (const row of tables.soundRows('commits', { prefix })) {
+    const commit = decodeCommit(row.key.subarray(20).toString('hex'), row.payload);
+    if (commit.adds.some((id) => objects.has(id))) adders.push(commit.id);
+  }
+  if (adders.length > 0) lines.push(`pool "${pool.name}": data objects of commits ${objectNames(adders)}`);
+  if (commits.size > 0) lines.push(`pool "${pool.name}": commits ${objectNames([...commits])}`);
+  return lines;
+};
+
+const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined => {
+  try {
+    const payload = tables.get('commits', pairKey(pool, id));
+    return payload && decodeCommit(id, payload);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The objects of a commit, from its whole history; `broken`: the commit that is missing in it. */
+const tipObjects = (read: (id: Id) => StoredCommit | undefined, tip: Id): { readonly objects: ReadonlySet<Id>; readonly broken?: Id } => {
+  const deleted = new Set<Id>(), objects = new Set<Id>();
+  for (let at = tip; at !== zeroId;) {
+    const commit = read(at);
+    if (!commit) return { objects, broken: at };
+    // From the newest back: what comes first has the last word.
+    for (const id of commit.adds) if (!deleted.has(id)) objects.add(id);
+    for (const id of commit.deletes) if (!objects.has(id)) deleted.add(id);
+    at = commit.parent;
+  }
+  return { objects };
+};
+
+const rowsOf = (tables: Tables, pool: Id, ids: ReadonlySet<Id>): number | undefined => {
+  let rows = 0;
+  for (const id of ids) {
+    try {
+      rows += decodeObject(tables.get('objects', pairKey(pool, id))!).count;
+    } catch {
+      return undefined;
+    }
+  }
+  return rows;
+};

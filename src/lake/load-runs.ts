@@ -1,0 +1,278 @@
+/**
+ * Sorted runs of a load: rows that did not fit in memory wait in scratch files, in frames that are the vectors as they were, and are merged in the end.
+ *
+ * Invariants:
+ * - Runs are given in the order in which their rows came; rows of equal keys keep that order.
+ * - Of a run that is being merged, some frames are in memory, no more of all than a step takes.
+ */
+import { type PackedVectors, packVectors, unpackVectors } from '../vectors/transfer.ts';
+import { concat } from '../vectors/concat.ts';
+import { sortKeyBytes } from '../vectors/sort-key.ts';
+import { compareBytes } from '../vectors/value.ts';
+import { type Vector, flatten, range, slice, take, valueAt } from '../vectors/vector.ts';
+import type { Id, SortOrder } from './lake.types.ts';
+import { newId } from './ksuid.ts';
+import { blockRowsMax } from './object-format.ts';
+import type { ObjectSink, ObjectStore } from './objects.ts';
+import { keyColumn, sortColumn, sortRows } from './sort-rows.ts';
+
+/** Rows in order, some at a time. */
+export interface RunSource { next(): Promise<Vector | undefined> }
+
+/** Rows that follow each other in a part are taken as a slice if such stretches are so long on average; else rows are copied one by one. */
+const stretchRowsMin = 32;
+
+/** The rows of `parts`, numbered through, in this order: a block's worth at a time, or in slices. */
+export function* rowsInOrder(parts: readonly Vector[], order: Uint32Array): Generator<Vector> {
+  const starts = new Uint32Array(parts.length + 1);
+  parts.forEach((part, i) => { starts[i + 1] = starts[i]! + part.length; });
+  if (stretches(order) * stretchRowsMin > order.length) {
+    const all = concat(parts);
+    for (let start = 0; start < order.length; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(order.length, start + blockRowsMax)));
+    return;
+  }
+  let part = 0;
+  for (let i = 0; i < order.length;) {
+    const row = order[i]!;
+    if (row < starts[part]! || row >= starts[part + 1]!) part = partOf(starts, row);
+    const stop = Math.min(order.length, i + starts[part + 1]! - row);
+    let end = i + 1;
+    while (end < stop && order[end] === order[end - 1]! + 1) end++;
+    yield slice(parts[part]!, row - starts[part]!, row - starts[part]! + end - i);
+    i = end;
+  }
+}
+/** How many slices the order takes. */
+const stretches = (order: Uint32Array): number => {
+  let count = 1;
+  for (let i = 1; i < order.length; i++) if (order[i] !== order[i - 1]! + 1) count++;
+  return count;
+};
+const partOf = (starts: Uint32Array, row: number): number => {
+  let low = 0, high = starts.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (starts[middle]! <= row) low = middle;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Most bytes of a frame, of runs that are allowed so much memory: many runs are merged at once. */
+const frameBytesOf = (memoryBytesMax: number): number => Math.max(32 << 10, Math.min(512 << 10, memoryBytesMax / 128));
+
+interface Frame { readonly offset: number; readonly buffer: number; readonly forms: number }
+
+/** Writes a run. */
+export class RunWriter {
+  private readonly store: ObjectStore;
+  private readonly id = newId();
+  private readonly sink: ObjectSink;
+  private readonly frameRows: number;
+  private readonly frames: Frame[] = [];
+  private at = 0;
+  private held: Vector[] = [];
+  private heldRows = 0;
+
+  constructor(store: ObjectStore, options: { readonly bytesPerRow: number; readonly memoryBytesMax: number }) {
+    this.store = store;
+    this.sink = store.create(this.id);
+    this.frameRows = Math.max(1, Math.min(blockRowsMax, Math.floor(frameBytesOf(options.memoryBytesMax) / Math.max(1, options.bytesPerRow))));
+  }
+
+  add(piece: Vector): void {
+    for (let start = 0; start < piece.length;) {
+      const end = Math.min(piece.length, start + this.frameRows - this.heldRows);
+      this.held.push(slice(piece, start, end));
+      this.heldRows += end - start;
+      if (this.heldRows === this.frameRows) this.frame();
+      start = end;
+    }
+  }
+
+  async finish(): Promise<SpilledRun> {
+    this.frame();
+    await this.sink.close();
+    return new SpilledRun(this.store, this.id, this.frames);
+  }
+  async abort(): Promise<void> { await this.sink.abort(); }
+
+  private frame(): void {
+    if (this.heldRows === 0) return;
+    const rows = owned(this.held);
+    this.held = [];
+    this.heldRows = 0;
+    const { forms, buffer } = packVectors([rows]), text = Buffer.from(JSON.stringify(forms));
+    this.sink.write(new Uint8Array(buffer));
+    this.sink.write(text);
+    this.frames.push({ offset: this.at, buffer: buffer.byteLength, forms: text.length });
+    this.at += buffer.byteLength + text.length;
+  }
+}
+
+/** The rows in one vector that holds nothing else: slices share what they were cut from. */
+const owned = (pieces: readonly Vector[]): Vector => {
+  const [first] = pieces;
+  if (pieces.length > 1 || first!.length < 2) return concat(pieces);
+  const half = first!.length >> 1;
+  return concat([slice(first!, 0, half), slice(first!, half, first!.length)]);
+};
+
+export class SpilledRun implements RunSource {
+  private readonly store: ObjectStore;
+  private readonly id: Id;
+  private readonly frames: readonly Frame[];
+  private at = 0;
+  constructor(store: ObjectStore, id: Id, frames: readonly Frame[]) {
+    this.store = store;
+    this.id = id;
+    this.frames = frames;
+  }
+
+  async next(): Promise<Vector | undefined> {
+    const frame = this.frames[this.at++];
+    if (!frame) {
+      await this.store.delete(this.id);
+      return undefined;
+    }
+    const bytes = await this.store.readRange(this.id, frame.offset, frame.buffer + frame.forms);
+    const forms = JSON.parse(Buffer.from(bytes.buffer, frame.buffer, frame.forms).toString()) as PackedVectors['forms'];
+    return unpackVectors({ forms, buffer: bytes.buffer as ArrayBuffer })[0]!;
+  }
+}
+
+/** Rows that are looked at in one step of a merge, about, and of one run at least. */
+const stepRows = 32_768, stepRowsMin = 64;
+
+/** Rows of a run with their keys; those before `at` are given out. */
+interface HeldRows { readonly rows: Vector; readonly columns: readonly Vector[]; at: number }
+
+/** A run with the rows that are read and not yet given out. */
+class Cursor {
+  /** Rows that are left of what was read. */
+  left = 0;
+  private held: HeldRows[] = [];
+  private readonly source: RunSource;
+  private readonly keys: readonly (readonly string[])[];
+  private ended = false;
+  /** Keys of the first row that is left and of the last one. */
+  private firstKey: Uint8Array | undefined;
+  private lastKey: Uint8Array | undefined;
+
+  constructor(source: RunSource, keys: readonly (readonly string[])[]) {
+    this.source = source;
+    this.keys = keys;
+  }
+
+  get first(): Uint8Array {
+    const [head] = this.held;
+    return (this.firstKey ??= keyAt(head!, head!.at));
+  }
+  get last(): Uint8Array {
+    const end = this.held.at(-1)!;
+    return (this.lastKey ??= keyAt(end, end.rows.length - 1));
+  }
+
+  /** Reads on until so many rows are there; false when none are left. */
+  async read(rows: number): Promise<boolean> {
+    while (this.left < rows && !this.ended) {
+      const next = await this.source.next();
+      if (!next) this.ended = true;
+      else {
+        this.held.push({ rows: next, columns: this.keys.map((path) => keyValues(next, path)), at: 0 });
+        this.left += next.length;
+        this.lastKey = undefined;
+      }
+    }
+    return this.left > 0;
+  }
+  /** What there is of the first `rows` rows, of a key or of all. */
+  *parts(rows: number, key?: number): Generator<Vector> {
+    for (const { rows: all, columns, at } of this.held) {
+      if (rows <= 0) return;
+      yield slice(key === undefined ? all : columns[key]!, at, Math.min(all.length, at + rows));
+      rows -= all.length - at;
+    }
+  }
+  /** Takes the next rows. */
+  take(rows: number): void {
+    this.left -= rows;
+    this.firstKey = undefined;
+    for (let [head] = this.held; head && rows > 0; [head] = this.held) {
+      const some = Math.min(rows, head.rows.length - head.at);
+      head.at += some;
+      rows -= some;
+      if (head.at === head.rows.length) this.held.shift();
+    }
+  }
+}
+
+const noKey = new Uint8Array(0);
+const keyAt = ({ columns: [column] }: HeldRows, row: number): Uint8Array => (column ? sortKeyBytes(valueAt(column, row)) : noKey);
+/** The values of a key, those of one type in one part. */
+const keyValues = (rows: Vector, path: readonly string[]): Vector => {
+  const column = keyColumn(rows, path), half = column.length >> 1;
+  return flatten(column.form === 'dynamic' && half > 0 ? concat([slice(column, 0, half), slice(column, half, column.length)]) : column);
+};
+
+/** The rows of all runs in order. */
+export async function* mergeRuns(sources: readonly RunSource[], { keys, order }: { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }): AsyncGenerator<Vector> {
+  const sign = order === 'asc' ? 1 : -1;
+  let cursors = sources.map((source) => new Cursor(source, keys));
+  for (;;) {
+    const left: Cursor[] = [];
+    for (const cursor of cursors) if (await cursor.read(1)) left.push(cursor);
+    cursors = left;
+    if (cursors.length <= 1) break;
+    yield* await nextStep(cursors, keys.length, sign);
+  }
+  for (const cursor of cursors) {
+    while (await cursor.read(1)) {
+      yield* cursor.parts(cursor.left);
+      cursor.take(cursor.left);
+    }
+  }
+}
+
+/**
+ * The rows that come before all that is not looked at. Some rows of each run are sorted together; those up to the first row that is the last one of its
+ * run to be looked at are in their place then.
+ */
+const nextStep = async (cursors: readonly Cursor[], keyCount: number, sign: number): Promise<Generator<Vector>> => {
+  let some: readonly Cursor[] = [];
+  for (let more = true; more;) {
+    const bound = cursors.reduce((least, { last }) => (compareBytes(last, least) * sign < 0 ? last : least), cursors[0]!.last);
+    const near = keyCount === 0 ? [cursors[0]!] : cursors.filter(({ first }) => compareBytes(first, bound) * sign <= 0);
+    more = near.length > some.length;
+    some = near;
+    // What is read may end later, and more runs begin before that.
+    if (more) for (const cursor of some) await cursor.read(shareOf(some));
+  }
+  return merged(some, keyCount, sign);
+};
+const shareOf = (cursors: readonly Cursor[]): number => Math.max(stepRowsMin, Math.floor(stepRows / cursors.length));
+
+function* merged(cursors: readonly Cursor[], keyCount: number, sign: number): Generator<Vector> {
+  const most = shareOf(cursors), counts = cursors.map((cursor) => Math.min(most, cursor.left)), total = counts.reduce((n, count) => n + count, 0);
+  const columns: Vector[] = [];
+  for (let key = 0; key < keyCount; key++) columns.push(concat(cursors.flatMap((cursor) => [...cursor.parts(most, key)])));
+  const order = sortRows(columns.map(sortColumn), total, { descending: sign < 0 }) ?? range(0, total);
+  const isLast = new Uint8Array(total);
+  let end = 0, length = 0;
+  for (const count of counts) isLast[(end += count) - 1] = 1;
+  while (isLast[order[length++]!] === 0);
+  const done = order.subarray(0, length), parts = cursors.flatMap((cursor) => [...cursor.parts(most)]);
+  takeRows(cursors, counts, done);
+  yield* rowsInOrder(parts, done);
+}
+/** Of each run its first rows are taken, for runs are in order. */
+const takeRows = (cursors: readonly Cursor[], counts: readonly number[], order: Uint32Array): void => {
+  const starts = new Uint32Array(counts.length + 1), taken = new Uint32Array(counts.length);
+  counts.forEach((count, i) => { starts[i + 1] = starts[i]! + count; });
+  let part = 0;
+  for (const row of order) {
+    if (row < starts[part]! || row >= starts[part + 1]!) part = partOf(starts, row);
+    taken[part]!++;
+  }
+  cursors.forEach((cursor, i) => { cursor.take(taken[i]!); });
+};

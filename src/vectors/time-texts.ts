@@ -1,0 +1,196 @@
+/**
+ * Columns of times as text, `2024-01-02T03:04:05.678Z` with as many digits behind the point in every row: the numbers that they stand for, and the text
+ * made of the numbers again when somebody asks for it.
+ *
+ * Invariants:
+ * - Text and numbers tell the same, byte for byte: a column with a row in any other spelling has no numbers.
+ * - Years are those that nanoseconds in 64 bits reach (1678 to 2261).
+ */
+import { dateOfDays, daysOfDate, daysOfMonth } from './literal.ts';
+import { types } from './type.ts';
+import type { BytesVector, Vector } from './vector.ts';
+
+/** Row i is the time `base` seconds since 1970 plus distances[i] units; a unit is the last of the digits behind the point. */
+export interface TimeTexts { readonly digits: number; readonly base: number; readonly distances: Float64Array }
+
+const textLength = (digits: number): number => (digits === 0 ? 20 : 21 + digits);
+/** Digits behind the point of texts of a length; -1 for none such. */
+const digitsOf = (size: number): number => (size === 20 ? 0 : size >= 22 && size <= 30 ? size - 21 : -1);
+
+/** The times of a string vector; undefined if some row is spelled in another way, or they are too far apart. */
+export const timesOfTexts = (v: BytesVector): TimeTexts | undefined => {
+  const { bytes, offsets, length } = v;
+  if (length === 0 || v.type !== types.string) return undefined;
+  const size = offsets[1]! - offsets[0]!, digits = digitsOf(size);
+  if (digits < 0) return undefined;
+  const distances = new Float64Array(length), unit = 10 ** digits;
+  let memo = -1, minute = 0, first = 0, least = 0, greatest = 0;
+  for (let i = 0; i < length; i++) {
+    const start = offsets[i]!;
+    if (offsets[i + 1]! - start !== size || bytes[start + size - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
+    // Mostly a row is of the same minute as the one before.
+    if (memo < 0 || !startsAlike(bytes, start, memo)) {
+      minute = minuteOf(bytes, start);
+      if (minute !== minute) return undefined;
+      memo = start;
+    }
+    const second = two(bytes, start + 17), fraction = digits === 0 ? 0 : fractionOf(bytes, start + 19, digits);
+    if (!(second <= 59) || fraction < 0) return undefined;
+    if (i === 0) first = minute + second;
+    const distance = (minute + second - first) * unit + fraction;
+    distances[i] = distance;
+    if (distance < least) least = distance;
+    if (distance > greatest) greatest = distance;
+  }
+  if (greatest - least > Number.MAX_SAFE_INTEGER - unit) return undefined;
+  const before = Math.floor(least / unit);
+  if (before !== 0) for (let i = 0; i < length; i++) distances[i] = distances[i]! - before * unit;
+  return { digits, base: first + before, distances };
+};
+/** The sixteen bytes up to the minute are the same; the last ones are the likeliest to differ. */
+const startsAlike = (bytes: Uint8Array, a: number, b: number): boolean => {
+  for (let k = 15; k >= 0; k--) if (bytes[a + k] !== bytes[b + k]) return false;
+  return true;
+};
+/** Seconds of `2024-01-02T03:04`; NaN when it is something else. */
+const minuteOf = (bytes: Uint8Array, start: number): number => {
+  if (bytes[start + 4] !== 45 || bytes[start + 7] !== 45 || bytes[start + 10] !== 84 || bytes[start + 13] !== 58) return NaN;
+  const year = two(bytes, start) * 100 + two(bytes, start + 2), month = two(bytes, start + 5), day = two(bytes, start + 8);
+  const hour = two(bytes, start + 11), minute = two(bytes, start + 14);
+  if (!(year >= 1678 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59) || day > daysOfMonth(year, month)) return NaN;
+  return daysOfDate(year, month, day) * 86400 + hour * 3600 + minute * 60;
+};
+const two = (bytes: Uint8Array, at: number): number => {
+  const a = bytes[at]! - 48, b = bytes[at + 1]! - 48;
+  return a >= 0 && a <= 9 && b >= 0 && b <= 9 ? a * 10 + b : NaN;
+};
+/** The digits behind the point at `start`, or -1. */
+const fractionOf = (bytes: Uint8Array, start: number, digits: number): number => {
+  if (bytes[start] !== 46) return -1;
+  let n = 0;
+  for (let i = start + 1; i <= start + digits; i++) {
+    const d = bytes[i]! - 48;
+    if (d < 0 || d > 9) return -1;
+    n = n * 10 + d;
+  }
+  return n;
+};
+
+interface Behind { readonly digits: number; readonly times: () => TimeTexts; isWritten: boolean }
+const behind = new WeakMap<Vector, Behind>();
+/** The times of a vector that `timeTexts` made. */
+export const timesBehind = (v: Vector): TimeTexts | undefined => behind.get(v)?.times();
+/** Whether `timeTexts` made the vector. */
+export const areTimeTexts = (v: Vector): boolean => behind.has(v);
+/** Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances. */
+export const timesPicked = (v: BytesVector, length: number, pick: (distances: Float64Array) => Float64Array): BytesVector | undefined => {
+  const known = behind.get(v);
+  if (!known || known.isWritten) return undefined;
+  return timeTexts(length, known.digits, () => {
+    const times = known.times();
+    return { ...times, distances: pick(times.distances) };
+  });
+};
+/** Whether the text holds nothing but what such texts are made of; what is searched for, in small letters, cannot be in a column of them if not. */
+export const isOfTimeText = (lower: string): boolean => /^[0-9tz:.-]*$/.test(lower);
+
+/** The texts of times as a string vector; neither times nor texts are worked out before somebody looks at them. */
+export const timeTexts = (length: number, digits: number, times: () => TimeTexts): BytesVector => {
+  let known: TimeTexts | undefined;
+  const vector: { form: 'bytes'; type: BytesVector['type']; length: number } = { form: 'bytes', type: types.string, length };
+  // Getters that all vectors share, and defined one by one: the engine then keeps the quick form of objects.
+  Object.defineProperty(vector, 'offsets', offsetsGetter);
+  Object.defineProperty(vector, 'bytes', bytesGetter);
+  behind.set(vector as BytesVector, { digits, times: () => (known ??= times()), isWritten: false });
+  return vector as BytesVector;
+};
+/** Writes the text of a vector, and makes plain properties of it: loops read them. */
+const written = (vector: BytesVector): BytesVector => {
+  const own = behind.get(vector)!, { length } = vector, size = textLength(own.digits), offsets = new Uint32Array(length + 1), bytes = writeTexts(own.times(), length);
+  for (let i = 1; i <= length; i++) offsets[i] = i * size;
+  own.isWritten = true;
+  Object.defineProperty(vector, 'offsets', { value: offsets, enumerable: true, configurable: true, writable: true });
+  Object.defineProperty(vector, 'bytes', { value: bytes, enumerable: true, configurable: true, writable: true });
+  return vector;
+};
+const offsetsGetter = { get(this: BytesVector): Uint32Array { return written(this).offsets; }, enumerable: true, configurable: true };
+const bytesGetter = { get(this: BytesVector): Uint8Array { return written(this).bytes; }, enumerable: true, configurable: true };
+
+const writeTexts = ({ digits, base, distances }: TimeTexts, length: number): Uint8Array => {
+  if (digits === 3) return writeMilliseconds(base, distances, length);
+  const size = textLength(digits), out = new Uint8Array(length * size), unit = 10 ** digits;
+  // The text of the row before, in place: only what differs is written anew.
+  const row = new Uint8Array(size);
+  row.set([45, 0, 0, 45, 0, 0, 84, 0, 0, 58, 0, 0, 58], 4);
+  if (digits > 0) row[19] = 46;
+  row[size - 1] = 90;
+  let minute = NaN, day = NaN;
+  for (let i = 0; i < length; i++) {
+    const whole = Math.floor(distances[i]! / unit), seconds = base + whole, m = Math.floor(seconds / 60);
+    if (m !== minute) {
+      minute = m;
+      const d = Math.floor(m / 1440), ofDay = m - d * 1440;
+      if (d !== day) {
+        day = d;
+        writeDate(row, d);
+      }
+      writeTwo(row, 11, Math.floor(ofDay / 60));
+      writeTwo(row, 14, ofDay % 60);
+    }
+    writeTwo(row, 17, seconds - m * 60);
+    let fraction = distances[i]! - whole * unit;
+    for (let k = 19 + digits; k > 19; k--) {
+      const tenth = Math.floor(fraction / 10);
+      row[k] = 48 + fraction - tenth * 10;
+      fraction = tenth;
+    }
+    const at = i * size;
+    for (let k = 0; k < size; k++) out[at + k] = row[k]!;
+  }
+  return out;
+};
+/** Texts of 24 bytes, the most frequent ones, by six words a row. */
+const writeMilliseconds = (base: number, distances: Float64Array, length: number): Uint8Array => {
+  const out = new Uint32Array(length * 6), row = new Uint8Array(16), words = new Uint32Array(row.buffer);
+  row.set([45, 0, 0, 45, 0, 0, 84, 0, 0, 58, 0, 0], 4);
+  let from = 0, to = 0, before = 0, day = NaN, a = 0, b = 0, c = 0, d = 0;
+  for (let i = 0, at = 0; i < length; i++, at += 6) {
+    const distance = distances[i]!;
+    if (distance < from || distance >= to) {
+      const minute = Math.floor((base + Math.floor(distance / 1000)) / 60), days = Math.floor(minute / 1440), ofDay = minute - days * 1440;
+      if (days !== day) writeDate(row, (day = days));
+      writeTwo(row, 11, Math.floor(ofDay / 60));
+      writeTwo(row, 14, ofDay % 60);
+      a = words[0]!;
+      b = words[1]!;
+      c = words[2]!;
+      d = words[3]!;
+      before = (minute * 60 - base) * 1000;
+      from = Math.max(0, before);
+      to = before + 60_000;
+    }
+    const ofMinute = distance - before, second = Math.floor(ofMinute / 1000);
+    out[at] = a;
+    out[at + 1] = b;
+    out[at + 2] = c;
+    out[at + 3] = d;
+    out[at + 4] = secondWords[second]!;
+    out[at + 5] = milliWords[ofMinute - second * 1000]!;
+  }
+  return new Uint8Array(out.buffer);
+};
+/** `:05.` and `678Z` as words, first byte lowest. */
+const secondWords = Uint32Array.from({ length: 60 }, (_, s) => 58 | ((48 + Math.floor(s / 10)) << 8) | ((48 + (s % 10)) << 16) | (46 << 24));
+const milliWords = Uint32Array.from({ length: 1000 }, (_, m) => (48 + Math.floor(m / 100)) | ((48 + (Math.floor(m / 10) % 10)) << 8) | ((48 + (m % 10)) << 16) | (90 << 24));
+const writeDate = (out: Uint8Array, days: number): void => {
+  const { year, month, day } = dateOfDays(days);
+  writeTwo(out, 0, Math.floor(year / 100));
+  writeTwo(out, 2, year % 100);
+  writeTwo(out, 5, month);
+  writeTwo(out, 8, day);
+};
+const writeTwo = (out: Uint8Array, at: number, n: number): void => {
+  const tens = Math.floor(n / 10);
+  out[at] = 48 + tens;
+  out[at + 1] = 48 + n - tens * 10;
+};

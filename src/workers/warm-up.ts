@@ -1,0 +1,133 @@
+/**
+ * Makes a thread's code warm before the first query needs it: runs queries of many kinds over rows of its own, in memory, while the thread has nothing else to do.
+ *
+ * Invariants:
+ * - A task that comes ends the query that runs within some milliseconds; the rest goes on when the thread is idle again, or never.
+ * - Nothing is left of it but compiled code: neither columns in the cache nor files.
+ */
+import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
+import { CacheCounters } from './cache-counts.ts';
+import { openReader } from '../formats/formats.ts';
+import { ColumnCache } from '../lake/columns/cache.ts';
+import { sortIntoObjects } from '../lake/load-sort.ts';
+import type { ObjectSink, ObjectStore } from '../lake/objects.ts';
+import { ReaderList, type WorkerTools } from './lake-source.ts';
+import type { Foreseen } from './messages.ts';
+import { packPage } from './packed-page.ts';
+import { runQuery } from './query-task.ts';
+import type { TaskSpill } from './spill.ts';
+import { Task } from './task.ts';
+
+/** What is run, the most common kinds first. */
+const texts: readonly string[] = [
+  'from warm | count()',
+  'from warm | head 1',
+  "from warm | at > '2020-01-01T00:30:00Z' and at < '2020-01-01T00:45:00Z' | count()",
+  'from warm | count() by shape | sort shape',
+  "from warm | shape=='b' and code==404 | count() by verb | sort verb",
+  'from warm | sum(size), avg(took) by who | sort -r sum | head 10',
+  'from warm | sort -r size | head 5',
+  "from warm | grep('text 17', this) | count()",
+  'from warm | dcount(key)',
+  "from warm | key=='k777'",
+  "from warm | shape=='c' | unnest marks | count() by this | sort this",
+  "from warm | shape=='a' | put total:=sent+got, rate:=(sent+got)/(took+1.) | max(rate), sum(total)",
+  'from warm | count() by bucket(at::time, 1m) | count()',
+  "from warm | shape=='a' | sort sent, key | tail 1",
+  'select shape, verb, count(*) as n, avg(took) as d from warm group by shape, verb having count(*) > 10 order by shape, verb',
+  "from warm | shape=='c' | join (from warm | shape=='c') as {l,r} on l.key==r.key | count()",
+  "from warm | shape=='c' | cut at, key, marks | head 1000",
+  'values 1',
+];
+const rowsCount = 16_384;
+/** Time that is spent in all, and rounds. */
+const budgetMs = 2500, roundsMax = 24;
+/** Nobody else is to be held up: the thread has been idle so long before each query. */
+const idleMs = 30;
+const cacheBytes = 16 << 20;
+
+export interface WarmUpOptions {
+  readonly tools: WorkerTools;
+  readonly windowBytes: number;
+  readonly spill: () => TaskSpill;
+  /** Whether the thread has nothing else to do. */
+  readonly isIdle: () => boolean;
+}
+
+export class WarmUp {
+  private readonly options: WarmUpOptions;
+  private current: Task | undefined;
+  constructor(options: WarmUpOptions) { this.options = options; }
+
+  /** Somebody wants the thread. */
+  yield(): void { this.current?.cancel(); }
+
+  async run(): Promise<void> {
+    const rows = await openReader('json', body(), this.options.tools.readLimits), objects = new MemoryObjects();
+    const page = await sortIntoObjects(rows, { keys: [['at']], order: 'asc', threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => objects });
+    const source = { kind: 'pool', name: 'warm', handle: '0', sortKeys: [['at']], order: 'asc' } as const;
+    const foreseen: readonly Foreseen[] = [{ name: 'warm', source, objects: packPage(page) }];
+    const counters = new CacheCounters(1).of(0), tools: WorkerTools = { ...this.options.tools, objects, readers: new ReaderList(new ColumnCache(cacheBytes, counters)) };
+    let spentMs = 0;
+    for (let round = 0; round < roundsMax; round++) {
+      for (const text of texts) {
+        while (!this.options.isIdle()) await later(idleMs, undefined, { ref: false });
+        const began = performance.now();
+        await this.query(text, tools, foreseen);
+        spentMs += performance.now() - began;
+        if (spentMs > budgetMs) return;
+        await nextTurn();
+      }
+    }
+  }
+
+  private async query(text: string, tools: WorkerTools, foreseen: readonly Foreseen[]): Promise<void> {
+    const task = new Task(-1, this.options.windowBytes, () => undefined, foreseen), spill = this.options.spill();
+    this.current = task;
+    try {
+      await runQuery(task, { kind: 'query', text, format: 'json', control: false, readOnly: true }, tools, spill);
+    } catch (error) {
+      if (!task.signal.aborted) throw error;
+    } finally {
+      this.current = undefined;
+      spill.dispose();
+    }
+  }
+}
+
+/** Lines of records of three shapes, in pieces. */
+async function* body(): AsyncGenerator<Uint8Array> {
+  const pieceRows = 2048;
+  for (let at = 0; at < rowsCount; at += pieceRows) {
+    await nextTurn();
+    yield Buffer.from(`${Array.from({ length: pieceRows }, (_, i) => lineOf(at + i)).join('\n')}\n`);
+  }
+}
+const lineOf = (i: number): string => {
+  // Spread out, the same each time.
+  const x = Math.imul(i + 1, 0x9e3779b1) >>> 0, at = new Date(Date.UTC(2020, 0, 1) + i * 250 + (x % 200)).toISOString();
+  const took = x % 9 === 0 ? 'null' : (x % 7_919_017) / 1e6;
+  switch (x % 20 < 7 ? 'a' : x % 20 < 19 ? 'b' : 'c') {
+    case 'a': return `{"at":"${at}","shape":"a","key":"k${x % 100_003}","from":"10.${x & 255}.${(x >> 8) & 255}.7","port":${x % 5000},"kind":"${x % 3 ? 'one' : 'two'}","sent":${x % 120_011},"got":${(x >> 3) % 70_001},"took":${took}}`;
+    case 'b': return `{"at":"${at}","shape":"b","key":"k${x % 100_003}","who":"user${x % 3001}","verb":"${['GET', 'PUT', 'POST'][x % 3]!}","path":"/some/where/${x % 7001}","code":${[200, 200, 301, 404, 500][x % 5]!},"size":${x % 500_009},"took":${took}}`;
+    default: return `{"at":"${at}","shape":"c","key":"k${x % 100_003}","note":"some text ${x % 100} of a note","grade":${x % 5},"place":{"name":"n${x % 50}","at":{"line":${x % 999}}},"marks":["m${x % 7}","m${x % 11}"]}`;
+  }
+};
+
+/** Objects that live as long as they are of use. */
+class MemoryObjects implements ObjectStore {
+  private readonly bodies = new Map<string, Uint8Array>();
+  create(id: string): ObjectSink {
+    const chunks: Uint8Array[] = [];
+    return {
+      write: (chunk) => { chunks.push(chunk.slice()); },
+      close: async () => { this.bodies.set(id, new Uint8Array(Buffer.concat(chunks))); },
+      abort: async () => undefined,
+    };
+  }
+  async put(id: string, bytes: Uint8Array): Promise<void> { this.bodies.set(id, bytes); }
+  readRange(id: string, offset: number, length: number): Uint8Array { return this.bodies.get(id)!.slice(offset, offset + length); }
+  async delete(id: string): Promise<void> { this.bodies.delete(id); }
+  async* list(): AsyncIterable<string> { yield* this.bodies.keys(); }
+  close(): void { this.bodies.clear(); }
+}

@@ -1,0 +1,230 @@
+/** Access control, over real HTTP: every route with every role, what is hidden, keys, sessions, the audit log. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { keyCommand } from '../../src/commands/key.ts';
+import { serveCommand } from '../../src/commands/serve.ts';
+import { feedPath } from '../../src/http/inspect-socket.ts';
+import type { Need } from '../../src/http/access/access.ts';
+import { routes } from '../../src/http/routes/routes.ts';
+import { type Answer, startService, type TestService } from '../support/server.ts';
+
+/** Runs `lake key`; what it printed. */
+const lakeKey = async (directory: string, ...argv: readonly string[]): Promise<string> => {
+  let out = '';
+  const [action, ...rest] = argv;
+  await keyCommand([action!, '-lake', directory, ...rest], {
+    cwd: directory, stdin: (async function* none() { yield* []; })(), stdoutIsTerminal: false, complain: () => undefined,
+    write: async (chunk) => { out += Buffer.from(chunk).toString(); },
+  });
+  return out.trim();
+};
+
+const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+/** Who asks: the grants of their key. */
+const people = {
+  'lake reader': ['reader'], 'lake writer': ['writer'], 'lake admin': ['admin'], 'reader of own': ['reader:own'], 'writer of own': ['writer:own'], 'admin of own': ['admin:own'], 'reader of other': ['reader:other'],
+  'reader of the lake, writer of own': ['reader', 'writer:own'], 'nothing at all': ['reader:no such pool'],
+} as const satisfies Record<string, readonly string[]>;
+type Person = keyof typeof people;
+const ranks = ['reader', 'writer', 'admin'];
+
+/** What the grants say, worked out apart from the service's own code. */
+const may = (need: Need, grants: readonly string[], pool: string): boolean => {
+  if (need === 'open' || need === 'known') return true;
+  const [role, ofPool] = need.split(' ') as [string, string | undefined];
+  return grants.some((grant) => {
+    const [held, on] = grant.split(':') as [string, string | undefined];
+    return ranks.indexOf(held) >= ranks.indexOf(role) && (on === undefined || (ofPool !== undefined && on === pool));
+  });
+};
+
+describe('with keys', () => {
+  let service: TestService, directory: string, audit: string;
+  const tokens = new Map<Person, string>();
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'lake-access-'));
+    audit = join(directory, 'audit.ndjson');
+    for (const [person, grants] of Object.entries(people)) tokens.set(person as Person, await lakeKey(directory, 'add', ...grants.flatMap((grant) => ['-role', grant]), person));
+    service = await startService(['-auth.keys', '-audit', audit, '-events.heartbeat', '50ms'], directory);
+  });
+  afterAll(async () => {
+    await service.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    for (const name of ['own', 'other']) {
+      const there = service.lake.pools().find((pool) => pool.name === name);
+      if (there && service.lake.pool(name).branches().some((branch) => branch.name === 'main')) continue;
+      if (there) await service.lake.deletePool(name);
+      await service.lake.createPool({ name, keys: [['k']] });
+      await ask('lake admin', 'POST', `/pool/${name}/branch/main`, `{"k":1,"of":"${name}"}`);
+    }
+  });
+  const ask = (person: Person | undefined, method: string, path: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
+    service.ask(method, path, { headers: { ...json, ...(person && bearer(tokens.get(person)!)), ...headers }, ...(body !== undefined && { body }) });
+  const query = (person: Person | undefined, text: string): Promise<Answer> => ask(person, 'POST', '/query', JSON.stringify({ query: text }));
+  const lines = (): readonly Record<string, unknown>[] => readFileSync(audit, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  for (const { method, path, need } of routes) {
+    test(`${method} ${path} (${need}) is open to whom it is meant for and to nobody else`, async () => {
+      // Without a body a handler that was reached changes nothing, but for what takes none.
+      const target = path.replace(':pool', 'own').replace(':branch', 'main').replace(':child', 'none').replace(':revision', 'main').replace(':commit', '0'.repeat(40)).replace(':id', 'none');
+      const verdicts: Record<string, string> = {}, wanted: Record<string, string> = {};
+      for (const person of [undefined, ...Object.keys(people) as Person[]]) {
+        if (path === '/events' && (person !== undefined)) continue;
+        if (!service.lake.pools().some((pool) => pool.name === 'own')) await service.lake.createPool({ name: 'own', keys: [['k']] });
+        const { status, body } = await ask(person, method, target), name = person ?? 'nobody';
+        verdicts[name] = status === 401 ? 'who?' : status === 403 ? 'no' : status === 404 && body.includes('own: pool not found') ? 'hidden' : 'yes';
+        const grants = person ? people[person] : [], reads = may('reader of pool', grants, 'own');
+        wanted[name] = !person ? (need === 'open' ? 'yes' : 'who?') : may(need, grants, 'own') ? 'yes' : path.includes(':pool') && !reads ? 'hidden' : 'no';
+      }
+      expect(verdicts).toEqual(wanted);
+    });
+  }
+
+  test('a token that is none, is cut, or has another scheme is invalid', async () => {
+    const token = tokens.get('lake admin')!;
+    for (const authorization of ['Bearer nonsense', `Bearer ${token.slice(0, -1)}`, `Bearer ${token}x`, `Bearer ${token.replace(/.$/, token.endsWith('A') ? 'B' : 'A')}`, `Basic ${token}`, 'Bearer', 'Bearer null', token]) {
+      const answer = await service.ask('GET', '/auth/identity', { headers: { accept: 'application/json', authorization } });
+      expect({ authorization, status: answer.status, body: answer.body }).toEqual({ authorization, status: 401, body: '{"type":"Error","kind":"missing authentication credentials","error":"invalid token"}\n' });
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    }
+  });
+
+  test('everybody sees their own pools alone', async () => {
+    const names = async (person: Person): Promise<string> => (await query(person, 'from :pools | sort name | collect(name)')).body.trim();
+    expect(await names('lake reader')).toBe('[["other","own"]]');
+    expect(await names('reader of own')).toBe('[["own"]]');
+    expect(await names('nothing at all')).toBe('[null]');
+    expect((await query('reader of own', 'from :branches | count()')).body.trim()).toBe('[1]');
+    expect((await query('reader of own', 'from * | collect(of)')).body.trim()).toBe('[["own"]]');
+    expect((await query('reader of own', 'from own | join (from own) on left.k==right.k | count()')).body.trim()).toBe('[1]');
+  });
+
+  test('a pool that one may not read cannot be told from one that is not there', async () => {
+    for (const text of ['from NAME', 'from own | join (from NAME) on left.k==right.k', 'select * from NAME', 'from NAME:log', 'from NAME@main:objects', 'from own | load NAME']) {
+      const hidden = await query('reader of own', text.replace('NAME', 'other')), absent = await query('reader of own', text.replace('NAME', 'absnt'));
+      expect(hidden.body).not.toContain('did you mean');
+      expect({ text, status: hidden.status, body: hidden.body.replaceAll('other', 'absnt') }).toEqual({ text, status: absent.status, body: absent.body });
+    }
+    const hidden = await ask('reader of own', 'POST', '/query/describe', '{"query":"from other"}'), absent = await ask('reader of own', 'POST', '/query/describe', '{"query":"from absnt"}');
+    expect(hidden.body.replaceAll('other', 'absnt')).toBe(absent.body);
+  });
+
+  test('load in a query needs the writer of its pool', async () => {
+    const refused = await query('reader of own', 'from own | load own');
+    expect({ status: refused.status, body: JSON.parse(refused.body) as unknown }).toEqual({ status: 403, body: { type: 'Error', kind: 'invalid operation', error: 'reader of own may not do this: it needs the role writer on pool own' } });
+    expect((await query('writer of own', 'values {k:2,of:"own"} | load own')).status).toBe(200);
+    expect((await query('lake reader', 'from own | count()')).body.trim()).toBe('[2]');
+    expect(lines().at(-1)).toMatchObject({ who: 'writer of own', path: '/query', branch: 'main', commit: expect.stringMatching(/^0x[0-9a-f]{40}$/) });
+  });
+
+  test('the status of a query is told to who asked it and to admins', async () => {
+    await ask('lake reader', 'POST', '/query', '{"query":"from own | nosuch()"}', { 'x-request-id': 'theirs' });
+    await ask('lake reader', 'POST', '/query', '{"query":"from own"}', { 'x-request-id': 'theirs' });
+    expect((await ask('reader of own', 'GET', '/query/status/theirs')).body).toContain('query not found');
+    expect((await ask('lake reader', 'GET', '/query/status/theirs')).status).toBe(200);
+    expect((await ask('lake admin', 'GET', '/query/status/theirs')).status).toBe(200);
+  });
+
+  test('events are those of readable pools, and end when the key is revoked', async () => {
+    const token = await lakeKey(directory, 'add', '-role', 'reader:own', 'listener');
+    const response = await fetch(`${service.url}/events`, { headers: { accept: 'application/json', ...bearer(token) } }), seen: string[] = [];
+    const ended = (async () => {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) seen.push(...chunk.split('\n').filter((line) => line.startsWith('data:')));
+    })();
+    await ask('lake admin', 'POST', '/pool/other/branch/main', '{"k":5}');
+    await ask('lake admin', 'POST', '/pool/own/branch/main', '{"k":6}');
+    const own = service.lake.pool('own').config.id;
+    await expect.poll(() => seen.length).toBe(1);
+    expect(seen[0]).toContain(own);
+    await lakeKey(directory, 'revoke', 'listener');
+    await ended;
+    expect(seen).toHaveLength(1);
+  });
+
+  test('the inspector\'s feed needs a reader of the lake', async () => {
+    expect([(await ask(undefined, 'GET', feedPath)).status, (await ask('reader of own', 'GET', feedPath)).status, (await ask('lake reader', 'GET', feedPath)).status]).toEqual([401, 403, 426]);
+  });
+
+  test('a session cookie stands for its token, for our own pages alone, until it is ended', async () => {
+    const opened = await ask('writer of own', 'POST', '/auth/session', undefined, { origin: service.url });
+    const set = opened.headers.get('set-cookie')!;
+    expect({ status: opened.status, set: set.replace(/=[^;]+/, '=X') }).toEqual({ status: 204, set: expect.stringMatching(/^lake_session=X; Path=\/; Max-Age=43(200|199); HttpOnly; SameSite=Strict$/) });
+    const cookie = set.split(';')[0]!;
+    expect(JSON.parse((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).body)).toMatchObject({ user_id: 'writer of own', roles: ['writer:own'] });
+    expect((await ask(undefined, 'POST', '/pool/own/branch/main', '{"k":9}', { cookie, origin: service.url })).status).toBe(200);
+    for (const [method, path] of [['POST', '/pool/own/branch/main'], ['POST', '/query'], ['GET', '/events'], ['POST', '/auth/session']] as const) {
+      expect((await ask(undefined, method, path, method === 'POST' ? '{"k":9}' : undefined, { cookie, origin: 'http://evil.example' })).status).toBe(403);
+    }
+    expect((await ask('writer of own', 'POST', '/auth/session', undefined, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await ask('writer of own', 'POST', '/auth/session', undefined, { origin: service.url.replace('http', 'https'), 'x-forwarded-proto': 'https' })).headers.get('set-cookie')).toContain('; Secure');
+    const closed = await ask(undefined, 'DELETE', '/auth/session', undefined, { cookie, origin: service.url });
+    expect(closed.headers.get('set-cookie')).toContain('Max-Age=0');
+    expect((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).status).toBe(401);
+  });
+
+  test('a key that is revoked has no sessions, one that expires ends', async () => {
+    const token = await lakeKey(directory, 'add', '-role', 'reader', '-ttl', '1s', 'short');
+    const cookie = (await service.ask('POST', '/auth/session', { headers: { ...bearer(token) } })).headers.get('set-cookie')!.split(';')[0]!;
+    expect((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).status).toBe(200);
+    await expect.poll(async () => (await service.ask('GET', '/auth/identity', { headers: bearer(token) })).status, { timeout: 5000 }).toBe(401);
+    expect((await ask(undefined, 'GET', '/auth/identity', undefined, { cookie })).status).toBe(401);
+  });
+
+  test('the audit log has a line for each change and each refusal, and cannot be forged', async () => {
+    const before = lines().length;
+    await ask('lake writer', 'POST', '/pool/own/branch/main', '{"k":3}', { 'x-request-id': 'r1' });
+    await ask('lake reader', 'POST', '/query', '{"query":"from own"}');
+    await ask('lake reader', 'DELETE', '/pool/own');
+    await service.ask('POST', '/pool/%0A%7B%22who%22:%22root%22%7D/branch/main', { headers: json });
+    await expect.poll(() => lines().length).toBe(before + 3);
+    const [load, refused, unknown] = lines().slice(before);
+    expect(load).toEqual({ time: expect.any(String), request: 'r1', who: 'lake writer', from: '127.0.0.1', method: 'POST', path: '/pool/own/branch/main', status: 200, commit: `0x${service.lake.pool('own').branch('main').commit}` });
+    expect(refused).toMatchObject({ who: 'lake reader', method: 'DELETE', path: '/pool/own', status: 403 });
+    expect(unknown).toMatchObject({ status: 401, path: '/pool/%0A%7B%22who%22:%22root%22%7D/branch/main' });
+    expect(unknown).not.toHaveProperty('who');
+  });
+});
+
+describe('lake key', () => {
+  let directory: string;
+  beforeAll(async () => { directory = await mkdtemp(join(tmpdir(), 'lake-keys-')); });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  test('keys are listed without their secret, kept hashed, for their owner\'s eyes', async () => {
+    const token = await lakeKey(directory, 'add', '-role', 'writer:events', '-role', 'reader', '-ttl', '24h', 'nightly load');
+    const secret = token.slice(-43), path = join(directory, 'keys.json');
+    expect(await lakeKey(directory, 'list')).toMatch(/^[0-9a-f]{12} {2}nightly load {2}writer:events reader {2}since \S+Z {2}until \S+Z$/);
+    expect(readFileSync(path, 'utf8')).not.toContain(secret);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(existsSync(`${path}.new`)).toBe(false);
+  });
+
+  test('mistakes on the command line are told', async () => {
+    await expect(lakeKey(directory, 'add', '-role', 'owner', 'x')).rejects.toThrow('bad value for -role: "owner" (reader, writer, admin, or with a pool writer:POOL)');
+    await expect(lakeKey(directory, 'add', 'x')).rejects.toThrow('-role says what the key may do');
+    await expect(lakeKey(directory, 'add', '-role', 'reader', 'nightly load')).rejects.toThrow('there is a key "nightly load" already');
+    await expect(lakeKey(directory, 'revoke', 'nobody')).rejects.toThrow('no key "nobody"');
+    await expect(lakeKey(join(directory, 'none'), 'list')).rejects.toThrow('no lake in');
+    writeFileSync(join(directory, 'keys.json.new'), '');
+    await expect(lakeKey(directory, 'revoke', 'nightly load')).rejects.toThrow('another command is changing the keys');
+  });
+});
+
+describe('listening', () => {
+  const serve = (...argv: readonly string[]): Promise<unknown> => serveCommand([...argv, '-lake', '/nonexistent/lake'], { cwd: '/', stdin: (async function* none() { yield* []; })(), stdoutIsTerminal: false, write: async () => undefined, complain: () => undefined });
+
+  test('an address that others reach needs access control, or the word that none is wanted', async () => {
+    for (const address of ['0.0.0.0:0', '192.0.2.1:80', '[::]:0', 'lake.example:80']) await expect(serve('-l', address)).rejects.toThrow('-auth.keys or -auth.domain turn it on, -insecure goes without');
+  });
+  test('tokens of an issuer need an audience', async () => {
+    await expect(serve('-auth.domain', 'https://issuer.example')).rejects.toThrow('-auth.domain needs -auth.audience');
+    await expect(serve('-auth.domain', 'issuer')).rejects.toThrow('bad value for -auth.domain');
+  });
+});

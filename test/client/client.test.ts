@@ -1,0 +1,265 @@
+/** The client package against the real service: what is written comes back as it was, faults have their place, events come back after a lost connection. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import { Address, type Branch, connect, Duration, ErrorValue, type Lake, LakeFailure, type LakeRecord, type LakeValue, Network, type Query, Symbolic, Time, typeText, TypeValue } from '../../src/client/client.ts';
+import { startService, type TestService } from '../support/server.ts';
+
+let service: TestService, lake: Lake;
+beforeAll(async () => {
+  service = await startService();
+  lake = connect(service.url);
+});
+afterAll(() => service.close());
+
+let pools = 0;
+const newBranch = async (): Promise<{ readonly name: string; readonly main: Branch }> => {
+  const name = `client${++pools}`, pool = await lake.createPool(name, { keys: [['k']] });
+  return { name, main: pool.branch('main') };
+};
+
+/** Values of SUP text, as they come back from the lake. */
+const stored = async (text: string): Promise<Query<LakeValue>> => {
+  const { name, main } = await newBranch();
+  await main.load(text, { format: 'sup' });
+  return lake.query(`from ${name}`);
+};
+
+describe('values', () => {
+  test('each type of the data model has its JavaScript value', async () => {
+    const text = `{i8:1::int8,u32:7::uint32,i64:-9223372036854775808,u64:18446744073709551615::uint64,f:1.5,f16:0.5::float16,inf:+Inf,b:true,s:"ä\\n",n:null,
+      t:2024-01-02T03:04:05.123456789Z,d:-1d2h3.5s,by:0x00ff,ip:::1,net:10.0.0.0/8,ty:<{a:int64}>,en:"red"::enum(blue,red),
+      a:[1,"x",null],se:|[1,2]|,m:|{"k":[1]}|,e:error({message:"bad"}),na:80::(port=uint16),e0:{}}`;
+    expect(await (await stored(text)).first()).toEqual({
+      i8: 1, u32: 7, i64: -(2n ** 63n), u64: 2n ** 64n - 1n, f: 1.5, f16: 0.5, inf: Infinity, b: true, s: 'ä\n', n: null,
+      t: new Time(1704164645123456789n), d: new Duration(-93603500000000n), by: new Uint8Array([0, 255]), ip: new Address('::1'), net: new Network('10.0.0.0/8'),
+      ty: new TypeValue({ kind: 'record', fields: [{ name: 'a', type: { kind: 'primitive', name: 'int64' }, optional: false }] }), en: new Symbolic('red'),
+      a: [1n, 'x', null], se: new Set([1n, 2n]), m: new Map([['k', [1n]]]), e: new ErrorValue({ message: 'bad' }), na: 80, e0: {},
+    });
+  });
+
+  test('an optional field without a value is absent, wherever it stands', async () => {
+    expect(await (await stored('{a?:_::int64,b:"y",c?:2} {a?:1,b:"x",c?:_::int64}')).all()).toEqual([{ b: 'y', c: 2n }, { a: 1n, b: 'x' }]);
+  });
+
+  test('a field named __proto__ is an ordinary field', async () => {
+    const row = (await lake.query<LakeRecord>('values {"__proto__":1,"constructor":2}').first())!;
+    expect(Object.entries(row)).toEqual([['__proto__', 1n], ['constructor', 2n]]);
+    expect(Object.getPrototypeOf(row)).toBe(Object.prototype);
+  });
+
+  test('types come with the values, by definition and by reference', async () => {
+    const texts: string[] = [];
+    for await (const { type } of (await stored('{b:1,a:"x"} {b:2,a:"y"} 80::(port=uint16) [1,"a"] {"a b"?:1} "red"::enum(blue,red) |{1:<int64>}|')).typed()) texts.push(typeText(type));
+    expect(texts.sort()).toEqual(['[(int64|string)]', 'enum(blue,red)', 'port=(uint16)', '{"a b"?:int64}', '{b:int64,a:string}', '{b:int64,a:string}', '|{int64:type}|']);
+  });
+
+  test('times and durations print as the service prints them', async () => {
+    const texts = await lake.query<Time>('values 1970-01-01T00:00:00Z, 1969-12-31T23:59:59.5Z, 2262-04-11T23:47:16.854775807Z, 1677-09-21T00:12:43.145224193Z').all();
+    expect(texts.map(String)).toEqual(['1970-01-01T00:00:00Z', '1969-12-31T23:59:59.5Z', '2262-04-11T23:47:16.854775807Z', '1677-09-21T00:12:43.145224193Z']);
+    expect(texts[1]!.toDate()).toEqual(new Date(-500));
+    expect(Duration.parse('1y2d3h4m5.006s')).toEqual(Duration.parse(String(Duration.parse('1y2d3h4m5.006s'))));
+    expect(() => Time.parse('yesterday')).toThrow('not an RFC 3339 time: yesterday');
+    expect(() => Duration.parse('5 minutes')).toThrow('not a duration: 5 minutes');
+  });
+
+  test('values inserted come back equal', async () => {
+    const { name, main } = await newBranch();
+    const rows = [
+      { k: 1, whole: 5, part: 0.5, none: null, big: 2n ** 63n, text: 'a"\u0001\\', nan: NaN, minus: -0 },
+      { k: 2, at: new Date(1.7e12), span: Duration.ofMilliseconds(1.5), bytes: new Uint8Array([1]), address: new Address('1.2.3.4'), list: [1, [2]], set: new Set([1]), map: new Map([[new Address('::1'), 'v']]) },
+      { k: 3, 'odd name': { '1': true, '__x': undefined }, error: new ErrorValue('no') },
+    ];
+    await main.insert(rows);
+    expect(await lake.query(`from ${name}`).all()).toEqual([
+      { k: 1n, whole: 5n, part: 0.5, none: null, big: 2n ** 63n, text: 'a"\u0001\\', nan: NaN, minus: -0 },
+      { k: 2n, at: Time.of(new Date(1.7e12)), span: new Duration(1_500_000n), bytes: new Uint8Array([1]), address: new Address('1.2.3.4'), list: [1n, [2n]], set: new Set([1n]), map: new Map([[new Address('::1'), 'v']]) },
+      { k: 3n, 'odd name': { '1': true }, error: new ErrorValue('no') },
+    ]);
+    await expect(main.insert([{ k: 1, run: () => 1 }])).rejects.toThrow('a function has no type in the lake');
+    const round: unknown[] = [];
+    round.push(round);
+    await expect(main.insert(round)).rejects.toThrow('holds itself');
+  });
+});
+
+describe('pools, branches and commits', () => {
+  test('a pool is made, listed, renamed, deleted', async () => {
+    const pool = await lake.createPool('odd name', { order: 'desc', keys: [['a', 'b']] });
+    expect((await lake.pools()).find(({ name }) => name === 'odd name')?.layout).toEqual({ order: 'desc', keys: [['a', 'b']] });
+    await pool.rename('plain');
+    expect((await lake.pool('plain').branches()).map(({ name }) => name)).toEqual(['main']);
+    await pool.delete();
+    await expect(lake.pool('plain').branch('main').tip()).rejects.toMatchObject({ status: 404, kind: 'item does not exist', message: 'plain: pool not found' });
+  });
+
+  test('a load may come as text, bytes, a Blob, a stream or piece by piece, compressed or not', async () => {
+    const { name, main } = await newBranch();
+    async function* pieces(): AsyncGenerator<string> { yield '{"k":4'; yield ''; yield ',"v":"d"}\n{"k":5}'; }
+    await main.load('{"k":1}');
+    await main.load(new TextEncoder().encode('k,v\n2,b\n'), { format: 'csv' });
+    await main.load(new Blob(['{k:3}']), { format: 'sup' });
+    await main.load(pieces(), { format: 'json' });
+    await main.load(new Blob(['{"k":6}']).stream());
+    await main.load(gzipSync('{"k":7}'), { format: 'json', encoding: 'gzip' });
+    await main.load('k;v\n8;x\n', { format: 'csv', delimiter: ';' });
+    expect(await lake.query(`from ${name} | collect(k)`).first()).toEqual([1n, 2, 3n, 4n, 5n, 6n, 7n, 8]);
+  });
+
+  test('a commit carries its author, message and meta in any script', async () => {
+    const { main } = await newBranch();
+    const { commit } = await main.insert([{ k: 1 }], { author: 'Jürgen', message: 'first 日本\n"load"', meta: '{ticket:7}' });
+    expect(await main.tip()).toBe(commit);
+    const [newest] = await main.log();
+    expect(newest).toMatchObject({ author: 'Jürgen', message: 'first 日本\n"load"', meta: { ticket: 7n } });
+  });
+
+  test('branch, merge, delete, revert and vacuum', async () => {
+    const { name, main } = await newBranch(), pool = lake.pool(name);
+    const first = await main.insert([{ k: 1 }, { k: 2 }]);
+    const child = await pool.createBranch('child', first.commit);
+    await child.insert([{ k: 3 }]);
+    await child.deleteWhere('k==1');
+    await main.merge('child');
+    const keys = (): Promise<unknown> => lake.query(`from ${name} | collect(k)`).first();
+    expect(await keys()).toEqual([2n, 3n]);
+    const { commit } = await main.deleteWhere('k==2');
+    expect(await keys()).toEqual([3n]);
+    await main.revert(commit);
+    expect(await keys()).toEqual([2n, 3n]);
+    await child.delete();
+    expect((await pool.branches()).map((branch) => branch.name)).toEqual(['main']);
+    const listed = await pool.vacuum('main', { dryRun: true });
+    expect(await pool.vacuum('main')).toEqual(listed);
+  });
+});
+
+describe('queries', () => {
+  test('a compile error tells where in the text', async () => {
+    const failure = await lake.query('from :pools | cuont()').all().catch((error: unknown) => error) as LakeFailure;
+    expect(failure).toBeInstanceOf(LakeFailure);
+    expect({ status: failure.status, kind: failure.kind, place: 'from :pools | cuont()'.slice(failure.places[0]!.start) }).toEqual({ status: 400, kind: 'invalid operation', place: 'cuont()' });
+  });
+
+  test('a fault amid the rows is thrown after the rows before it', async () => {
+    const { name, main } = await newBranch();
+    await main.load(Array.from({ length: 20_000 }, (_, k) => `{"k":${k}}\n`).join(''));
+    const query = lake.query<LakeRecord>(`from ${name} | fork (head 2) (put l:=collect_nothing(this))`);
+    await expect(query.all()).rejects.toBeInstanceOf(LakeFailure);
+  });
+
+  test('leaving the loop, cancel and a signal end the query in the service', async () => {
+    const { name, main } = await newBranch();
+    await main.load(Array.from({ length: 50_000 }, (_, k) => `{"k":${k},"text":"${'x'.repeat(200)}"}\n`).join(''));
+    let rows = 0;
+    for await (const row of lake.query<LakeRecord>(`from ${name}`)) if (row['k'] !== undefined && ++rows === 3) break;
+    expect(rows).toBe(3);
+    const query = lake.query(`from ${name} | join (from ${name}) as {l,r} on 1==1 | count()`);
+    setTimeout(() => query.cancel(), 50);
+    await expect(query.all()).rejects.toThrow('abort');
+    await expect(lake.query(`from ${name} | join (from ${name}) as {l,r} on 1==1 | count()`, { signal: AbortSignal.timeout(50) }).all()).rejects.toThrow(/abort|timeout/);
+    await expect.poll(async () => /^lake_queries_running (\d+)/m.exec((await service.ask('GET', '/metrics')).body)?.[1] ?? '0').toBe('0');
+  });
+
+  test('statistics and the request id come with a query', async () => {
+    const { name, main } = await newBranch();
+    await main.insert([{ k: 1 }, { k: 2 }]);
+    const query = lake.query(`from ${name}`);
+    await query.all();
+    expect(query.requestId).toMatch(/./);
+    expect(query.stats).toMatchObject({ recordsRead: 2, recordsMatched: 2 });
+    expect(query.stats!.updatedAt.getTime()).toBeGreaterThanOrEqual(query.stats!.startedAt.getTime());
+  });
+
+  test('pool and branch of a query without a source are options', async () => {
+    const { name, main } = await newBranch();
+    await lake.pool(name).createBranch('other', (await main.insert([{ k: 1 }])).commit).then((branch) => branch.insert([{ k: 2 }]));
+    expect(await lake.query('collect(k)', { pool: name, branch: 'other' }).first()).toEqual([1n, 2n]);
+  });
+
+  test('outputs with names tell which value is whose', async () => {
+    const seen: string[] = [];
+    for await (const { value, channel } of lake.query('values 1, 2 | switch case this==1 ( output one ) case this==2 ( output two )').typed()) seen.push(`${channel} ${String(value)}`);
+    expect(seen.sort()).toEqual(['one 1', 'two 2']);
+  });
+
+  test('Arrow and other formats come as bytes', async () => {
+    const { name, main } = await newBranch();
+    await main.insert([{ k: 1, s: 'a' }, { k: 2, s: 'b' }]);
+    const table = tableFromIPC(await new Response(await lake.query(`from ${name}`).arrow()).arrayBuffer());
+    expect(table.toArray().map((row) => ({ ...row }))).toEqual([{ k: 1n, s: 'a' }, { k: 2n, s: 'b' }]);
+    expect(await lake.query(`from ${name}`).asText('csv')).toBe('k,s\n1,a\n2,b\n');
+    expect(await lake.query(`from ${name}`).asText()).toBe('{k:1,s:"a"}\n{k:2,s:"b"}\n');
+  });
+});
+
+describe('events', () => {
+  test('a feed that lost its connection goes on without gap or double', async () => {
+    const { name, main } = await newBranch();
+    const stop = new AbortController(), seen: string[] = [];
+    let reconnects = 0, connections = 0;
+    // Every second connection breaks after some bytes.
+    const breaking: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (!String(input).endsWith('/events') || ++connections > 4) return response;
+      let left = 300;
+      return new Response(response.body!.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
+        transform: (chunk, controller) => {
+          if (chunk.length < left) controller.enqueue(chunk);
+          else controller.error(new Error('broken'));
+          left -= chunk.length;
+        },
+      })), { status: response.status, headers: response.headers });
+    };
+    const ready = connect(service.url, { fetch: breaking }).events({ signal: stop.signal, onReconnect: () => { reconnects++; } });
+    const reading = (async () => {
+      for await (const event of ready) {
+        if (event.kind === 'pool-commit') seen.push(event.commitId!);
+        if (seen.length === 12) stop.abort();
+      }
+    })();
+    await expect.poll(() => connections).toBe(1);
+    const made: string[] = [];
+    for (let k = 0; k < 12; k++) made.push((await main.insert([{ k }])).commit);
+    await reading;
+    expect({ seen, several: reconnects > 0 }).toEqual({ seen: made, several: true });
+    expect(name).toBeTruthy();
+  });
+
+  test('an id that is no longer kept, or none, is refused', async () => {
+    await expect(lake.events({ lastEventId: 'x' }).next()).rejects.toMatchObject({ status: 400, message: 'Last-Event-ID x: not an event id' });
+  });
+});
+
+describe('requests', () => {
+  test('a token, asked for anew, and further headers go with each request', async () => {
+    const sent: string[] = [];
+    let turn = 0;
+    const client = connect(`${service.url}/`, { token: () => `t${++turn}`, headers: { 'X-Team': 'a' }, fetch: async (input, init) => {
+      const headers = new Headers(init?.headers);
+      sent.push(`${headers.get('authorization')} ${headers.get('x-team')}`);
+      return fetch(input, init);
+    } });
+    await client.version();
+    await client.version();
+    expect(sent).toEqual(['Bearer t1 a', 'Bearer t2 a']);
+  });
+
+  test('a read is repeated after a lost connection and a 503, a write only with its key', async () => {
+    let failures = 2;
+    const flaky: typeof fetch = async (input, init) => {
+      if (failures === 0) return fetch(input, init);
+      failures--;
+      if (failures === 1) throw new TypeError('connection lost');
+      return new Response('{"type":"Error","kind":"overloaded","error":"busy"}', { status: 503, headers: { 'retry-after': '0' } });
+    };
+    const client = connect(service.url, { fetch: flaky });
+    expect(await client.version()).toBe('v0.0.0-test');
+    const { name } = await newBranch(), branch = client.pool(name).branch('main');
+    failures = 2;
+    await expect(branch.insert([{ k: 1 }])).rejects.toThrow('connection lost');
+    failures = 2;
+    await branch.insert([{ k: 1 }], { idempotencyKey: 'one' });
+    expect(failures).toBe(0);
+  });
+});

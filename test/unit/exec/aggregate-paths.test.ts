@@ -1,0 +1,161 @@
+/** Fast ways of grouping and aggregating give what the plain ones give: dictionaries and flat columns, grids and hash tables, one group and many, sparse and mixed numbers. */
+import { describe, expect, it } from 'vitest';
+import { aggregateNamed } from '../../../src/exec/aggregates/aggregates.ts';
+import { GroupTable } from '../../../src/exec/aggregates/groups.ts';
+import { hashRows } from '../../../src/exec/aggregates/hash.ts';
+import { GridTable, PairTable } from '../../../src/exec/aggregates/tables.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
+import { types } from '../../../src/vectors/type.ts';
+import { type Value, intValue, nullValue, stringValue, textError } from '../../../src/vectors/value.ts';
+import { type Vector, constant, flatten, take, valueAt } from '../../../src/vectors/vector.ts';
+
+/** Numbers below `below`, the same ones each time. */
+const numbersBelow = (length: number, below: number, seed = 1): Uint32Array => {
+  let x = seed;
+  return Uint32Array.from({ length }, () => {
+    x = (Math.imul(x, 1103515245) + 12345) >>> 0;
+    return (x >>> 8) % below;
+  });
+};
+const rows = (v: Vector): Value[] => Array.from({ length: v.length }, (_, i) => valueAt(v, i));
+const float = (data: number): Value => ({ type: types.float64, data });
+const words = (count: number, prefix: string): Vector => vectorOf(Array.from({ length: count }, (_, i) => stringValue(`${prefix}${i}`)));
+const dictionary = (values: Vector, codes: Uint32Array): Vector => ({ form: 'dictionary', length: codes.length, codes, values });
+
+describe('groups', () => {
+  const length = 3000, first = dictionary(words(300, 'user'), numbersBelow(length, 300)), second = dictionary(words(7, 'm'), numbersBelow(length, 7, 5));
+  const third = vectorOf(Array.from(numbersBelow(length, 40, 9), (x) => intValue(x)));
+
+  it('dictionaries, their copies with other codes and flat columns have the same groups in the order in which they are met', () => {
+    const table = new GroupTable(1), ids = table.ids([first], length);
+    expect(table.ids([flatten(first)], length)).toEqual(ids);
+    expect(table.ids([take(flatten(first), Uint32Array.from(ids.keys()))], length)).toEqual(ids);
+    const turned = words(300, 'user'), reversed = Uint32Array.from({ length: 300 }, (_, i) => 299 - i);
+    expect(table.ids([dictionary(flatten(take(turned, reversed)), (first as Extract<Vector, { form: 'dictionary' }>).codes.map((c) => 299 - c))], length)).toEqual(ids);
+    let next = 0;
+    for (const id of ids) {
+      expect(id).toBeLessThanOrEqual(next);
+      if (id === next) next++;
+    }
+    expect(next).toBe(table.size);
+  });
+
+  it('several keys have the same groups row by row, batch by batch and in reused arrays', () => {
+    const keys = [first, second, third], kept = new GroupTable(3), reused = new GroupTable(3), single = new GroupTable(3);
+    const ids = kept.ids(keys, length), own: number[] = [];
+    for (let start = 0; start < length; start += 700) {
+      const part = Uint32Array.from({ length: Math.min(700, length - start) }, (_, i) => start + i);
+      own.push(...reused.ids(keys.map((k) => take(k, part)), part.length, true, false));
+    }
+    expect(own).toEqual([...ids]);
+    expect(Array.from({ length }, (_, i) => single.ids(keys.map((k) => take(k, Uint32Array.of(i))), 1)[0])).toEqual([...ids]);
+    expect(kept.keys().map(rows)).toEqual(single.keys().map(rows));
+    expect(reused.keys().map(rows)).toEqual(single.keys().map(rows));
+  });
+
+  it('a constant key is the same as a column that repeats it', () => {
+    const one = vectorOf([stringValue('http')]), constants = new GroupTable(2), columns = new GroupTable(2);
+    expect(constants.ids([constant(one, length), second], length, true, false).slice()).toEqual(columns.ids([flatten(constant(one, length)), second], length));
+  });
+
+  it('keys that are not there are not put in', () => {
+    const table = new GroupTable(2);
+    table.ids([take(first, Uint32Array.of(0, 1)), take(second, Uint32Array.of(0, 1))], 2);
+    const found = table.ids([first, second], length, false, false).filter((g) => g !== 0xffffffff);
+    expect(table.size).toBe(2);
+    expect(found.length).toBeGreaterThan(0);
+  });
+});
+
+describe('pairs of codes', () => {
+  it('a grid that grows gives the codes of a hash table, also once it is given up', () => {
+    const grid = new GridTable(), pairs = new PairTable();
+    for (const [sizeA, sizeB] of [[1, 1], [3, 1], [3, 9], [40, 9], [200, 200], [200, 3000], [70000, 3000]] as const) {
+      const a = numbersBelow(2000, sizeA, sizeA), b = numbersBelow(2000, sizeB, sizeB + 1);
+      expect(grid.codes(a, b, { sizeA, sizeB, insert: true, out: new Uint32Array(2000) })).toEqual(pairs.codes(a, b, 2000, true));
+      expect(grid.codes(a, b, { sizeA, sizeB, insert: false, out: new Uint32Array(2000) })).toEqual(pairs.codes(a, b, 2000, false));
+    }
+    expect(grid.size).toBe(pairs.size);
+  });
+});
+
+describe('hashes', () => {
+  it('do not depend on where they go, nor on the place of the bytes', () => {
+    const v = flatten(dictionary(words(5000, 'some text of length '), numbersBelow(4000, 5000))), into = { low: new Uint32Array(9000), high: new Uint32Array(9000) };
+    const { low, high } = hashRows(v);
+    hashRows(v, into);
+    expect(into.low.subarray(0, 4000)).toEqual(low);
+    expect(into.high.subarray(0, 4000)).toEqual(high);
+    const one = hashRows(take(v, Uint32Array.of(17)));
+    expect([one.low[0], one.high[0]]).toEqual([low[17], high[17]]);
+  });
+});
+
+describe('states', () => {
+  const length = 1500, groups = 13, ids = numbersBelow(length, groups, 3);
+  const numbers = numbersBelow(length, 1000, 11);
+  const columns: Record<string, Vector> = {
+    integers: vectorOf(Array.from(numbers, (x) => intValue(x - 300))),
+    floats: vectorOf(Array.from(numbers, (x) => float(x / 7))),
+    'floats with nulls': vectorOf(Array.from(numbers, (x) => (x % 5 === 0 ? nullValue : float(x / 7)))),
+    'integers with nulls': vectorOf(Array.from(numbers, (x) => (x % 5 === 0 ? nullValue : intValue(x)))),
+    'integers beyond 2^53 in sum': vectorOf(Array.from(numbers, (x) => intValue(9_007_199_254_740_000 - x))),
+    'big integers': vectorOf(Array.from(numbers, (x) => intValue(9_007_199_254_740_993n * BigInt(x % 3)))),
+    'integers and floats': vectorOf(Array.from(numbers, (x) => (x % 2 === 0 ? intValue(x) : float(x / 3)))),
+    'NaN among floats': vectorOf(Array.from(numbers, (x) => float(x === 500 ? NaN : x))),
+    'numbers and texts': vectorOf(Array.from(numbers, (x) => (x % 50 === 0 ? stringValue(`${x}`) : intValue(x)))),
+    texts: vectorOf(Array.from(numbers, (x) => stringValue(`text ${x}`))),
+    nothing: constant(vectorOf([textError('missing')]), length),
+    nulls: { form: 'null', length },
+    constants: constant(vectorOf([intValue(3)]), length),
+  };
+  const names = ['sum', 'avg', 'min', 'max', 'count', 'dcount', 'any'];
+
+  /** Row by row: a batch for each. */
+  const plain = (name: string, v: Vector, of: Uint32Array): Value[] => {
+    const state = aggregateNamed(name)!.state(false);
+    state.grow(groups);
+    for (let i = 0; i < length; i++) state.update(Uint32Array.of(of[i]!), vectorOf([valueAt(v, i)]));
+    return rows(state.result(groups));
+  };
+
+  for (const name of names) {
+    for (const [what, v] of Object.entries(columns)) {
+      it(`${name} of ${what}: batches of rows give what single rows give`, () => {
+        const state = aggregateNamed(name)!.state(false);
+        state.grow(groups);
+        for (let start = 0; start < length; start += 400) {
+          const part = Uint32Array.from({ length: Math.min(400, length - start) }, (_, i) => start + i);
+          state.update(ids.subarray(start, start + part.length), start % 800 === 0 ? flatten(take(v, part)) : take(v, part));
+        }
+        expect(rows(state.result(groups))).toEqual(plain(name, v, ids));
+      });
+
+      it(`${name} of ${what}: rows of one group, after others and before others`, () => {
+        const state = aggregateNamed(name)!.state(false), of = ids.map((g, i) => (i >= 200 && i < 900 ? 4 : g));
+        const rowsFrom = (start: number, end: number): Vector => flatten(take(v, Uint32Array.from({ length: end - start }, (_, i) => start + i)));
+        state.grow(groups);
+        state.update(of.subarray(0, 200), rowsFrom(0, 200));
+        const one = (start: number, end: number): void => {
+          if (state.updateOne) state.updateOne(4, rowsFrom(start, end));
+          else state.update(of.subarray(start, end), rowsFrom(start, end));
+        };
+        one(200, 700);
+        one(700, 900);
+        state.update(of.subarray(900), rowsFrom(900, length));
+        expect(rows(state.result(groups))).toEqual(plain(name, v, of));
+      });
+    }
+  }
+
+  it('the estimate of many distinct values does not depend on how they came', () => {
+    const many = Array.from({ length: 20000 }, (_, i) => stringValue(`id${Math.imul(i, 2654435761) >>> 0}`)), v = vectorOf(many);
+    const one = aggregateNamed('dcount')!.state(false), each = aggregateNamed('dcount')!.state(false);
+    one.grow(1);
+    each.grow(1);
+    one.updateOne!(0, v);
+    for (let i = 0; i < many.length; i += 10) each.update(new Uint32Array(10), flatten(take(v, Uint32Array.from({ length: 10 }, (_, k) => i + k))));
+    expect(rows(one.result(1))).toEqual(rows(each.result(1)));
+    expect(Math.abs(Number(rows(one.result(1))[0]!.data) - 20000)).toBeLessThan(600);
+  });
+});

@@ -1,0 +1,64 @@
+/** Operators that run out of memory give the same answers as with plenty of it, from spill files as the service writes them. */
+import { afterAll, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compile } from '../../../../src/query/analyze.ts';
+import { vectorOf } from '../../../../src/vectors/builder.ts';
+import { parseSupValues } from '../../../../src/vectors/sup-parse.ts';
+import { types } from '../../../../src/vectors/type.ts';
+import { TaskSpill } from '../../../../src/workers/spill.ts';
+import { fileEnvironment } from '../../../support/query-environment.ts';
+import { randomOf } from '../../../support/random.ts';
+import { type RunPlanOptions, runPlan, supOf } from '../../../support/run-plan.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lake-spill-')), spill = new TaskSpill(folder);
+afterAll(() => {
+  spill.dispose();
+  rmSync(folder, { recursive: true });
+});
+
+const random = randomOf(11), rowsOf = (count: number, keys: number): string => Array.from({ length: count }, (_, i) => {
+  const k = random.below(10) === 0 ? random.pick(['null', '"x"', 'error("e")', 'error("missing")', '1.5', '[1,2]', '127.0.0.1']) : String(random.below(keys));
+  const wide = random.below(3) === 0 ? `,t:"${random.hex(6)}",n:{a:${random.below(5)}}` : random.below(3) === 0 ? `,u:${random.pick(['1::(int64|string)', '"s"::(int64|string)'])}` : '';
+  return `{i:${i},k:${k},s:"${random.hex(1)}"${wide}}`;
+}).join(' ');
+const inputs = {
+  left: vectorOf(parseSupValues(rowsOf(2000, 300))), right: vectorOf(parseSupValues(rowsOf(1000, 300))),
+  /** Nearly all rows share a key. */
+  same: vectorOf(parseSupValues(Array.from({ length: 300 }, (_, i) => `{i:${i},k:${i % 50 === 0 ? i : 7},s:"${i % 3}"}`).join(' '))),
+};
+
+const answers = async (query: string, options: RunPlanOptions): Promise<readonly string[]> => {
+  const plan = await compile(query, fileEnvironment({ left: undefined, right: undefined, same: undefined, none: types.null }));
+  const lines = supOf((await runPlan(plan, inputs, options)).map((b) => b.batch)).trimEnd().split('\n');
+  return /sort|tail|top|uniq/.test(query) ? lines : lines.sort();
+};
+
+const joined = (style: string, on: string, right = 'right'): string => `from left | ${style} join (from ${right}) as {l,r} on ${on}`;
+const queries = [
+  ...['', 'left', 'right', 'anti'].flatMap((style) => [joined(style, 'l.k==r.k'), joined(style, 'l.k==r.k and l.s==r.s and l.i<r.i')]),
+  joined('left', 'l.k==r.k', 'same'), 'from same | join (from same) as {l,r} on l.k==r.k', 'from same | left join (from same) as {l,r} on l.k==r.k and l.i>r.i',
+  'select a.i as x, b.i as y from left a full join right b on a.k = b.k and a.s = b.s', 'select a.i as x, b.i as y from same a full join same b on a.k = b.k and a.i <> b.i',
+  'from same | anti join (from same) as {l,r} on l.k==r.k and l.i<r.i',
+  'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i', 'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 290 and a.s = b.s',
+  'select i from left where k in (select k from same)',
+  'from left | distinct k', 'from left | distinct s', 'from left | distinct {k,s}', 'from left | drop i | distinct this', 'select distinct k, s from left', 'select k, s from left union select k, s from right',
+  ...['intersect', 'except'].flatMap((operator) => [`select k, s from left ${operator} select k, s from right`, `select k, s from left ${operator} all select k, s from right`]),
+  'select s from same except select s from left', 'select s from same intersect all select s from same',
+  'from left | fork ( where s<"8" ) ( where s>="4" ) | join on left.i==right.i | count()',
+  'from left | tail 10', 'from left | tail 1500', 'from left | tail 1999', 'from left | tail 5000', 'from left | sort k, i', 'from left | sort -r s, i', 'from left | sort s | tail 700', 'from left | top 1200 i', 'from left | top 30 s, i',
+  'from left | cut s | sort this | uniq -c', 'from left | fuse', 'from left | aggregate n:=count(), list:=union(s) by k | sort k | cut k,n', 'from left | aggregate n:=count() by i | sort i',
+  'select i, row_number() over (partition by s order by i) as n, sum(i) over (partition by s) as t from left', 'select i, lag(i) over (order by s, i) as b from left',
+];
+
+describe.each([['a little', 30_000], ['more', 150_000]])('with %s of memory', (_, memoryBytesMax) => {
+  test.each(queries)('%s', async (query) => {
+    expect(await answers(query, { host: { spill }, memoryBytesMax, batchRows: 128 })).toEqual(await answers(query, { batchRows: 128 }));
+  });
+});
+
+test('nothing is spilled where there is room', async () => {
+  const host = { spill: { open: () => { throw new Error('spilled'); } } };
+  for (const query of queries) await answers(query, { host });
+});

@@ -1,0 +1,192 @@
+/** `lake fsck -repair`: from whatever is left, the lake as it was, or the loss by name. */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fsck } from '../../../src/lake/fsck.ts';
+import { base62 } from '../../../src/lake/ksuid.ts';
+import type { Lake, ObjectMeta } from '../../../src/lake/lake.types.ts';
+import { moveObject, openObjects } from '../../../src/lake/objects.ts';
+import { logFolder } from '../../../src/lake/log-copy-reader.ts';
+import { repair, type RepairReport } from '../../../src/lake/repair.ts';
+import { bound, failure, fileObject, inlineObject, keysAt, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
+import { newId } from '../../../src/lake/ksuid.ts';
+
+/** Bodies are `min..max`, files three bytes. */
+const checkObject = (directory: string) => async ({ id, inline, size, min, max }: ObjectMeta): Promise<string | undefined> => {
+  if (inline) return Buffer.from(inline).toString() === `${min.text}..${max.text}` ? undefined : 'other bytes';
+  const bytes = await openObjects(directory).readRange(id, 0, size);
+  return Buffer.from(bytes).equals(Buffer.from([1, 2, 3])) ? undefined : 'other bytes';
+};
+const repairAt = (directory: string): Promise<RepairReport> => repair({ directory, files: openObjects(directory), checkObject: checkObject(directory), keepFile: (id, folder) => moveObject(directory, id, folder) });
+
+/** Pools, branches, commits, deletes, a merge, a revert, vacuumed objects, a pool that was deleted and one that was renamed. */
+const makeLake = async (): Promise<{ directory: string; file: string; state: string }> => {
+  const lake = await openTestLake(), p = await newPool(lake);
+  const [a, b, c] = [await fileObject(lake, 1), inlineObject(2), inlineObject(3, 5)];
+  await p.load('main', [a, b]);
+  const { commit } = await p.load('main', [c], { author: 'me', body: 'third', meta: '{x:1}' });
+  await p.createBranch('side', commit);
+  await p.load('side', [await fileObject(lake, 7), inlineObject(8)]);
+  await p.deleteObjects('side', [b.id]);
+  await p.merge('main', 'side');
+  const { commit: gone } = await p.deleteObjects('main', [c.id]);
+  await p.revert('main', gone);
+  await p.vectors('main', 'add', [a.id]);
+  const d = inlineObject(11);
+  await p.load('main', [d]);
+  await p.deleteObjects('main', [d.id]);
+  await p.deleteBranch('side');
+  await p.vacuum('main', { dryRun: false });
+  await newPool(lake, 'gone');
+  await lake.pool('gone').load('main', [inlineObject(1)]);
+  await newPool(lake, 'q', 'desc');
+  await lake.pool('q').load('main', [inlineObject(1), inlineObject(2)]);
+  await lake.renamePool('q', 'r');
+  await lake.deletePool('gone');
+  const state = await stateOf(lake);
+  await lake.close();
+  return { directory: lake.directory, file: a.id, state };
+};
+/** All that can be asked of a lake: pools, branches, logs, objects of every commit with their bodies. */
+const stateOf = async (lake: Lake): Promise<string> => {
+  const found: unknown[] = [];
+  for (const pool of [...lake.pools()].sort((x, y) => (x.id < y.id ? -1 : 1))) {
+    found.push(pool, [...lake.pool(`0x${pool.id}`).branches()].sort((x, y) => (x.name < y.name ? -1 : 1)));
+    for (const row of await metaRows(lake, pool.name, 'log')) {
+      if (row.kind !== 'commit') continue;
+      const at = await lake.openSnapshot(pool.name, `0x${row.commit.id}`).then((snapshot) => {
+        const { objects } = snapshot.page({ limit: 1000 });
+        snapshot.release();
+        return objects;
+      }, (error: Error) => error.message);
+      found.push(row.commit, at);
+    }
+    found.push(await metaRows(lake, pool.name, 'vectors'));
+  }
+  return JSON.stringify(found, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value && typeof value === 'object' && 'type' in value && value.type === 'Buffer' ? Buffer.from((value as unknown as { data: number[] }).data).toString('hex') : value), 1);
+};
+const reopened = async (directory: string): Promise<string> => {
+  const lake = await openTestLake({ directory }), state = await stateOf(lake);
+  await lake.close();
+  return state;
+};
+const tablesFile = (directory: string): string => join(directory, 'tables', 'data.mdb');
+const logFile = (directory: string): string => join(logFolder(directory), readdirSync(logFolder(directory)).sort().at(-1)!);
+const change = (path: string, edit: (bytes: Buffer) => Buffer | void): void => {
+  const bytes = readFileSync(path);
+  writeFileSync(path, edit(bytes) ?? bytes);
+};
+/** Wherever the text stands: pages that are no longer used have it too. */
+const flip = (path: string, text: string): void => change(path, (b) => { for (let at = b.indexOf(text); at >= 0; at = b.indexOf(text, at + 1)) b[at]! ^= 1; });
+
+describe('the tables', { timeout: 60_000 }, () => {
+  const damages: readonly (readonly [string, (directory: string) => void])[] = [
+    ['are gone', (d) => rmSync(join(d, 'tables'), { recursive: true })],
+    ['are empty', (d) => change(tablesFile(d), () => Buffer.alloc(0))],
+    ['are all zeros', (d) => change(tablesFile(d), (b) => { b.fill(0); })],
+    ['are cut in half', (d) => change(tablesFile(d), (b) => b.subarray(0, b.length >> 1))],
+    ['are noise behind their head', (d) => change(tablesFile(d), (b) => { b.fill(0xa5, 8192); })],
+    ['lost one value', (d) => flip(tablesFile(d), '3..5')],
+    ['lost one commit', (d) => flip(tablesFile(d), 'third')],
+    ['have their pages in the places of others', (d) => change(tablesFile(d), (b) => {
+      for (let at = 8192; at + 8192 <= b.length; at += 8192) b.set(Buffer.concat([b.subarray(at + 4096, at + 8192), b.subarray(at, at + 4096)]), at);
+    })],
+  ];
+  for (const [name, damage] of damages) {
+    test(`${name}: all of it comes back from the copy, what was there is kept`, async () => {
+      const { directory, state } = await makeLake();
+      damage(directory);
+      const { after, lost, kept } = await repairAt(directory);
+      expect({ faults: after?.faults, lost: lost.filter((line) => !line.startsWith('what was committed after event')), kept: existsSync(join(kept!, 'log')) }).toEqual({ faults: [], lost: [], kept: true });
+      expect(await reopened(directory)).toEqual(state);
+    });
+  }
+
+  test('a body that is damaged is named with pool, branch, commit, objects and rows', async () => {
+    const { directory } = await makeLake();
+    flip(tablesFile(directory), '3..5');
+    const { faults, affected } = await fsck({ directory, files: openObjects(directory), checkObject: checkObject(directory) });
+    expect(faults.join('\n')).toMatch(/table bodies, key [0-9a-f]{40}: checksum does not match/);
+    expect(affected.map((line) => line.replaceAll(/[0-9A-Za-z]{27}/g, 'ID'))).toEqual(['pool "p", branch "main": 1 of 4 data objects (ID), 1 of 4 rows', 'pool "p": data objects of commits ID, ID']);
+  });
+});
+
+describe('the copy', { timeout: 60_000 }, () => {
+  test('is damaged, the tables are sound: it is written anew from them, nothing is lost', async () => {
+    const { directory, state } = await makeLake();
+    change(logFile(directory), (b) => { b.fill(0, 500, 900); });
+    expect((await fsck({ directory, files: openObjects(directory) })).faults.join('\n')).toMatch(/copy of the commit log, 00000001-00000001.log, byte \d+: \d+ bytes are no record\n.*: records? \d+.* (is|are) missing/);
+    const { after, lost } = await repairAt(directory);
+    expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
+    expect(await reopened(directory)).toEqual(state);
+  });
+
+  test('and the tables are both damaged: the branch goes back to where its history is whole, and says so', async () => {
+    const lake = await openTestLake(), pool = await newPool(lake);
+    for (let n = 0; n < 6; n++) await pool.load('main', [inlineObject(n)], { body: `load number ${n}` });
+    await lake.close();
+    const { directory } = lake;
+    rmSync(join(directory, 'tables'), { recursive: true });
+    change(logFile(directory), (b) => { b[b.indexOf('load number 3')]! ^= 1; });
+    const { after, lost } = await repairAt(directory);
+    expect(after?.faults).toEqual([]);
+    expect(lost.join('\n')).toMatch(/record \d+ is missing[\s\S]*pool "p", branch "main": set back to commit \w{27}, lost with what they did: \w{27}, \w{27}/);
+    const again = await openTestLake({ directory });
+    expect(await keysAt(again, 'p', 'main')).toEqual(['0', '1', '2']);
+    // Numbers of events are not given twice.
+    expect(again.lastEventId()).toBeGreaterThan(1_000_000);
+    expect(again.eventsSince(3)).toBeUndefined();
+    await again.close();
+  });
+
+  test('ends before the tables did: commits that the damaged tables still have come along', async () => {
+    const { directory } = await makeLake(), log = join(await temporaryDirectory(), 'log');
+    cpSync(logFolder(directory), log, { recursive: true });
+    const lake = await openTestLake({ directory });
+    await lake.pool('p').load('main', [inlineObject(100)]);
+    await lake.pool('p').load('main', [inlineObject(101)]);
+    const state = await stateOf(lake);
+    await lake.close();
+    rmSync(logFolder(directory), { recursive: true });
+    cpSync(log, logFolder(directory), { recursive: true });
+    flip(tablesFile(directory), '3..5');
+    const { after } = await repairAt(directory);
+    expect(after?.faults).toEqual([]);
+    expect(await reopened(directory)).toEqual(state);
+  });
+});
+
+describe('data objects', { timeout: 60_000 }, () => {
+  test('that are lost are named and taken out of the branches by a commit, the rest can be read', async () => {
+    const { directory, file } = await makeLake();
+    rmSync(join(directory, 'objects', file.slice(38), file));
+    const { after, lost } = await repairAt(directory);
+    expect(after?.faults).toEqual([]);
+    expect(lost.map((line) => line.replace(/commit \w{27}/, 'commit ID'))).toEqual([`pool "p", object ${base62(file)}, 1 row: its file is missing`, 'pool "p", branch "main": commit ID takes out 1 lost data object with 1 row']);
+    const lake = await openTestLake({ directory });
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['3-5', '7', '8']);
+    const log = await metaRows(lake, 'p', 'log'), first = log.find((row) => row.kind === 'commit');
+    expect(first).toMatchObject({ commit: { author: 'lake fsck', message: `lake fsck -repair: 1 row lost with 1 data object: ${base62(file)}` } });
+    expect((await failure(lake.openSnapshot('p', `0x${(first as { commit: { parent: string } }).commit.parent}`))).code).toBe('vacuumed');
+    await lake.close();
+  });
+
+  test('that no row names are kept beside, not swept', async () => {
+    const { directory } = await makeLake(), id = newId();
+    await openObjects(directory).put(id, Uint8Array.of(1, 2, 3));
+    rmSync(join(directory, 'tables'), { recursive: true });
+    const { lost, kept } = await repairAt(directory);
+    expect(readdirSync(join(kept!, 'objects'))).toEqual([id]);
+    expect(lost.join('\n')).toContain(`1 file of data objects that no commit names is kept in ${join(kept!, 'objects')}`);
+  });
+});
+
+test('a sound lake is left as it is; a folder without one is told so', async () => {
+  const { directory } = await makeLake();
+  expect(await repairAt(directory)).toMatchObject({ before: { faultCount: 0 }, lost: [] });
+  expect(readdirSync(directory).sort()).toEqual(['log', 'objects', 'tables']);
+  const empty = await temporaryDirectory();
+  mkdirSync(join(empty, 'x'));
+  expect((await failure(repairAt(join(empty, 'x')))).code).toBe('lake-unreadable');
+  expect(bound(1).text).toBe('1');
+});
