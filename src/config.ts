@@ -94,6 +94,11 @@ export const serveOptions = [
   { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'jobs that wait in one pool\'s queue; more are refused with 503', ...shared },
   { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...shared },
   { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...shared },
+  { name: 'body.idle', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'how long a request body may pause; then the request fails and its connection ends', ...shared },
+  { name: 'header.time', type: 'duration', fallback: '30s', value: 'TIME', least: 1, text: 'how long a client may take for the headers of a request', ...shared },
+  { name: 'name.max', type: 'bytes', fallback: '64KiB', value: 'BYTES', least: 64, most: 1 << 20, text: 'name of a pool or a branch', ...shared },
+  { name: 'query.text.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 64, text: 'characters of a query', ...shared },
+  { name: 'query.time', type: 'duration', fallback: '1h', value: 'TIME', text: 'how long a query may run, until its last byte is taken; 0s: as long as it likes', ...shared },
   { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...shared },
   { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'so many small objects of a branch are packed in the background, so that scans read them as one; 0: never', ...shared },
   { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...shared },
@@ -351,6 +356,13 @@ export interface ServeConfig {
   readonly queueJobsMax: number;
   readonly headerBytesMax: number;
   readonly bodyBytesMax: number;
+  readonly bodyIdleMsMax: number;
+  readonly headerMsMax: number;
+  readonly nameBytesMax: number;
+  /** In characters. */
+  readonly queryTextMax: number;
+  /** 0: no limit. */
+  readonly queryMsMax: number;
   readonly expandedBytesMax: number;
   readonly subscribersMax: number;
   readonly subscriberEventsMax: number;
@@ -433,6 +445,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     queueJobsMax: number('queue.max'),
     headerBytesMax: number('header.max'),
     bodyBytesMax: number('body.max'),
+    bodyIdleMsMax: number('body.idle'), headerMsMax: number('header.time'), nameBytesMax: number('name.max'), queryTextMax: number('query.text.max'), queryMsMax: number('query.time'),
     expandedBytesMax: number('expanded.max'),
     subscribersMax: number('events.max'),
     subscriberEventsMax: number('events.queue.max'),

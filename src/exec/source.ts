@@ -24,6 +24,19 @@ export interface ScanFilter {
   readonly textOnly?: boolean;
   /** The rows to keep; undefined: all of them. `inOrder`: they are in the order of the source's first key. */
   readonly keep: (rows: Vector, inOrder?: boolean) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
+  readonly best?: BestRows;
+}
+/** Of the rows that a filter keeps only the best by one field are wanted: bounds of columns tell where none of them can be. */
+export interface BestRows {
+  readonly path: FieldPath;
+  /** Greater numbers are better, else smaller ones. */
+  readonly greater: boolean;
+  /** Numbers worse than this one are not wanted; undefined as long as nothing is known. */
+  readonly floor: () => number | undefined;
+  /** Once there is a floor, nulls and rows without the field are not wanted either. */
+  readonly dropsNulls: boolean;
+  /** Looks at rows that the scan will give later, so that the floor is high from the start. No row may be shown twice. */
+  readonly ahead: (rows: Vector) => void | Promise<void>;
 }
 
 /** Counts that a query's statistics report; the scan adds to them. */

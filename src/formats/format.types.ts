@@ -70,6 +70,8 @@ export interface WriteOptions {
   readonly bsupCompress?: boolean;
   /** BSUP: a frame ends when its values, not compressed, have this many bytes. Default 524,288. */
   readonly bsupFrameBytes?: number;
+  /** Whether the reader waits for bytes, rather than we for the reader. BSUP then does not compress large frames. Default: never. */
+  readonly isAwaited?: () => boolean;
   /** Where to take the memory of large chunks from. */
   readonly buffers?: ChunkBuffers;
 }

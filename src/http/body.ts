@@ -16,33 +16,61 @@ import { type BodyRecord, bodyRecord, textRecord } from './decode.ts';
 import { requestCodings } from './encoding.ts';
 import { requestFormat } from './negotiate.ts';
 
-/** The chunks of a body as they come. Ending early leaves the connection as it is, so that an error can still be answered. */
-export const bodyChunks = (raw: IncomingMessage): AsyncIterable<Uint8Array> => raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+/** What a body may be: bytes of one that is read whole, milliseconds for which any may pause while we wait for it. */
+export interface BodyLimits { readonly bytesMax: number; readonly idleMsMax: number }
+
+/** The chunks of a body as they come. Ending early leaves the connection as it is, so that an error can still be answered. @throws body-stalled */
+export async function* bodyChunks(raw: IncomingMessage, idleMsMax: number): AsyncGenerator<Uint8Array> {
+  const chunks = (raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    for (;;) {
+      const next = await Promise.race([chunks.next(), new Promise<never>((_resolve, reject) => { timer = stalling(idleMsMax, reject); })]);
+      clearTimeout(timer);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    clearTimeout(timer);
+    void chunks.return?.();
+  }
+}
+const stalling = (idleMsMax: number, fail: (error: LakeError) => void): NodeJS.Timeout => setTimeout(() => { fail(new LakeError('body-stalled', { limit: idleMsMax / 1000 })); }, idleMsMax);
 
 /**
  * The whole body of a load whose Content-Length says that it is at most `bytesMax` long; undefined for others. Bytes as they came, content codings and all.
  * The promise rejects with load-cancelled when the client goes away before the end.
  */
-export const smallBody = (raw: IncomingMessage, bytesMax: number): (() => Promise<Uint8Array>) | undefined => {
+export const smallBody = (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLimits): (() => Promise<Uint8Array>) | undefined => {
   const length = Number(raw.headers['content-length'] ?? NaN);
-  return length <= bytesMax ? () => collected(raw) : undefined;
+  return length <= bytesMax ? () => collected(raw, idleMsMax) : undefined;
 };
-const collected = (raw: IncomingMessage): Promise<Uint8Array> => new Promise((resolve, reject) => {
+const collected = (raw: IncomingMessage, idleMsMax: number): Promise<Uint8Array> => new Promise((resolve, reject) => {
+  const timer = stalling(idleMsMax, reject);
   const chunks: Uint8Array[] = [];
-  const gone = (): void => { if (!raw.readableEnded) reject(new LakeError('load-cancelled', { reason: 'the client went away' })); };
+  const gone = (): void => {
+    clearTimeout(timer);
+    if (!raw.readableEnded) reject(new LakeError('load-cancelled', { reason: 'the client went away' }));
+  };
   if (raw.destroyed) gone();
-  raw.on('data', (chunk: Uint8Array) => { chunks.push(chunk); });
-  raw.once('end', () => { resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)); });
+  raw.on('data', (chunk: Uint8Array) => {
+    chunks.push(chunk);
+    timer.refresh();
+  });
+  raw.once('end', () => {
+    clearTimeout(timer);
+    resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+  });
   raw.once('error', gone);
   raw.once('close', gone);
 });
 
 /** The whole body without its content codings. @throws body-too-long, format-broken, content-coding-unknown */
-export const readBody = async (raw: IncomingMessage, bytesMax: number): Promise<Uint8Array> => {
+export const readBody = async (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLimits): Promise<Uint8Array> => {
   const codings = requestCodings(raw.headers['content-encoding']);
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of decoded(bodyChunks(raw), { codings, bytesMax: Infinity })) {
+  for await (const chunk of decoded(bodyChunks(raw, idleMsMax), { codings, bytesMax: Infinity })) {
     length += chunk.length;
     if (length > bytesMax) throw new LakeError('body-too-long', { limit: bytesMax });
     chunks.push(chunk);
@@ -51,12 +79,12 @@ export const readBody = async (raw: IncomingMessage, bytesMax: number): Promise<
 };
 
 /** The record that a control body holds; without a value all its fields are absent. @throws LakeError for a type or text that cannot be read */
-export const readControlBody = async (raw: IncomingMessage, contentType: string | undefined, bytesMax: number): Promise<BodyRecord> => {
+export const readControlBody = async (raw: IncomingMessage, contentType: string | undefined, limits: BodyLimits): Promise<BodyRecord> => {
   const declared = requestFormat(contentType);
   const format = declared === 'auto' ? 'sup' : declared;
   if (format === 'csup') throw new LakeError('body-not-seekable', { name: 'Super Columnar requires a' });
   if (format === 'parquet') throw new LakeError('body-not-seekable', { name: 'Parquet format requires' });
-  const whole = raw.headers['content-encoding'] === undefined ? smallBody(raw, bytesMax) : undefined, bytes = whole ? await whole() : await readBody(raw, bytesMax);
+  const whole = raw.headers['content-encoding'] === undefined ? smallBody(raw, limits) : undefined, bytes = whole ? await whole() : await readBody(raw, limits);
   const texts = format === 'json' ? jsonTexts(bytes) : undefined;
   if (texts) return textRecord(texts);
   return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await firstValue(bytes, format));

@@ -43,6 +43,7 @@ const errorBody = (kind: string, error: string, details: Readonly<Record<string,
 export const sendError = (reply: FastifyReply, error: unknown): FastifyReply => {
   const { status, body } = errorAnswer(error);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
+  if (status === 503) reply.header('retry-after', '1');
   return reply.code(status).header('content-type', 'application/json').send(Buffer.from(body));
 };
 

@@ -11,6 +11,7 @@ import type { Principal } from './access/roles.ts';
 import type { LakeServices } from '../workers/pool.types.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './negotiate.ts';
+import type { RunningQueries } from './running.ts';
 
 /** What the handlers work with. */
 export interface Service {
@@ -21,6 +22,7 @@ export interface Service {
   readonly log: FastifyBaseLogger;
   readonly feed: EventFeed;
   readonly metrics: Metrics;
+  readonly running: RunningQueries;
   /** Absent: everybody may do everything. */
   readonly access?: Access;
   /** Told of what was changed, and of what was refused for who asked. */

@@ -30,6 +30,7 @@ import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules
 import { sendError, sendText } from './reply.ts';
 import type { Call, Route, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
+import { RunningQueries } from './running.ts';
 import { addPages } from './static-pages.ts';
 import { queryParameters, targetOf } from './url.ts';
 
@@ -60,8 +61,9 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   const { host, port } = options.config.listen;
   await app.listen({ host, port });
   app.server.maxConnections = options.config.connectionsMax;
-  // A load may take as long as it takes; only headers have a time limit.
+  // A load may take as long as it takes, as long as it comes; headers have a time limit.
   app.server.requestTimeout = 0;
+  app.server.headersTimeout = options.config.headerMsMax;
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return { address: `http://${name}:${bound.port}`, app, close: () => close(app, service) };
@@ -81,7 +83,7 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
 /** Builds the server without listening. */
 export const buildApp = ({ config, version, lake, workers, log, watch, access, audit }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
-  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), ...(access && { access }), ...(audit && { audit }) };
+  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), running: new RunningQueries(config.queryMsMax), ...(access && { access }), ...(audit && { audit }) };
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.
@@ -90,7 +92,7 @@ export const buildApp = ({ config, version, lake, workers, log, watch, access, a
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    http: { maxHeaderSize: config.headerBytesMax + 4096 },
+    http: { maxHeaderSize: config.headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(config.headerMsMax / 4)) },
     routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => Object.fromEntries(queryParameters(`?${text}`)) },
     genReqId: (raw) => headerText(raw.headers['x-request-id']) || base62(newId()),
     rewriteUrl: ({ url }) => internalUrl(url ?? '/'),

@@ -350,6 +350,7 @@ class OpenLake implements Lake {
   private async write(draft: Omit<LakeEvent, 'id'>, rows: readonly Change[], check: () => void, done: () => void): Promise<void> {
     const { event, changes } = this.stores.feed.make(draft);
     await this.stores.tables.write([...rows, ...changes, this.stores.feed.countersRow()], check);
+    killPoint('pool: in the tables');
     done();
     this.stores.feed.publish([event]);
   }

@@ -16,6 +16,7 @@ import { blockRowsMax } from './object-format.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
 import { keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
+export interface MergeOrder { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
 /** Rows in order, some at a time. */
 export interface RunSource { next(): Promise<Vector | undefined> }
 
@@ -58,24 +59,32 @@ const partOf = (starts: Uint32Array, row: number): number => {
   return low;
 };
 
+const noKey = new Uint8Array(0);
+
 /** Most bytes of a frame, of runs that are allowed so much memory: many runs are merged at once. */
 const frameBytesOf = (memoryBytesMax: number): number => Math.max(32 << 10, Math.min(512 << 10, memoryBytesMax / 128));
 
-interface Frame { readonly offset: number; readonly buffer: number; readonly forms: number }
+/** Rows in a file: `buffer` bytes of arrays, then `forms` bytes that tell what is in them. `first`: key of the first row. */
+interface Frame { readonly offset: number; readonly buffer: number; readonly forms: number; readonly first: Uint8Array }
+/** Frames of a run that follow each other; of the first one `skip` rows are left out, of the last one all from `lastRows` on. */
+export interface RunPart { readonly id: Id; readonly frames: readonly Frame[]; readonly skip: number; readonly lastRows?: number }
 
 /** Writes a run. */
 export class RunWriter {
   private readonly store: ObjectStore;
   private readonly id = newId();
   private readonly sink: ObjectSink;
+  private readonly key: readonly string[] | undefined;
   private readonly frameRows: number;
   private readonly frames: Frame[] = [];
+  private closing = false;
   private at = 0;
   private held: Vector[] = [];
   private heldRows = 0;
 
-  constructor(store: ObjectStore, options: { readonly bytesPerRow: number; readonly memoryBytesMax: number }) {
+  constructor(store: ObjectStore, options: { readonly keys: readonly (readonly string[])[]; readonly bytesPerRow: number; readonly memoryBytesMax: number }) {
     this.store = store;
+    this.key = options.keys[0];
     this.sink = store.create(this.id);
     this.frameRows = Math.max(1, Math.min(blockRowsMax, Math.floor(frameBytesOf(options.memoryBytesMax) / Math.max(1, options.bytesPerRow))));
   }
@@ -92,10 +101,11 @@ export class RunWriter {
 
   async finish(): Promise<SpilledRun> {
     this.frame();
+    this.closing = true;
     await this.sink.close();
-    return new SpilledRun(this.store, this.id, this.frames);
+    return new SpilledRun(this.store, { id: this.id, frames: this.frames, skip: 0 });
   }
-  async abort(): Promise<void> { await this.sink.abort(); }
+  async abort(): Promise<void> { if (!this.closing) await this.sink.abort(); }
 
   private frame(): void {
     if (this.heldRows === 0) return;
@@ -105,7 +115,8 @@ export class RunWriter {
     const { forms, buffer } = packVectors([rows]), text = Buffer.from(JSON.stringify(forms));
     this.sink.write(new Uint8Array(buffer));
     this.sink.write(text);
-    this.frames.push({ offset: this.at, buffer: buffer.byteLength, forms: text.length });
+    const first = this.key ? sortKeyBytes(valueAt(keyColumn(rows, this.key), 0)) : noKey;
+    this.frames.push({ offset: this.at, buffer: buffer.byteLength, forms: text.length, first });
     this.at += buffer.byteLength + text.length;
   }
 }
@@ -118,28 +129,66 @@ const owned = (pieces: readonly Vector[]): Vector => {
   return concat([slice(first!, 0, half), slice(first!, half, first!.length)]);
 };
 
+/** A run, or part of one, from its file. */
 export class SpilledRun implements RunSource {
+  readonly part: RunPart;
   private readonly store: ObjectStore;
-  private readonly id: Id;
-  private readonly frames: readonly Frame[];
+  private readonly keep: boolean;
   private at = 0;
-  constructor(store: ObjectStore, id: Id, frames: readonly Frame[]) {
+
+  /** `keep`: the file stays when all is read. */
+  constructor(store: ObjectStore, part: RunPart, keep = false) {
     this.store = store;
-    this.id = id;
-    this.frames = frames;
+    this.part = part;
+    this.keep = keep;
   }
 
   async next(): Promise<Vector | undefined> {
-    const frame = this.frames[this.at++];
-    if (!frame) {
-      await this.store.delete(this.id);
+    const { id, frames, skip, lastRows } = this.part, at = this.at++;
+    if (at >= frames.length) {
+      if (!this.keep) await this.store.delete(id);
       return undefined;
     }
-    const bytes = await this.store.readRange(this.id, frame.offset, frame.buffer + frame.forms);
+    const rows = await this.read(frames[at]!);
+    return slice(rows, at === 0 ? skip : 0, at === frames.length - 1 ? (lastRows ?? rows.length) : rows.length);
+  }
+
+  /** The rows before a key and those from it on; undefined where there are none. */
+  async split(key: Uint8Array, path: readonly string[], sign: number): Promise<readonly [RunPart | undefined, RunPart | undefined]> {
+    const { id, frames } = this.part;
+    let before = 0;
+    while (before < frames.length && compareBytes(frames[before]!.first, key) * sign < 0) before++;
+    if (before === 0) return [undefined, this.part];
+    const rows = await this.read(frames[before - 1]!), column = keyColumn(rows, path);
+    let low = 1, high = rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compareBytes(sortKeyBytes(valueAt(column, middle)), key) * sign < 0) low = middle + 1;
+      else high = middle;
+    }
+    const rest = low < rows.length ? frames.slice(before - 1) : frames.slice(before);
+    return [{ id, frames: frames.slice(0, before), skip: 0, lastRows: low }, rest.length > 0 ? { id, frames: rest, skip: low < rows.length ? low : 0 } : undefined];
+  }
+
+  private async read(frame: Frame): Promise<Vector> {
+    const bytes = await this.store.readRange(this.part.id, frame.offset, frame.buffer + frame.forms);
     const forms = JSON.parse(Buffer.from(bytes.buffer, frame.buffer, frame.forms).toString()) as PackedVectors['forms'];
     return unpackVectors({ forms, buffer: bytes.buffer as ArrayBuffer })[0]!;
   }
 }
+
+/** Whole runs as two halves, about, that no key is in both of; undefined if there is no such key. */
+export const halvesOf = async (runs: readonly SpilledRun[], { keys: [path], order }: MergeOrder): Promise<readonly [readonly RunPart[], readonly RunPart[]] | undefined> => {
+  if (!path) return undefined;
+  const sign = order === 'asc' ? 1 : -1, firsts = runs.flatMap((run) => run.part.frames.map((frame) => frame.first)).sort((a, b) => compareBytes(a, b) * sign);
+  const lower: RunPart[] = [], upper: RunPart[] = [];
+  for (const run of runs) {
+    const [before, from] = await run.split(firsts[firsts.length >> 1]!, path, sign);
+    if (before) lower.push(before);
+    if (from) upper.push(from);
+  }
+  return lower.length > 0 && upper.length > 0 ? [lower, upper] : undefined;
+};
 
 /** Rows that are looked at in one step of a merge, about, and of one run at least. */
 const stepRows = 32_768, stepRowsMin = 64;
@@ -207,7 +256,6 @@ class Cursor {
   }
 }
 
-const noKey = new Uint8Array(0);
 const keyAt = ({ columns: [column] }: HeldRows, row: number): Uint8Array => (column ? sortKeyBytes(valueAt(column, row)) : noKey);
 /** The values of a key, those of one type in one part. */
 const keyValues = (rows: Vector, path: readonly string[]): Vector => {
@@ -216,7 +264,7 @@ const keyValues = (rows: Vector, path: readonly string[]): Vector => {
 };
 
 /** The rows of all runs in order. */
-export async function* mergeRuns(sources: readonly RunSource[], { keys, order }: { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }): AsyncGenerator<Vector> {
+export async function* mergeRuns(sources: readonly RunSource[], { keys, order }: MergeOrder): AsyncGenerator<Vector> {
   const sign = order === 'asc' ? 1 : -1;
   let cursors = sources.map((source) => new Cursor(source, keys));
   for (;;) {

@@ -16,7 +16,7 @@ import { newId } from './ksuid.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
-import { type RunSource, RunWriter, type SpilledRun, mergeRuns, rowsInOrder } from './load-runs.ts';
+import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, mergeRuns, rowsInOrder } from './load-runs.ts';
 import { scanObjects } from './scan.ts';
 import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
@@ -29,6 +29,8 @@ export interface LoadSortOptions extends SortKeys {
   readonly objects: ObjectStore;
   /** Makes a folder for sorted runs; called when the first one is needed. The caller removes it. */
   readonly spill: () => ObjectStore;
+  /** Gets another thread that merges half of what was sorted in runs; undefined if there is none. */
+  readonly mergeHelper?: () => Promise<MergeHelper | undefined>;
   readonly signal?: AbortSignal;
   /** Called between pieces of work: lets others have their turn, throws when the load was given up. */
   readonly breathe?: () => Promise<void>;
@@ -36,6 +38,17 @@ export interface LoadSortOptions extends SortKeys {
   readonly sorted?: () => void;
 }
 export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
+
+/** Parts of runs that become objects. The runs are in the folder of the load's spill. */
+export interface MergeJob extends SortKeys { readonly threshold: number; readonly runs: readonly RunPart[]; readonly rows: number; readonly bytesPerRow: number }
+/** Another thread that merges. */
+export interface MergeHelper {
+  /** Called once. When it rejects, no file is left. */
+  merge(job: MergeJob): Promise<SortedObjects>;
+  /** Makes the merge end soon, if it has not ended. */
+  stop(): void;
+  close(): void;
+}
 
 /** Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
 const tieRowsMax = 8192;
@@ -62,8 +75,29 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
   }
 };
 
-/** A run in order, with the keys of its ends. */
-interface Run { readonly pieces: Iterable<Vector>; readonly rows: number; readonly first: Uint8Array; readonly last: Uint8Array }
+/** Merges parts of the runs in `spill` into objects. */
+export const mergeIntoObjects = async (job: MergeJob, { objects, spill, breathe }: { readonly objects: ObjectStore; readonly spill: ObjectStore; readonly breathe: () => Promise<void> }): Promise<SortedObjects> => {
+  const cutter = new ObjectCutter(job, objects, job.threshold);
+  cutter.expect(job.rows, job.bytesPerRow);
+  try {
+    for await (const piece of mergeRuns(job.runs.map((part) => new SpilledRun(spill, part, true)), job)) {
+      cutter.add(piece);
+      await breathe();
+    }
+    return await cutter.finish();
+  } catch (error) {
+    await cutter.abort();
+    throw error;
+  }
+};
+
+/** A run in order, with the keys of its ends. `isLocal`: no row came far from its place, so that the next run may well begin behind this one. */
+interface Run { readonly isLocal: boolean; readonly pieces: Iterable<Vector>; readonly rows: number; readonly first: Uint8Array; readonly last: Uint8Array }
+
+/** A merge of which another thread does half. */
+interface Shared { readonly helper: MergeHelper; readonly merged: Promise<SortedObjects>; readonly ours: readonly RunSource[] }
+/** Less than this is merged sooner than another thread has begun. */
+const sharedBytesMin = 16 << 20;
 
 /**
  * Gathers rows up to the memory that is allowed. As long as each run begins behind the one before, runs go straight into objects, and data that is in order
@@ -86,6 +120,7 @@ class LoadSorter {
   private heldLast: Vector | undefined;
   /** Rows went on before memory was full. */
   private flowed = false;
+  private shared: Shared | undefined;
   /** Objects written before the rows were found to be out of order. */
   private early: readonly ObjectMeta[] = [];
 
@@ -132,21 +167,45 @@ class LoadSorter {
   }
 
   async finish(): Promise<SortedObjects> {
-    if (this.heldRows > 0) await this.endRun();
+    if (this.heldRows > 0) await this.endRun(true);
     this.options.sorted?.();
-    if (this.spill) {
-      this.cutter.expect(this.totalRows, this.totalBytes / this.totalRows);
-      const runs = this.early.length > 0 ? [this.earlyRun(), ...this.spilled] : this.spilled;
-      for await (const piece of mergeRuns(runs, this.options)) await this.cut(this.cutter, piece);
+    const { spill } = this, theirs = spill && (await this.shareOut(spill));
+    if (spill) {
+      const rows = theirs ? this.totalRows / 2 : this.totalRows;
+      this.cutter.expect(rows, this.totalBytes / this.totalRows);
+      for await (const piece of mergeRuns(theirs?.ours ?? this.runs(), this.options)) await this.cut(this.cutter, piece);
     }
     const done = await this.cutter.finish();
     await this.removeEarly();
-    return done;
+    if (!theirs) return done;
+    const rest = await theirs.merged;
+    theirs.helper.close();
+    return { objects: [...done.objects, ...rest.objects], records: done.records + rest.records, bytes: done.bytes + rest.bytes };
+  }
+
+  private runs(): readonly RunSource[] { return this.early.length > 0 ? [this.earlyRun(), ...this.spilled] : this.spilled; }
+
+  /** Gives half of what is to be merged to another thread. */
+  private async shareOut(spill: ObjectStore): Promise<Shared | undefined> {
+    const { keys, order, threshold, mergeHelper } = this.options;
+    if (!mergeHelper || this.early.length > 0 || this.totalBytes < sharedBytesMin) return undefined;
+    const halves = await halvesOf(this.spilled, this.options), helper = halves && (await mergeHelper());
+    if (!helper) return undefined;
+    const merged = helper.merge({ keys, order, threshold, runs: halves[1], rows: this.totalRows / 2, bytesPerRow: this.totalBytes / this.totalRows });
+    merged.catch(() => undefined);
+    return (this.shared = { helper, merged, ours: halves[0].map((part) => new SpilledRun(spill, part, true)) });
   }
 
   async abort(): Promise<void> {
+    this.shared?.helper.stop();
     await this.cutter.abort();
     await this.removeEarly();
+    if (!this.shared) return;
+    const { helper, merged } = this.shared;
+    // What the other thread has finished is ours to remove.
+    const { objects } = await merged.catch(() => ({ objects: [] as const }));
+    for (const { id, inline } of objects) if (!inline) await this.options.objects.delete(id);
+    helper.close();
   }
 
   private async removeEarly(): Promise<void> {
@@ -154,7 +213,8 @@ class LoadSorter {
     this.early = [];
   }
 
-  private async endRun(): Promise<void> {
+  /** `isLast`: the load ends with it. */
+  private async endRun(isLast = false): Promise<void> {
     const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
     const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.heldBytes / this.heldRows;
     this.totalBytes += this.heldBytes;
@@ -163,18 +223,18 @@ class LoadSorter {
     this.heldBytes = this.heldRows = 0;
     this.inOrder = !this.spill;
     this.heldLast = undefined;
-    if (!this.spill && this.follows(run)) {
+    if (!this.spill && (isLast || run.isLocal) && this.follows(run)) {
       this.cutter.expect(run.rows, bytesPerRow);
       for (const piece of run.pieces) await this.cut(this.cutter, piece);
       this.lastKey = run.last;
       return;
     }
-    if (!this.spill) {
+    if (!this.spill && this.lastKey) {
       this.early = (await this.cutter.finish()).objects;
       this.cutter = new ObjectCutter(this.options, this.options.objects, this.options.threshold);
     }
     this.spill ??= this.options.spill();
-    const writer = new RunWriter(this.spill, { bytesPerRow, memoryBytesMax: this.options.memoryBytesMax });
+    const writer = new RunWriter(this.spill, { keys: this.options.keys, bytesPerRow, memoryBytesMax: this.options.memoryBytesMax });
     try {
       for (const piece of run.pieces) {
         writer.add(piece);
@@ -212,12 +272,19 @@ const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, opti
   const ties = isWhole && rows > 1 && rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
   const order = rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
   const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
-  return { rows, pieces: order ? rowsInOrder(held, order) : held, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
+  return { rows, isLocal: !order || rows <= tieRowsMax || isLocal(order), pieces: order ? rowsInOrder(held, order) : held, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
+};
+/** Part of a run by which a row may be off its place. */
+const localPart = 0.25;
+const isLocal = (order: Uint32Array): boolean => {
+  const most = order.length * localPart;
+  for (let i = 0; i < order.length; i++) if (Math.abs(order[i]! - i) > most) return false;
+  return true;
 };
 /** Batches that are in order. */
 const runAsIs = (held: readonly Vector[], rows: number, { keys }: SortKeys): Run => {
   const keyAt = (batch: Vector, row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keyColumn(batch, keys[0]), row)) : nullSortKey), last = held.at(-1)!;
-  return { rows, pieces: held, first: keyAt(held[0]!, 0), last: keyAt(last, last.length - 1) };
+  return { rows, isLocal: true, pieces: held, first: keyAt(held[0]!, 0), last: keyAt(last, last.length - 1) };
 };
 /** Part of a block's rows from which it may end between two batches. */
 const nearlyFull = 0.75;

@@ -24,6 +24,12 @@ export interface ObjectEntry {
   readonly vector: boolean;
 }
 
+/** What stands in the place of entries: another one, or nothing. */
+export interface ListView {
+  shown(entry: ObjectEntry): ObjectEntry | undefined;
+  weight(shown: ObjectEntry): number;
+}
+
 /** `low` and `high` bound the keys of all entries. */
 export interface Chunk { readonly entries: readonly ObjectEntry[]; readonly low: Uint8Array; readonly high: Uint8Array }
 
@@ -76,11 +82,12 @@ export class ObjectList {
   }
 
   /**
-   * Entries from position `from` on that overlap the range, at most `limit`; `next` is where to go on, or undefined at the end. `shown`: what stands in an
-   * entry's place.
+   * Entries from position `from` on that overlap the range, at most `limit`; `next` is where to go on, or undefined at the end. With a view, what
+   * it shows: at least one, then no more than `limit` in sum of their weights.
    */
-  page(from: number, limit: number, range: KeyRange = {}, shown?: (entry: ObjectEntry) => ObjectEntry | undefined): { readonly entries: readonly ObjectEntry[]; readonly next: number | undefined } {
+  page(from: number, limit: number, range: KeyRange = {}, view?: ListView): { readonly entries: readonly ObjectEntry[]; readonly next: number | undefined } {
     const found: ObjectEntry[] = [];
+    let weight = 0;
     const starts = this.startsOf();
     for (let c = chunkOfPosition(starts, from); c < this.chunks.length; c++) {
       const chunk = this.chunks[c]!;
@@ -90,10 +97,11 @@ export class ObjectList {
         const entry = chunk.entries[i]!;
         if (range.min && Buffer.compare(entry.max.sort, range.min) < 0) continue;
         if (range.max && Buffer.compare(entry.min.sort, range.max) > 0) continue;
-        const seen = shown ? shown(entry) : entry;
-        if (!seen) continue;
-        if (found.length === limit) return { entries: found, next: starts[c]! + i };
-        found.push(seen);
+        const shown = view ? view.shown(entry) : entry;
+        if (!shown) continue;
+        weight += view?.weight(shown) ?? 1;
+        if (weight > limit && found.length > 0) return { entries: found, next: starts[c]! + i };
+        found.push(shown);
       }
     }
     return { entries: found, next: undefined };

@@ -17,7 +17,8 @@ import {
   type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, owned, projectColumn, visitSegments, visitTags,
 } from './columns/decode.ts';
 import { type Layout, readLayout, readTypes } from './columns/layout.ts';
-import { type ColumnPruner, mayBeTrue } from './columns/prune.ts';
+import { mayHold } from './columns/membership.ts';
+import { type ColumnPruner, mayBeTrue, mayHoldAll } from './columns/prune.ts';
 import { formatVersion, magic, trailerLength } from './object-format.ts';
 
 type MaybePromise<T> = T | Promise<T>;
@@ -156,6 +157,18 @@ export class ObjectReader {
     const wanted = projection ? projectColumn(part, projection) : part;
     return this.readNodes(block, (visitor) => { visitSegments(wanted, visitor); }, (source) => decodeColumn(wanted, source));
   }
+  /** False only if the filters of the part's columns know that no row passes. */
+  mayHold(block: number, part: Column, pruner: ColumnPruner): MaybePromise<boolean> {
+    const asked = new Map<Segment, Uint8Array>();
+    mayHoldAll(part, pruner, ({ filter, value }) => {
+      asked.set(filter, value);
+      return true;
+    });
+    if (asked.size === 0) return true;
+    const filters = [...asked.keys()].sort((a, b) => a.offset - b.offset);
+    return this.readNodes(block, (visitor) => { for (const f of filters) if (!visitor.known(f)) visitor.segment(f); }, (source) => mayHoldAll(part, pruner, ({ filter, value }) =>
+      mayHold(source.decoded(filter, () => wordsOf(source.bytes(filter)), (words) => words.byteLength), value)));
+  }
   /** The part that each row of the block is in; undefined when there is one only. */
   tags(block: number): MaybePromise<Uint32Array | undefined> {
     const column = this.column(block);
@@ -251,6 +264,8 @@ export class ObjectReader {
     }
   }
 }
+
+const wordsOf = (bytes: Uint8Array): Uint32Array => new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
 
 /** The fields of these paths as a tree; undefined if one of them is the whole row. */
 export const projectionOf = (paths: readonly (readonly string[])[]): Projection | undefined => {

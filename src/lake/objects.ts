@@ -3,13 +3,14 @@
  *
  * Invariants:
  * - An object's file is written once, under its own name, and never changed. When `put` or `close` has resolved, file and directory entry survive power loss.
- * - A crash in between leaves a file that no commit names: an orphan, swept at start.
+ * - A crash in between leaves a file that no commit names: an orphan, swept at start. A disk that fails leaves none, as far as it lets us.
  * - Reads may answer at once or with a promise: callers `await` either.
  */
 import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
 import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
+import { killPoint } from './kill-points.ts';
 import type { Id, ObjectFiles } from './lake.types.ts';
 
 /** An object in the making. After `close` it is durable; `abort` removes what there is. One of both must be called. */
@@ -64,9 +65,14 @@ class ObjectFolder implements ObjectStore {
 
   create(id: Id): ObjectSink {
     const folder = this.folder(id), path = join(folder, id);
-    const madeFolder = mkdirSync(folder, { recursive: true }) !== undefined;
-    const fd = openSync(path, 'wx');
-    return new FileSink(fd, path, !this.durable ? undefined : madeFolder ? [folder, this.root] : [folder]);
+    try {
+      const madeFolder = mkdirSync(folder, { recursive: true }) !== undefined;
+      const fd = this.withDescriptor(() => openSync(path, 'wx'));
+      if (this.durable) killPoint('object: created');
+      return new FileSink(id, fd, path, !this.durable ? undefined : madeFolder ? [folder, this.root] : [folder]);
+    } catch (error) {
+      throw unwritten(id, error);
+    }
   }
 
   async put(id: Id, bytes: Uint8Array): Promise<void> {
@@ -85,7 +91,7 @@ class ObjectFolder implements ObjectStore {
     const bytes = new Uint8Array(length);
     let done = 0;
     while (done < length) {
-      const n = readSync(fd, bytes, done, length - done, offset + done);
+      const n = readAt(id, fd, bytes, done, offset + done);
       if (n === 0) throw new LakeError('object-corrupt', { id, place: `byte ${offset + done}`, fault: `the file ends there, ${fstatSync(fd).size} bytes long` });
       done += n;
     }
@@ -98,7 +104,9 @@ class ObjectFolder implements ObjectStore {
       this.descriptors.delete(id);
       closeSync(fd);
     }
+    if (this.durable) killPoint('object: going');
     await rm(join(this.folder(id), id), { force: true });
+    if (this.durable) killPoint('object: gone');
   }
 
   async* list(): AsyncIterable<Id> {
@@ -113,6 +121,17 @@ class ObjectFolder implements ObjectStore {
     this.descriptors.clear();
   }
 
+  /** When the process has no descriptors left, those that are kept open for the next read are given back. */
+  private withDescriptor(openFile: () => number): number {
+    try {
+      return openFile();
+    } catch (error) {
+      if (!/^(EMFILE|ENFILE)$/.test((error as NodeJS.ErrnoException).code ?? '') || this.descriptors.size === 0) throw error;
+      this.close();
+      return openFile();
+    }
+  }
+
   private folder(id: Id): string { return join(this.root, id.slice(38)); }
 
   private descriptor(id: Id): number {
@@ -120,9 +139,10 @@ class ObjectFolder implements ObjectStore {
     if (fd !== undefined) this.descriptors.delete(id);
     else {
       try {
-        fd = openSync(join(this.folder(id), id), 'r');
+        fd = this.withDescriptor(() => openSync(join(this.folder(id), id), 'r'));
       } catch (error) {
-        throw new LakeError('object-missing', { id }, { cause: error });
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new LakeError('object-missing', { id }, { cause: error });
+        throw new LakeError('object-unread', { id, place: 'file', fault: (error as Error).message }, { cause: error });
       }
       for (const [oldest, old] of this.descriptors) {
         if (this.descriptors.size < openFilesMax) break;
@@ -135,27 +155,58 @@ class ObjectFolder implements ObjectStore {
   }
 }
 
+/** A full disk is told as such: the load can be tried again when there is room. */
+const unwritten = (id: Id, error: unknown): LakeError => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' ? new LakeError('storage-full', { fault: message }, { cause: error }) : new LakeError('object-unwritten', { id, fault: message }, { cause: error });
+};
+const readAt = (id: Id, fd: number, bytes: Uint8Array, at: number, position: number): number => {
+  try {
+    return readSync(fd, bytes, at, bytes.length - at, position);
+  } catch (error) {
+    throw new LakeError('object-unread', { id, place: `byte ${position}`, fault: (error as Error).message }, { cause: error });
+  }
+};
+
 class FileSink implements ObjectSink {
+  private readonly id: Id;
   private readonly fd: number;
   private readonly path: string;
   /** Folders with new entries; undefined: nothing is synced. */
   private readonly folders: readonly string[] | undefined;
-  constructor(fd: number, path: string, folders: readonly string[] | undefined) {
+  private isOpen = true;
+  constructor(id: Id, fd: number, path: string, folders: readonly string[] | undefined) {
+    this.id = id;
     this.fd = fd;
     this.path = path;
     this.folders = folders;
   }
 
   write(chunk: Uint8Array): void {
-    let done = 0;
-    while (done < chunk.length) done += writeSync(this.fd, chunk, done, chunk.length - done);
+    try {
+      for (let done = 0; done < chunk.length;) done += writeSync(this.fd, chunk, done, chunk.length - done);
+    } catch (error) {
+      throw unwritten(this.id, error);
+    }
   }
 
   async close(): Promise<void> {
     try {
-      if (this.folders) await syncDescriptor(this.fd);
+      await this.sync();
+    } catch (error) {
+      await unlink(this.path).catch(() => undefined);
+      throw unwritten(this.id, error);
+    }
+  }
+  private async sync(): Promise<void> {
+    try {
+      if (this.folders) {
+        killPoint('object: written');
+        await syncDescriptor(this.fd);
+        killPoint('object: synced');
+      }
     } finally {
-      closeSync(this.fd);
+      this.closeFile();
     }
     for (const folder of this.folders ?? []) {
       const handle = await open(folder, 'r');
@@ -165,11 +216,18 @@ class FileSink implements ObjectSink {
         await handle.close();
       }
     }
+    if (this.folders) killPoint('object: durable');
   }
 
   async abort(): Promise<void> {
+    this.closeFile();
+    await unlink(this.path).catch(() => undefined);
+  }
+  /** Once: the number may be another file's by then. */
+  private closeFile(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
     closeSync(this.fd);
-    await unlink(this.path);
   }
 }
 

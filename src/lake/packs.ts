@@ -10,7 +10,7 @@
 import { LakeError } from '../errors.ts';
 import { idBuffer, idOfBytes } from './ksuid.ts';
 import type { Id, KeyRange, ObjectMeta } from './lake.types.ts';
-import type { Chunk, ObjectEntry, ObjectList } from './object-list.ts';
+import type { Chunk, ListView, ObjectEntry, ObjectList } from './object-list.ts';
 import { decodeObject, encodeObject, pairKey } from './rows.ts';
 import type { Change, Tables } from './tables.ts';
 
@@ -121,11 +121,17 @@ export class PackIndex {
   }
 }
 
+/** A pack weighs as much as this part of its objects. */
+const objectsPerWeight = 64;
+
 /** What a scan is shown of an entry: itself, the pack in whose place it is the first, or nothing as one of the others. A pack is shown whole or not at all. */
-export const packed = (usable: UsablePacks, range: KeyRange = {}) => (entry: ObjectEntry): ObjectEntry | undefined => {
-  const pack = usable.get(entry.id);
-  if (!pack || !isWithin(pack.entry, range)) return entry;
-  return entry.id === pack.members[0] ? pack.entry : undefined;
-};
+export const packed = (usable: UsablePacks, isPack: (id: Id) => boolean, range: KeyRange = {}): ListView => ({
+  shown: (entry) => {
+    const pack = usable.get(entry.id);
+    if (!pack || !isWithin(pack.entry, range)) return entry;
+    return entry.id === pack.members[0] ? pack.entry : undefined;
+  },
+  weight: (shown) => (isPack(shown.id) ? Math.max(1, shown.count / objectsPerWeight) : 1),
+});
 const isWithin = ({ min, max }: ObjectEntry, range: KeyRange): boolean =>
   (!range.min || Buffer.compare(min.sort, range.min) >= 0) && (!range.max || Buffer.compare(max.sort, range.max) <= 0);

@@ -8,6 +8,7 @@
  */
 import assert from 'node:assert';
 import { LakeError } from '../errors.ts';
+import { killPoint } from './kill-points.ts';
 import { idBuffer, zeroId } from './ksuid.ts';
 import type { BranchRecord, CommitNote, Draws, Id, LakeEvent, LakeFact, ObjectMeta, PoolConfig } from './lake.types.ts';
 import type { Feed } from './feed.ts';
@@ -174,7 +175,9 @@ export class PoolStore {
     }, { alone: commits.length === 1 && this.groupBefore === 1 });
     this.groupBefore = commits.length;
     for (const tip of moved) this.move(tip);
+    killPoint('commit: branch moved');
     this.stores.feed.publish(events);
+    killPoint('commit: told');
     for (const tip of moved) {
       const small = tip.adds.reduce((n, e) => n + (e.inTable ? 1 : 0), 0);
       if (small > 0) this.stores.small?.(this.poolId, tip.after.name, small);
@@ -238,6 +241,7 @@ export class PoolStore {
     const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, branch: name });
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
     await this.stores.tables.write([row, ...changes, this.stores.feed.countersRow()], () => this.checkPool());
+    killPoint('branch: in the tables');
     this.loadBranches().set(name, branch);
     this.stores.feed.publish([event]);
     return branch;
@@ -250,6 +254,7 @@ export class PoolStore {
       this.checkPool();
       this.checkTip(before);
     });
+    killPoint('branch: in the tables');
     this.loadBranches().delete(name);
     this.heights.delete(name);
     this.branchKeys.delete(name);

@@ -51,7 +51,7 @@ export async function* salvageRows(directory: string, names: readonly TableName[
     const child = start(directory, 'rows', names.slice(first).join(','), reverse ? 'reverse' : '');
     const ended = new Promise<number | null>((resolve) => { child.on('close', resolve).on('error', () => resolve(1)); });
     child.stderr.resume();
-    let rest: Buffer = Buffer.alloc(0), table = names[first]!;
+    let rest: Buffer = Buffer.alloc(0), table: TableName | undefined;
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
       rest = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
       for (let at = 0; ;) {
@@ -63,11 +63,12 @@ export async function* salvageRows(directory: string, names: readonly TableName[
         }
         const key = Buffer.from(rest.subarray(at + 8, row.keyEnd));
         if (row.length === tableRow) table = key.toString() as TableName;
-        else yield { table, key, payload: Buffer.from(rest.subarray(row.keyEnd, end)) };
+        else yield { table: table!, key, payload: Buffer.from(rest.subarray(row.keyEnd, end)) };
         at = end;
       }
     }
-    if (await ended === 0) return;
+    // Without a single table it could not even be opened.
+    if (await ended === 0 || table === undefined) return;
     const died = names.indexOf(table);
     reverse = !(reverse && died === first);
     first = reverse ? died : died + 1;

@@ -5,6 +5,7 @@
  * reads them. A stop in between goes on at the next start.
  */
 import { LakeError } from '../errors.ts';
+import { killPoint } from './kill-points.ts';
 import { idBuffer } from './ksuid.ts';
 import type { Id, ObjectFiles } from './lake.types.ts';
 import { decodeObject } from './rows.ts';
@@ -22,7 +23,9 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
     if (ended()) return;
     const entries = rows.map((row) => ({ key: row.key, entry: decodeObject(row.payload) }));
     for (const { entry } of entries) if (!entry.inTable) await files.delete(entry.id);
+    killPoint('purge: files gone');
     await tables.write(entries.flatMap(({ key, entry }): Change[] => [{ table: 'objects', key }, { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) }]));
+    killPoint('purge: rows gone');
   }
   for (const table of byPool) {
     for (;;) {
@@ -35,11 +38,14 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
   await tables.write([{ table: 'purges', key: prefix }], () => {
     if (tables.has('pools', prefix)) throw new LakeError('internal', { text: `pool ${pool} is alive` });
   });
+  killPoint('purge: done');
 };
 
 /** Files that no table names, as they are before the first load begins: leftovers of loads that failed or died, and of removals that did not finish. */
 export const findOrphans = async (tables: Tables, files: ObjectFiles): Promise<readonly Id[]> => {
-  const orphans: Id[] = [];
-  for await (const id of files.list()) if (!tables.has('files', idBuffer(id))) orphans.push(id);
-  return orphans;
+  const orphans = new Set<Id>();
+  for await (const id of files.list()) if (!tables.has('files', idBuffer(id))) orphans.add(id);
+  // A damaged page can lead a look-up astray; what stands anywhere in the table is no orphan.
+  if (orphans.size > 0) for (const { key } of tables.soundRows('files')) orphans.delete(key.toString('hex'));
+  return [...orphans];
 };

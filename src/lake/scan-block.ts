@@ -4,7 +4,7 @@
  */
 import { type Vector, take } from '../vectors/vector.ts';
 import { type Column, type Projection, withoutNumbers } from './columns/decode.ts';
-import { type ColumnPruner, mayBeTrue } from './columns/prune.ts';
+import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune.ts';
 import { type ObjectReader, projectionOf } from './object-reader.ts';
 
 type Paths = readonly (readonly string[])[];
@@ -17,6 +17,16 @@ export interface RowFilter {
   readonly textOnly?: boolean;
   /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows are in the order of the first key. */
   readonly keep: (rows: Vector, inOrder?: boolean) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
+  readonly best?: BestRows;
+}
+
+/** The shape of `BestRows` in exec/source.ts. */
+export interface BestRows {
+  readonly path: readonly string[];
+  readonly greater: boolean;
+  readonly floor: () => number | undefined;
+  readonly dropsNulls: boolean;
+  readonly ahead: (rows: Vector) => void | Promise<void>;
 }
 
 export interface BlockOptions {
@@ -75,12 +85,34 @@ export class BlockScanner {
   async whole(reader: ObjectReader, block: number): Promise<Vector> { return this.told(reader, reader.read(block, this.projection)); }
 
   private live(parts: readonly Column[]): readonly Column[] {
-    const { pruner } = this.options;
-    return pruner ? parts.filter((p) => mayBeTrue(p, pruner)) : parts;
+    const { pruner, filter } = this.options, passing = pruner ? parts.filter((p) => mayBeTrue(p, pruner)) : parts;
+    const best = filter?.best, floor = best?.floor();
+    return floor === undefined ? passing : passing.filter((p) => mayBeBest(zoneOf(p, best!.path), best!, floor));
+  }
+
+  /** The best number that the block may hold, turned so that greater is better; undefined if it holds none that is known. */
+  promise(reader: ObjectReader, block: number): number | undefined {
+    const { best } = this.options.filter!;
+    let most: number | undefined;
+    for (const part of this.live(reader.parts(block))) {
+      const { min, max } = zoneOf(part, best!.path);
+      if (min <= max) most = Math.max(most ?? -Infinity, best!.greater ? max : -min);
+    }
+    return most;
+  }
+  /** Shows the block's rows to those that look for the best ones. */
+  async ahead(reader: ObjectReader, block: number): Promise<void> {
+    for (const part of this.live(reader.parts(block))) {
+      await this.options.filter!.best!.ahead(await this.told(reader, reader.readPart(block, part, this.filterProjection), false));
+    }
   }
 
   private async kept(reader: ObjectReader, block: number, part: Column): Promise<Kept | undefined> {
-    const { filter } = this.options;
+    const { filter, pruner } = this.options;
+    if (pruner) {
+      const may = reader.mayHold(block, part, pruner);
+      if (!(may instanceof Promise ? await may : may)) return undefined;
+    }
     if (!filter) return { rows: await this.told(reader, reader.readPart(block, part, this.projection)) };
     const seen = await this.told(reader, reader.readPart(block, filter.textOnly ? withoutNumbers(part) : part, this.filterProjection)), answer = filter.keep(seen, true);
     const index = answer instanceof Promise ? await answer : answer;
@@ -95,6 +127,9 @@ export class BlockScanner {
     return rows;
   }
 }
+
+const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: BestRows, floor: number): boolean =>
+  other || (nothing && !dropsNulls) || (min <= max && (greater ? max >= floor : min <= floor));
 
 /** Rows of several parts in the order of the tags; parts that are absent are left out. */
 const woven = (tags: Uint32Array, parts: readonly (Kept | undefined)[]): Vector => {

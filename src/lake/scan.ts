@@ -146,6 +146,7 @@ class Scan {
         continue;
       }
       const reader = await this.open(meta);
+      if (filter?.best) await this.lookAhead(reader);
       for (let block = this.nextBlock(reader, 0); block >= 0; block = this.nextBlock(reader, block + 1)) {
         this.options.signal?.throwIfAborted();
         if (reader.blocks[block]!.rows >= wholeBlockRows) {
@@ -164,6 +165,22 @@ class Scan {
     if (counted > 0) yield { form: 'record', length: counted, fields: [] };
     if (this.tiny.count > 0) yield* this.cut(await this.filtered(this.tiny.take()));
     if (heldRows > 0) yield* this.cut(await this.filtered(concat(held)));
+  }
+
+  /** Where only the best rows are wanted, the most promising blocks are looked at before the others, until the next one promises nothing more. */
+  private async lookAhead(reader: ObjectReader): Promise<void> {
+    const promising: { readonly block: number; readonly most: number }[] = [], best = this.options.filter!.best!;
+    for (let block = this.nextBlock(reader, 0); block >= 0; block = this.nextBlock(reader, block + 1)) {
+      const most = this.scanner.promise(reader, block);
+      if (most !== undefined) promising.push({ block, most });
+    }
+    promising.sort((a, b) => b.most - a.most || a.block - b.block);
+    for (const { block, most } of promising.slice(0, promising.length >> 2)) {
+      const floor = best.floor();
+      if (floor !== undefined && most < (best.greater ? floor : -floor)) return;
+      this.options.signal?.throwIfAborted();
+      await this.scanner.ahead(reader, block);
+    }
   }
 
   /** Takes the row of an object that holds one plain record. */
@@ -247,7 +264,8 @@ class Scan {
     if (blocks) return blocks(reader.id).find((k) => k >= block) ?? -1;
     for (let k = block; k < reader.blocks.length; k++) {
       if (this.range && !isInRange(reader.blocks[k]!, this.range, this.descending)) continue;
-      if (!pruner || reader.mayMatch(k, pruner)) return k;
+      // The parts of large blocks are looked at one by one when they are read (BlockScanner).
+      if (!pruner || reader.blocks[k]!.rows >= wholeBlockRows || reader.mayMatch(k, pruner)) return k;
     }
     return -1;
   }

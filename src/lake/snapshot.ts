@@ -237,11 +237,11 @@ export const snapshotOf = ({ pool, commit, list, tables, packs, onRelease }: Ope
       assert(!released, 'a released snapshot is not read');
       // The same for all pages: a pack that comes in between would hide what was not read yet.
       if (request.packs) usable ??= packs?.usable(list);
-      const shown = request.packs && usable && usable.size > 0 ? packed(usable, request.range) : undefined;
+      const shown = request.packs && packs && usable && usable.size > 0 ? packed(usable, (id) => packs.isPack(id), request.range) : undefined;
       const { entries, next } = list.page(request.cursor ?? 0, request.limit, request.range, shown);
       const objects = entries.map((entry) => {
         const bodies = request.inline === false ? undefined : tables;
-        return shown && packs?.isPack(entry.id) ? packs.meta(entry, bodies !== undefined) : objectMeta(entry, bodies);
+        return shown && packs!.isPack(entry.id) ? packs.meta(entry, bodies !== undefined) : objectMeta(entry, bodies);
       });
       return { objects, ...(next !== undefined && { next }) };
     },

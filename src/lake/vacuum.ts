@@ -7,6 +7,7 @@
  * A pack that holds one of them goes too. Order: marked in the tables durably, then the files go. A crash in between leaves files that no table names: orphans, swept at start.
  */
 import { ancestors } from './history.ts';
+import { killPoint } from './kill-points.ts';
 import { idBuffer } from './ksuid.ts';
 import type { Id, ObjectFiles } from './lake.types.ts';
 import type { ObjectEntry, ObjectList } from './object-list.ts';
@@ -50,7 +51,9 @@ export const removeObjects = async (store: PoolStore, entries: readonly ObjectEn
       const ids = part.map((e) => e.id);
       await store.stores.tables.write([...part.flatMap((e) => marks(store.poolId, e)), ...store.packs.removals(ids)], () => store.checkPool());
       store.packs.forget(ids);
+      killPoint('vacuum: marked');
       for (const entry of part) if (!entry.inTable) await files.delete(entry.id).catch(report);
+      killPoint('vacuum: file gone');
     }
   } finally {
     store.vacuuming.clear();

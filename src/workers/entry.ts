@@ -52,7 +52,7 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
     case 'delete': return runDelete(task, request, tools);
     case 'compact': return runCompact(task, request, tools);
     case 'compile': return runCompile(task, request.text, settings.from);
-    case 'part': return request.of === 'load' ? runLoadPart(task, request.port, tools.readLimits) : runQueryPart(task, request.port, tools);
+    case 'part': return request.of === 'load' ? runLoadPart(task, request.port, tools.readLimits, tools.objects) : runQueryPart(task, request.port, tools);
   }
 };
 

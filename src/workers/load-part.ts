@@ -4,6 +4,8 @@ import { LakeError } from '../errors.ts';
 import type { BlockHelper, BlockParser, ParsedBlock } from '../formats/blocks.ts';
 import type { BlockSetup, ReadOptions } from '../formats/format.types.ts';
 import { blockParser } from '../formats/formats.ts';
+import type { ObjectStore } from '../lake/objects.ts';
+import { MergePart, type ToMerge } from './merge-part.ts';
 import type { Task } from './task.ts';
 
 /** The setup comes first and once, then blocks. */
@@ -73,12 +75,14 @@ class PartHelper implements BlockHelper {
   }
 }
 
-/** Reads blocks for a load of another thread until that closes the port. */
-export const runLoadPart = (task: Task, port: MessagePort, options: ReadOptions): Promise<undefined> =>
+/** Reads blocks, or merges runs, for a load of another thread until that closes the port. */
+export const runLoadPart = (task: Task, port: MessagePort, options: ReadOptions, objects: ObjectStore): Promise<undefined> =>
   new Promise((resolve) => {
     let parser: BlockParser | undefined;
+    const merging = new MergePart(task, port, objects);
     const answer = (message: FromPart, transfer: ArrayBuffer[]): void => { port.postMessage(message, transfer); };
-    port.on('message', (message: ToPart) => {
+    port.on('message', (message: ToPart | ToMerge) => {
+      if ('merge' in message || 'stop' in message) return merging.take(message);
       if ('setup' in message) {
         parser = blockParser(message.setup, options);
         return;

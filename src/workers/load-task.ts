@@ -8,6 +8,7 @@ import type { TaskRequest } from './messages.ts';
 import type { LoadOutcome } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
 import { loadHelper } from './load-part.ts';
+import { mergeHelper } from './merge-part.ts';
 import type { Task } from './task.ts';
 
 /** Memory of the loads of one worker: each has its share. */
@@ -30,7 +31,7 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
     const reader = await openReader(format, task.body, { ...readLimits, helper: (setup) => loadHelper(task, setup), ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
     const outcome = await sortIntoObjects(turning(reader, task), {
-      keys, order, threshold, objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
+      keys, order, threshold, objects, spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
     return { ...outcome, warnings: [] };

@@ -172,7 +172,7 @@ class Workers implements WorkerPool {
       const foreseen = await session.foresee(text, head), started = this.start(request, session, events, foreseen);
       task = started;
       this.running.queries++;
-      const cancel = (): void => { started.cancel(new LakeError('query-cancelled')); };
+      const cancel = (): void => { started.cancel(signal?.reason instanceof LakeError ? signal.reason : new LakeError('query-cancelled')); };
       if (signal?.aborted) cancel();
       signal?.addEventListener('abort', cancel, { once: true });
       await stream.ready;

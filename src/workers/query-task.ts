@@ -63,7 +63,7 @@ export const runCompile = async (task: Task, text: string, from: FromPolicy): Pr
 export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
   const progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
   const { format, coding, channelIds = false } = request;
-  const writer = createWriter(format, { httpArray: format === 'json', channelIds, buffers: task.buffers });
+  const writer = createWriter(format, { httpArray: format === 'json', channelIds, buffers: task.buffers, isAwaited: () => !task.isHeldUp });
   const encoder = coding && await createEncoder(coding);
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {

@@ -41,7 +41,8 @@ export class TaskSpill implements SpillStore {
     if (this.folder) rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private directory(): string {
+  /** The folder; made when it is first asked for. */
+  directory(): string {
     if (this.folder === undefined) {
       mkdirSync(this.parent, { recursive: true });
       this.folder = mkdtempSync(join(this.parent, 'task-'));

@@ -31,6 +31,8 @@ export class Task {
   readonly buffers = buffers;
   /** What the main thread told without being asked. */
   readonly foreseen: readonly Foreseen[];
+  /** The last bytes had to wait for the receiver. */
+  isHeldUp = false;
   private readonly post: Post;
   private readonly abort = new AbortController();
   private readonly windowBytes: number;
@@ -95,7 +97,9 @@ export class Task {
 
   /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */
   async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {
+    this.isHeldUp = false;
     while (this.sent > 0 && this.sent + bytes.length > this.windowBytes) {
+      this.isHeldUp = true;
       await new Promise<void>((resolve) => { this.waiting = resolve; });
       this.signal.throwIfAborted();
     }

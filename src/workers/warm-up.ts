@@ -50,6 +50,8 @@ export interface WarmUpOptions {
   readonly tools: WorkerTools;
   readonly windowBytes: number;
   readonly spill: () => TaskSpill;
+  /** How often all of them are run at most. */
+  readonly rounds?: number;
   /** Whether the thread has nothing else to do. */
   readonly isIdle: () => boolean;
 }
@@ -69,7 +71,7 @@ export class WarmUp {
     const foreseen: readonly Foreseen[] = [{ name: 'warm', source, objects: packPage(page) }];
     const counters = new CacheCounters(1).of(0), tools: WorkerTools = { ...this.options.tools, objects, readers: new ReaderList(new ColumnCache(cacheBytes, counters)) };
     let spentMs = 0;
-    for (let round = 0; round < roundsMax; round++) {
+    for (let round = 0; round < (this.options.rounds ?? roundsMax); round++) {
       for (const text of texts) {
         while (!this.options.isIdle()) await later(idleMs, undefined, { ref: false });
         const began = performance.now();

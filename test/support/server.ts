@@ -12,7 +12,7 @@ import { parseServe } from '../../src/config.ts';
 import { accessOf } from '../../src/http/access/access.ts';
 import { startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';
-import type { Lake } from '../../src/lake/lake.types.ts';
+import type { Lake, PackOptions } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects.ts';
 import { MachineWatch } from '../../src/recording/watch.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
@@ -40,7 +40,8 @@ export const startService = async (flags: readonly string[] = [], directory?: st
   if ('help' in config) throw new Error('no flags of a service');
   const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: process.cwd(), watch, report: (fault) => { throw fault; } });
   const inspect = recorder || config.inspect.on ? { inspect: watch.inspect } : {}, objects = openObjects(folder);
-  const lake = await openLake({ directory: folder, objects, queueJobsMax: config.queueJobsMax, ...recorder?.lakeHooks, ...inspect });
+  const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
+  const lake = await openLake({ directory: folder, objects, queueJobsMax: config.queueJobsMax, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...inspect });
   recorder?.begin(lake);
   const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, from: fromPolicyOf(config.from, process.cwd()), ...inspect }, recorder?.lakeFor(lake, objects) ?? lake);
   const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(folder, (fault) => { throw fault; }) }) });

@@ -8,18 +8,15 @@ import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
 export class AvgState implements AggregateState {
-  private counts = floats(16);
-  private sums = floats(16);
-  get bytes(): number { return this.sums.byteLength * 2; }
-  grow(groups: number): void {
-    this.counts = widened(this.counts, groups, floats);
-    this.sums = widened(this.sums, groups, floats);
-  }
+  /** Count and sum of each group, side by side. */
+  private cells = floats(32);
+  get bytes(): number { return this.cells.byteLength; }
+  grow(groups: number): void { this.cells = widened(this.cells, groups * 2, floats); }
   updateOne(group: number, argument: Vector): void {
     if (isNothing(argument)) return;
     const sparse = sparseNumbers(argument), { length } = argument;
     if (!sparse && argument.form !== 'number') return this.update(idsOfOne(group, length), argument);
-    let total = this.sums[group]!, count = length;
+    let total = this.cells[group * 2 + 1]!, count = length;
     if (sparse) {
       const { values, tag, tags, slots } = sparse;
       count = 0;
@@ -32,8 +29,8 @@ export class AvgState implements AggregateState {
       const values = floatsOf(argument as NumberVector);
       for (let i = 0; i < length; i++) total += values[i]!;
     }
-    this.counts[group]! += count;
-    this.sums[group] = total;
+    this.cells[group * 2]! += count;
+    this.cells[group * 2 + 1] = total;
   }
   update(ids: Uint32Array, argument: Vector): void {
     if (isNothing(argument)) return;
@@ -63,29 +60,29 @@ export class AvgState implements AggregateState {
     else if (some.used) this.addSome(ids, some);
   }
   private addAll(ids: Uint32Array, values: Float64Array, length: number): void {
-    const { counts, sums } = this;
+    const { cells } = this;
     for (let i = 0; i < length; i++) {
-      const g = ids[i]!;
-      counts[g]!++;
-      sums[g]! += values[i]!;
+      const at = ids[i]! * 2;
+      cells[at]!++;
+      cells[at + 1]! += values[i]!;
     }
   }
   private addSparse(ids: Uint32Array, { values, tag, tags, slots }: SparseNumbers): void {
-    const { counts, sums } = this;
+    const { cells } = this;
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
-      const g = ids[i]!;
-      counts[g]!++;
-      sums[g]! += values[slots[i]!]!;
+      const at = ids[i]! * 2;
+      cells[at]!++;
+      cells[at + 1]! += values[slots[i]!]!;
     }
   }
   private addSome(ids: Uint32Array, { values, valid }: FloatRows): void {
-    const { counts, sums } = this;
+    const { cells } = this;
     for (let i = 0; i < ids.length; i++) {
       if (valid[i] === 0) continue;
-      const g = ids[i]!;
-      counts[g]!++;
-      sums[g]! += values[i]!;
+      const at = ids[i]! * 2;
+      cells[at]!++;
+      cells[at + 1]! += values[i]!;
     }
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
@@ -93,17 +90,17 @@ export class AvgState implements AggregateState {
     for (let g = 0; g < groups; g++) {
       const to = map[g]!;
       if (to === none) continue;
-      this.counts[to]! += from.counts[g]!;
-      this.sums[to]! += from.sums[g]!;
+      this.cells[to * 2]! += from.cells[g * 2]!;
+      this.cells[to * 2 + 1]! += from.cells[g * 2 + 1]!;
     }
   }
   result(groups: number): Vector {
     const values = floats(groups), tags = new Uint32Array(groups), slots = new Uint32Array(groups);
     let empty = 0;
     for (let g = 0; g < groups; g++) {
-      values[g] = this.sums[g]! / this.counts[g]!;
+      values[g] = this.cells[g * 2 + 1]! / this.cells[g * 2]!;
       slots[g] = g;
-      if (this.counts[g] === 0) {
+      if (this.cells[g * 2] === 0) {
         tags[g] = 1;
         empty++;
       }

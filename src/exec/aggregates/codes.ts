@@ -12,7 +12,7 @@ import {
 } from '../../vectors/vector.ts';
 import { Builder, Uint32List } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
-import { BytesTable, NumberTable, PairTable, Room, none } from './tables.ts';
+import { BytesTable, NumberTable, PairTable, Room, lookUp, none } from './tables.ts';
 
 /** Codes of the values of one class (a type, a shape). */
 interface Part {
@@ -272,27 +272,30 @@ export class ColumnCodes {
   /** Looks up the dictionary's values that occur, once for each dictionary. */
   private dictionaryCodes(v: DictionaryVector, insert: boolean, out: Uint32Array): Uint32Array {
     const known = this.knownCodes(v.values);
-    if (insert && v.values.form === 'bytes') return this.runCodes(v.values, v.codes, known, out);
-    if (!lookUpAll(known, v.codes, out)) return out;
+    if (lookUp(known, v.codes, out)) return out;
+    if (insert && v.values.form === 'bytes') {
+      this.meet(v.values, v.codes, known, out);
+      return out;
+    }
     const index = unknownOnes(known, v.codes, v.length), codes = this.codes(take(v.values, index), insert);
     for (let k = 0; k < index.length; k++) known[index[k]!] = codes[k]!;
     for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]!]!;
     return out;
   }
-  private runCodes(values: BytesVector, index: Uint32Array, known: Uint32Array, out: Uint32Array): Uint32Array {
+  /** Puts in the strings of a dictionary that rows lead to for the first time, as they are met, and their codes where `out` has none. */
+  private meet(values: BytesVector, index: Uint32Array, known: Uint32Array, out: Uint32Array): void {
     const tag = this.placeOf(values), place = this.places[tag]!, { part } = place;
     if (!(part instanceof BytesPart)) return unexpected(values);
     for (let i = 0; i < out.length; i++) {
+      if (out[i] !== none) continue;
       const at = index[i]!;
-      let code = known[at]!;
-      if (code === none) {
+      if (known[at] === none) {
         const own = part.codeOf(values, at);
         this.adopt(tag, place);
-        known[at] = code = place.global.array[own]!;
+        known[at] = place.global.array[own]!;
       }
-      out[i] = code;
+      out[i] = known[at]!;
     }
-    return out;
   }
   private knownCodes(values: Vector): Uint32Array {
     let known = this.dictionaries.get(values);
@@ -351,17 +354,6 @@ export class ColumnCodes {
 
 /** Dictionaries whose codes are remembered. */
 const dictionariesMax = 64;
-/** Whether some of the codes are `none`. */
-const lookUpAll = (table: Uint32Array, index: Uint32Array, out: Uint32Array): boolean => {
-  let most = 0;
-  for (let i = 0; i < out.length; i++) {
-    const code = table[index[i]!]!;
-    out[i] = code;
-    if (code > most) most = code;
-  }
-  return most === none;
-};
-
 /** The places in the table that are `none` and that rows lead to, each once, as they are met. They are marked in between. */
 const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
   const found = new Uint32Array(length), marked = none - 1;

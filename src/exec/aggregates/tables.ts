@@ -68,6 +68,26 @@ export class PairTable {
 const gridBitsMax = 16, gridRowsMin = 256;
 const bitsOf = (size: number): number => (size <= 1 ? 0 : 32 - Math.clz32(size - 1));
 
+/** out[i] = table[index[i]] for each i; whether all of these are known. A loop without calls: codes have no sign, `none` has. */
+export const lookUp = (table: Uint32Array, index: Uint32Array, out: Uint32Array): boolean => {
+  let seen = 0;
+  for (let i = 0; i < out.length; i++) {
+    const code = table[index[i]!]!;
+    out[i] = code;
+    seen |= code;
+  }
+  return seen >= 0;
+};
+const lookUpPairs = (grid: Uint32Array, a: Uint32Array, b: Uint32Array, shift: number, out: Uint32Array): boolean => {
+  let seen = 0;
+  for (let i = 0; i < out.length; i++) {
+    const code = grid[(a[i]! << shift) | b[i]!]!;
+    out[i] = code;
+    seen |= code;
+  }
+  return seen >= 0;
+};
+
 /** Codes of pairs of codes, of which it is known how many there are: found without hashing where the product is small. */
 export class GridTable {
   private readonly pairs = new PairTable();
@@ -82,11 +102,12 @@ export class GridTable {
   codes(a: Uint32Array, b: Uint32Array, { sizeA, sizeB, insert, out }: { readonly sizeA: number; readonly sizeB: number; readonly insert: boolean; readonly out: Uint32Array }): Uint32Array {
     if (!insert || out.length < gridRowsMin || !this.spans(sizeA, sizeB)) return this.pairs.codes(a, b, out.length, insert, out);
     const { grid, shift, pairs } = this;
+    if (lookUpPairs(grid, a, b, shift, out)) return out;
     for (let i = 0; i < out.length; i++) {
+      if (out[i] !== none) continue;
       const at = (a[i]! << shift) | b[i]!;
-      let code = grid[at]!;
-      if (code === none) grid[at] = code = pairs.code(a[i]!, b[i]!, true);
-      out[i] = code;
+      if (grid[at] === none) grid[at] = pairs.code(a[i]!, b[i]!, true);
+      out[i] = grid[at]!;
     }
     return out;
   }

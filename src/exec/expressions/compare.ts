@@ -124,10 +124,12 @@ const placeAmongTimes = (a: BytesVector, b: BytesVector): { readonly distances: 
   return { distances: times.distances, at: wanted.digits === times.digits ? seconds * unit + wanted.distances[0]! : (seconds + 1) * unit - 0.5 };
 };
 const equalToConstant = (a: BytesVector, b: BytesVector, out: Uint8Array): void => {
-  const { bytes, offsets } = a, wanted = b.bytes.subarray(b.offsets[0], b.offsets[1]), size = wanted.length;
-  for (let i = 0; i < out.length; i++) {
-    const start = offsets[i]!;
-    if (offsets[i + 1]! - start !== size) continue;
+  const { bytes, offsets } = a, wanted = b.bytes.subarray(b.offsets[0], b.offsets[1]), size = wanted.length, last = wanted[size - 1];
+  for (let i = 0, start = 0, end = offsets[0]!; i < out.length; i++) {
+    start = end;
+    end = offsets[i + 1]!;
+    // Ids begin alike more often than they end alike.
+    if (end - start !== size || (size > 0 && bytes[end - 1] !== last)) continue;
     let k = 0;
     while (k < size && bytes[start + k] === wanted[k]) k++;
     if (k === size) out[i] = 1;

@@ -25,9 +25,11 @@ export class Leaders {
   /** The best numbers as a heap, the worst of them in front; turned so that greater is better. */
   private readonly heap: Float64Array;
   private size = 0;
-  private readonly sign: 1 | -1;
+  /** So much is reached by `count` rows that others have met; turned like the heap. */
+  private floor = -Infinity;
+  readonly sign: 1 | -1;
   private readonly strict: boolean;
-  private readonly dropsNulls: boolean;
+  readonly dropsNulls: boolean;
 
   constructor({ count, direction: { order, nulls }, end, single }: LeadersOptions) {
     const isFirst = end === 'first';
@@ -38,14 +40,19 @@ export class Leaders {
     this.dropsNulls = (nulls === 'last') === isFirst;
   }
 
+  /** What a number, turned, has to reach; -Infinity as long as nothing is known. */
+  get bound(): number { return this.size === this.heap.length && this.size > 0 ? Math.max(this.heap[0]!, this.floor) : this.floor; }
+  /** Numbers below are not wanted; equal ones are. */
+  raise(floor: number): void { this.floor = Math.max(this.floor, floor); }
+
   /** Rows of the key column that may be among the best; undefined: all of them. */
   candidates(column: Vector): Uint32Array | undefined {
     if (this.heap.length === 0 || column.length === 0) return undefined;
     const v = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column;
-    const isFull = this.size === this.heap.length;
+    const { bound } = this, isFull = bound > -Infinity, strict = this.strict && bound > this.floor;
     if (v.form === 'number') {
       if (!(v.values instanceof Float64Array)) return undefined;
-      const rows = isFull ? better(v.values, v.length, this.sign, this.heap[0]!, this.strict) : undefined;
+      const rows = isFull ? better(v.values, v.length, this.sign, bound, strict) : undefined;
       if (rows) for (let i = 0; i < rows.length; i++) this.offer(v.values[rows[i]!]! * this.sign);
       else for (let i = 0; i < v.length; i++) this.offer(v.values[i]! * this.sign);
       return rows;
@@ -55,15 +62,16 @@ export class Leaders {
   }
 
   private mixed(v: Extract<Vector, { form: 'dynamic' }>): Uint32Array | undefined {
-    const isFull = this.size === this.heap.length, bound = isFull ? this.heap[0]! : NaN, rows = new Uint32Array(v.length), special = this.dropsNulls ? kindsOf(v) : undefined;
+    const rows = new Uint32Array(v.length), special = this.dropsNulls ? kindsOf(v) : undefined;
     let n = 0;
     for (let i = 0; i < v.length; i++) {
       const part = v.parts[v.tags[i]!]!;
       if (part.form === 'number' && part.values instanceof Float64Array) {
         const x = part.values[v.slots[i]!]! * this.sign;
-        if (isFull && (this.strict ? x <= bound : x < bound)) continue;
+        const { bound } = this;
+        if (this.strict && bound > this.floor ? x <= bound : x < bound) continue;
         this.offer(x);
-      } else if (isFull && special && isNothing(special[i])) continue;
+      } else if (this.bound > -Infinity && special && isNothing(special[i])) continue;
       rows[n++] = i;
     }
     return n === v.length ? undefined : rows.subarray(0, n);

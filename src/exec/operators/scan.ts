@@ -9,7 +9,7 @@ import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
-import type { Progress, ScanFilter, ScanRequest } from '../source.ts';
+import type { BestRows, Progress, ScanFilter, ScanRequest } from '../source.ts';
 import type { Build } from './build.ts';
 import { keep } from './filter.ts';
 import { type KeyRuns, keyRuns } from './key-runs.ts';
@@ -88,7 +88,7 @@ const scanFilter = (
     return rest && kept ? rest.map((i) => kept[i]!) : rest ?? kept;
   };
   return {
-    ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true }),
+    ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true }), ...(bound && { best: bestOf(bound, filter?.test) }),
     keep: (rows, inOrder) => {
       progress.recordsRead += rows.length;
       if (!filter) return bounded(rows, undefined);
@@ -96,6 +96,20 @@ const scanFilter = (
       if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
       const truth = filter.test(rows);
       return truth instanceof Promise ? truth.then((t) => bounded(rows, trueRows(t))) : bounded(rows, trueRows(truth));
+    },
+  };
+};
+const bestOf = ({ path, greater, dropsNulls, floor, ahead }: KeyBound, test: AsyncEvaluator | undefined): BestRows => {
+  const shown = (rows: Vector, truth: Vector): void => {
+    const kept = trueRows(truth);
+    if (kept?.length !== 0) ahead(kept ? take(rows, kept) : rows);
+  };
+  return {
+    path, greater, dropsNulls, floor,
+    ahead: (rows) => {
+      if (!test) return ahead(rows);
+      const truth = test(rows);
+      return truth instanceof Promise ? truth.then((t) => { shown(rows, t); }) : shown(rows, truth);
     },
   };
 };

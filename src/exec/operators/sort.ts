@@ -1,13 +1,19 @@
 /** sort: all rows by key columns, stably; what does not fit into memory is spilled as sorted runs and merged. */
 import type { SortKey } from '../../query/plan.ts';
-import { type Vector, sizeOf, take } from '../../vectors/vector.ts';
+import { type Vector, sizeOf, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
-import { type Item, type Stage, type Step, batches, stage, wait } from '../operator.ts';
+import { type Item, type Stage, type Step, type Stream, batches, isBatch, stage, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';
+import { compact } from './compact.ts';
 import { mergeSorted } from './merge.ts';
 import { type EvaluatedKey, guessing, keysOf, orderBy } from './sort-keys.ts';
 import { pulled } from './scan.ts';
+
+/** Runs that are merged at a time. */
+const runsMax = 64;
+/** What is read of a run at a time, in bytes; at least so many rows. */
+const frameBytes = 256 << 10, frameRowsMin = 128;
 
 export const sort = (named: readonly SortKey[], reverse: boolean, build: Build): Step => {
   const guess = guessing(named, reverse, build.expression);
@@ -18,30 +24,48 @@ export const sort = (named: readonly SortKey[], reverse: boolean, build: Build):
 export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { context, memory }: Build): Stage => {
   const spill = context.host.spill;
   const runs: SpillRun[] = [];
-  let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0;
+  let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0, frameRows = context.batchRows;
 
   /** The rows at hand in order; memory is free for the next ones. */
   const sorted = (): { readonly all: Vector; readonly order: Uint32Array } => {
-    const all = concat(rows), order = orderBy(columns.map((c) => concat(c)), keys!, all.length);
+    const own = columns, batchesHeld = rows;
     rows = [];
     columns = [];
+    const order = orderBy(own.map((c) => concat(c)), keys!, batchesHeld.reduce((n, v) => n + v.length, 0));
+    own.length = 0;
+    const all = concat(batchesHeld);
     memory.add(-held);
     held = 0;
     return { all, order };
   };
   function* spillRun(): Generator<Item> {
-    const { all, order } = sorted(), run = spill!.open();
+    const { all, order } = sorted();
+    frameRows = Math.min(context.batchRows, Math.max(frameRowsMin, Math.floor(frameBytes * all.length / Math.max(1, sizeOf(all)))));
+    const run = spill!.open();
+    for (let at = 0; at < order.length; at += frameRows) yield* wait(run.append(take(all, order.subarray(at, at + frameRows))));
     runs.push(run);
-    for (let at = 0; at < order.length; at += context.batchRows) yield* wait(run.append(take(all, order.subarray(at, at + context.batchRows))));
+    if (runs.length >= runsMax) yield* mergeRuns();
   }
+  /** Many runs become one: each takes room while it is merged. */
+  function* mergeRuns(): Generator<Item> {
+    const run = spill!.open();
+    for (const item of merged()) {
+      if (isBatch(item)) for (let at = 0; at < item.length; at += frameRows) yield* wait(run.append(slice(item, at, Math.min(item.length, at + frameRows))));
+      else yield item;
+    }
+    for (const r of runs.splice(0)) void r.close();
+    runs.push(run);
+  }
+  const merged = (): Stream => mergeSorted(runs.map((r) => pulled(() => r.read(), context.signal)), keys!, context.batchRows, frameRows >> 1);
 
   return {
-    *push(batch) {
-      keys ??= keysFor(batch);
-      const own = yield* keysOf(batch, keys);
+    *push(given) {
+      keys ??= keysFor(given);
+      const batch = compact(given), own = yield* keysOf(batch, keys);
       rows.push(batch);
       own.forEach((v, k) => (columns[k] ??= []).push(v));
-      const bytes = sizeOf(batch);
+      // Rows are put together in one piece to be sorted: then there are two of each.
+      const bytes = sizeOf(batch) * 2;
       held += bytes;
       memory.add(bytes);
       if (!memory.isOverWith(held)) return;
@@ -57,7 +81,7 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
       }
       if (rows.length > 0) yield* spillRun();
       try {
-        yield* mergeSorted(runs.map((r) => pulled(() => r.read(), context.signal)), keys!, context.batchRows);
+        yield* merged();
       } finally {
         for (const r of runs) void r.close();
       }

@@ -85,12 +85,28 @@ const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly
 };
 
 /** A test by the first key of a top that follows a scan; undefined if the key is no plain field. */
-export interface KeyBound { readonly path: FieldPath; readonly keep: (rows: Vector) => Uint32Array | undefined }
+export interface KeyBound {
+  readonly path: FieldPath;
+  readonly keep: (rows: Vector) => Uint32Array | undefined;
+  /** See `BestRows`. */
+  readonly greater: boolean;
+  readonly dropsNulls: boolean;
+  readonly floor: () => number | undefined;
+  readonly ahead: (rows: Vector) => void;
+}
 export const keyBound = ({ count, keys, end }: TopOptions): (() => KeyBound) | undefined => {
   const [key] = keys, path = key && pathOf(key.expr);
   if (!path || path.length === 0 || count === 0) return undefined;
   return () => {
-    const leaders = new Leaders({ count, direction: key!, end, single: keys.length === 1 });
-    return { path, keep: (rows) => leaders.candidates(valuesAt(rows, path)) };
+    const direction = key!, leaders = new Leaders({ count, direction, end, single: keys.length === 1 }), scouts = new Leaders({ count, direction, end, single: false });
+    return {
+      path, keep: (rows) => leaders.candidates(valuesAt(rows, path)),
+      greater: leaders.sign > 0, dropsNulls: leaders.dropsNulls,
+      floor: () => (leaders.bound > -Infinity ? leaders.bound * leaders.sign : undefined),
+      ahead: (rows) => {
+        scouts.candidates(valuesAt(rows, path));
+        leaders.raise(scouts.bound);
+      },
+    };
   };
 };

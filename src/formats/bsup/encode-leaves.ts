@@ -69,7 +69,7 @@ type LeafVector = NumberVector | BytesVector | BoolVector | NullVector | TypeVec
 export const leafColumn = (v: LeafVector, index: Uint32Array | undefined, length: number, wrapped: boolean, space?: Space): EncodedColumn => {
   switch (v.form) {
     case 'number': return numberColumn(v, index, length, space);
-    case 'bytes': return runColumn(v.offsets, v.bytes, index, length, space);
+    case 'bytes': return runColumn(v.offsets, v.bytes, index, length, space, v.type === types.string);
     case 'bool': return boolColumn(v, index, length);
     case 'null': return nullColumn(length, wrapped);
     case 'type': return typeColumn(v, index, length);
@@ -232,7 +232,7 @@ const nullColumn = (length: number, wrapped: boolean): EncodedColumn => ({
 /** Longer runs go through the engine's copy, which has a price per call. */
 const longRun = 160;
 
-const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array | undefined, length: number, space?: Space): EncodedColumn => {
+const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array | undefined, length: number, space?: Space, isText = false): EncodedColumn => {
   const bodies = numbersOf(space, length), marked = space?.marks && startsRepeat(offsets, bytes, index, length) ? space : undefined;
   for (let i = 0; i < length; i++) {
     const row = index ? index[i] : i;
@@ -249,7 +249,12 @@ const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array |
         else at = writeTag(out, at, size);
         if (bits !== undefined && size >= markedMin) bits[at >> 5] |= 1 << (at & 31);
         if (size > longRun) out.set(bytes.subarray(from, from + size), at);
-        else if (size < 4) for (let k = 0; k < size; k++) out[at + k] = bytes[from + k];
+        else if (isText && size >= 8) {
+          // As floats, which the engine moves as they are; no eight bytes of UTF-8 are a NaN. The last ones over a part of those before: what lies behind may be written already.
+          const last = size - 8;
+          for (let k = 0; k < last; k += 8) into.setFloat64(at + k, view.getFloat64(from + k, true), true);
+          into.setFloat64(at + last, view.getFloat64(from + last, true), true);
+        } else if (size < 4) for (let k = 0; k < size; k++) out[at + k] = bytes[from + k];
         else {
           // By words, the last one over a part of the one before: what lies behind may be written already.
           const last = size - 4;

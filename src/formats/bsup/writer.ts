@@ -7,6 +7,7 @@
 import { LakeError } from '../../errors.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import { supText } from '../../vectors/sup-print.ts';
+import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
 import { namedType, types } from '../../vectors/type.ts';
 import { type Data, type Value, recordValue } from '../../vectors/value.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
@@ -29,14 +30,22 @@ const markedBytesMin = 64 << 10, trialEvery = 32;
 /** What compression by marks may lose. */
 const markedLossMax = 1.25;
 
+/** Room for a frame's header before its payload. */
+const headBytes = 16;
+/** Room for the row that fills a frame up. */
+const lastRowBytes = 64 << 10;
+
 export const createBsupWriter = (options: WriteOptions): Writer => new BsupWriter(options);
 
 class BsupWriter implements Writer {
   private readonly frameBytesMin: number;
   private readonly compress: boolean;
+  private readonly isAwaited: () => boolean;
+  private readonly buffers: ChunkBuffers | undefined;
   private readonly types = new WrittenTypes();
-  private values = new Uint8Array(1 << 16);
-  private length = 0;
+  /** A frame in the making: room for its header, then values. */
+  private values: Uint8Array = new Uint8Array(1 << 16);
+  private length = headBytes;
   private readonly space = new Space();
   private scratch = new Uint8Array(0);
   private marked = false;
@@ -47,6 +56,8 @@ class BsupWriter implements Writer {
   constructor(options: WriteOptions) {
     this.frameBytesMin = options.bsupFrameBytes ?? frameBytesDefault;
     this.compress = options.bsupCompress ?? true;
+    this.isAwaited = options.isAwaited ?? (() => false);
+    this.buffers = options.buffers;
     if (this.compress) this.space.marks = new Uint32Array((this.values.length >> 5) + 1);
   }
 
@@ -102,16 +113,28 @@ class BsupWriter implements Writer {
 
   /** Values or definitions are enough for a frame, or the segment has enough types. */
   private isFull(size: number): boolean {
-    return size >= this.frameBytesMin || this.types.pending.length >= this.frameBytesMin || this.types.count >= segmentTypesMax;
+    return size - headBytes >= this.frameBytesMin || this.types.pending.length >= this.frameBytesMin || this.types.count >= segmentTypesMax;
   }
 
   private *flush(): Generator<Uint8Array> {
     const { pending } = this.types;
     if (pending.length > 0) yield this.frame(frameKind.types, pending.bytes.subarray(0, pending.length));
     pending.length = 0;
-    if (this.length > 0) yield this.frame(frameKind.values, this.values.subarray(0, this.length));
-    this.space.marks?.fill(0, 0, (this.length >> 5) + 1);
-    this.length = 0;
+    const { length } = this;
+    if (length > headBytes) yield this.valuesFrame();
+    this.space.marks?.fill(0, 0, (length >> 5) + 1);
+    this.length = headBytes;
+  }
+
+  /** Values of some size go as they are, with their buffer, if the reader has nothing else to do than to wait for them. */
+  private valuesFrame(): Uint8Array {
+    const { values, length, buffers } = this;
+    if (buffers?.has(values) && (!this.compress || this.isAwaited())) {
+      this.open = true;
+      this.values = new Uint8Array(0);
+      return withHead(values, frameKind.values, length);
+    }
+    return this.frame(frameKind.values, values.subarray(headBytes, length));
   }
 
   private frame(kind: number, payload: Uint8Array): Uint8Array {
@@ -135,7 +158,7 @@ class BsupWriter implements Writer {
   private packed(kind: number, payload: Uint8Array, room: number): number {
     const { length } = payload;
     if (this.scratch.length < length) this.scratch = new Uint8Array(Math.max(length, 1 << 16));
-    const byMarks = (): number => encodeLz4Marked(payload, 0, length, this.scratch, room, this.space.marks!), byAll = (): number => encodeLz4(payload, 0, length, this.scratch, 0, room);
+    const byMarks = (): number => encodeLz4Marked(this.values, headBytes, headBytes + length, this.scratch, room, this.space.marks!), byAll = (): number => encodeLz4(payload, 0, length, this.scratch, 0, room);
     if (kind !== frameKind.values || length < markedBytesMin) return byAll();
     if (this.trials++ % trialEvery > 0) return this.marked ? byMarks() : byAll();
     const markedEnd = byMarks(), end = byAll();
@@ -145,13 +168,14 @@ class BsupWriter implements Writer {
 
   private reserve(size: number): void {
     if (size <= this.values.length) return;
-    const grown = new Uint8Array(Math.max(size, this.values.length * 2));
+    const { buffers } = this, grownSize = Math.max(size, this.values.length * 2), frameSize = this.frameBytesMin + lastRowBytes;
+    const grown = buffers && grownSize >= frameSize >> 2 ? buffers.take(Math.max(size, frameSize)) : new Uint8Array(grownSize);
     grown.set(this.values.subarray(0, this.length));
     this.values = grown;
-    if (!this.space.marks) return;
-    const marks = new Uint32Array((grown.length >> 5) + 1);
-    marks.set(this.space.marks);
-    this.space.marks = marks;
+    const { marks } = this.space, words = (grown.length >> 5) + 1;
+    if (!marks || marks.length >= words) return;
+    this.space.marks = new Uint32Array(words);
+    this.space.marks.set(marks);
   }
 }
 
@@ -162,6 +186,14 @@ const header = (code: number, length: number): { readonly out: Uint8Array; reado
   out[1] = (code << 4) | (length & 15);
   writeUvarint(out, 2, high);
   return { out, at };
+};
+/** The frame whose payload is bytes[headBytes, length), its header written before it. */
+const withHead = (bytes: Uint8Array, code: number, length: number): Uint8Array => {
+  const size = length - headBytes, high = Math.floor(size / 16), start = headBytes - 2 - uvarintSize(high);
+  bytes[start] = versionByte;
+  bytes[start + 1] = (code << 4) | (size & 15);
+  writeUvarint(bytes, start + 2, high);
+  return bytes.subarray(start, length);
 };
 const uvarintSize = (n: number): number => {
   let size = 1;

@@ -29,9 +29,9 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const whole = smallBody(request.raw, smallBodyBytesMax);
+      const whole = smallBody(request.raw, { bytesMax: smallBodyBytesMax, idleMsMax: service.config.bodyIdleMsMax });
       const outcome = await service.workers.load({
-        pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw), ...(whole && { whole }),
+        pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw, service.config.bodyIdleMsMax), ...(whole && { whole }),
         get signal() { return call.signal; },
       });
       const { commit } = await outcome.settled(target.load(params.branch, outcome.objects, note));

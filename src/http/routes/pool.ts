@@ -13,7 +13,7 @@ const poolParams = Type.Object({ pool: Type.String({ description: 'id or name' }
 
 /** The record of a control body. */
 export const controlBody = ({ request, contentType, service }: Pick<Call, 'request' | 'contentType' | 'service'>): Promise<BodyRecord> =>
-  readControlBody(request.raw, contentType, service.config.bodyBytesMax);
+  readControlBody(request.raw, contentType, { bytesMax: service.config.bodyBytesMax, idleMsMax: service.config.bodyIdleMsMax });
 
 export const poolRoutes: readonly Route[] = [
   route({
@@ -26,6 +26,7 @@ export const poolRoutes: readonly Route[] = [
       const keys = layout?.paths('keys');
       const threshold = body.integer('thresh'), seekStride = body.integer('seek_stride', 'int');
       if (!name) throw new LakeError('pool-name-missing');
+      checkName('pool', name, call.service.config.nameBytesMax);
       if (name === 'HEAD') throw new LakeError('pool-name-reserved', { name });
       const { pool, branch } = await call.service.lake.createPool({
         name, ...(order && { order }), ...(keys && { keys }), ...(threshold !== undefined && { threshold }), ...(seekStride !== undefined && { seekStride }),
@@ -38,6 +39,7 @@ export const poolRoutes: readonly Route[] = [
     handler: async (call) => {
       const name = (await controlBody(call)).text('name');
       if (!name) throw new LakeError('pool-name-missing');
+      checkName('pool', name, call.service.config.nameBytesMax);
       await call.service.lake.renamePool(call.params.pool, name);
       return call.reply.code(204).send();
     },
@@ -58,6 +60,7 @@ export const poolRoutes: readonly Route[] = [
       const commit = parseId(text);
       if (commit === undefined) throw new LakeError('commit-invalid', { id: text });
       if (!name) throw new LakeError('branch-name-missing');
+      checkName('branch', name, call.service.config.nameBytesMax);
       return sendValue(call.reply, branchValue(await pool.createBranch(name, commit)), call.response);
     },
   }),
@@ -66,6 +69,11 @@ export const poolRoutes: readonly Route[] = [
     handler: async ({ service, params, reply, response }) => sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
   }),
 ];
+
+const checkName = (what: 'pool' | 'branch', name: string, limit: number): void => {
+  const length = Buffer.byteLength(name);
+  if (length > limit) throw new LakeError('name-long', { what, length, limit });
+};
 
 const orderOf = (text: string | undefined): SortOrder | undefined => {
   if (text === undefined) return undefined;

@@ -32,17 +32,30 @@ export const queryRoutes: readonly Route[] = [
       const { service, request, reply, query, response, id, signal } = call;
       const control = boolParameter(query.ctrl);
       const { text, head } = await queryBody(call);
+      if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
       const readOnly = isForeign({ origins: service.config.corsOrigins, listen: service.config.listen }, request.headers);
       const coding = answerCoding(request.headers['accept-encoding']);
       const channelIds = response.mediaType === 'application/x-zjson';
       if (call.who) service.access!.owns(id, call.who);
-      const answer = await service.workers.query({
-        id, text, format: response.format, control, signal, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
-      });
-      reply.header('vary', varyOf(reply));
-      if (coding && !answer.empty) reply.header('content-encoding', coding);
-      await sendChunks(reply, answer, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
-      return reply;
+      const running = service.running.begin(id, signal);
+      try {
+        const answer = await service.workers.query({
+          id, text, format: response.format, control, signal: running.signal, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
+        });
+        reply.header('vary', varyOf(reply));
+        if (coding && !answer.empty) reply.header('content-encoding', coding);
+        await sendChunks(reply, answer, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
+        return reply;
+      } finally {
+        running.ended();
+      }
+    },
+  }),
+  route({
+    method: 'DELETE', path: '/query/:id', summary: 'End a query that runs', need: 'known', silent: true, params: Type.Object({ id: Type.String({ description: 'X-Request-Id of the query' }) }),
+    handler: async ({ service, params, reply, who }) => {
+      if ((who && !service.access!.mayAsk(params.id, who)) || !service.running.cancel(params.id)) throw new LakeError('query-not-running', { id: params.id });
+      return reply.code(204).send();
     },
   }),
   route({

@@ -32,6 +32,8 @@ export type Column =
       readonly form: 'bytes'; readonly layout: Extract<Layout, { form: 'number' | 'bytes' }>; readonly rows: number; readonly bounds?: BytesBounds;
       readonly constant?: Uint8Array; readonly dictionary?: number; readonly codes?: Codes; readonly segment?: Segment;
       readonly times?: { readonly digits: number; readonly base: number }; readonly packed?: PackedPlan;
+      /** Of the column's values (membership.ts); not read with them. */
+      readonly filter?: Segment;
     }
   | { readonly form: 'bool'; readonly rows: number; readonly flags: Flags }
   | { readonly form: 'null'; readonly rows: number }
@@ -140,8 +142,9 @@ export class DirectoryReader {
       const times = { digits: input.byte(), base: input.float() };
       return { ...column, bounds, times, packed: this.packed() };
     }
-    if (encoding !== encodings.plain) throw new Error(`no encoding ${encoding} of bytes`);
-    return { ...column, bounds, codes: this.codes(), segment: this.segment() };
+    if (encoding !== encodings.plain && encoding !== encodings.filtered) throw new Error(`no encoding ${encoding} of bytes`);
+    const codes = this.codes(), segment = this.segment();
+    return { ...column, bounds, codes, segment, ...(encoding === encodings.filtered && { filter: this.segment() }) };
   }
 }
 
@@ -277,7 +280,7 @@ export const decodeColumn = (column: Column, source: SegmentSource): Vector => {
 
 /** A decoded column that does not hold on to a buffer much larger than itself, as views of what was read at once do. */
 export const owned = (value: unknown): unknown => {
-  if (value instanceof Uint8Array) return value.buffer.byteLength > value.byteLength * 2 ? value.slice() : value;
+  if (value instanceof Uint8Array || value instanceof Uint32Array) return value.buffer.byteLength > value.byteLength * 2 ? value.slice() : value;
   const v = value as Partial<Vector>;
   if (v.form === 'bytes' && v.bytes!.buffer.byteLength > v.bytes!.byteLength * 2) return { ...v, bytes: v.bytes!.slice() };
   if (v.form === 'number' && v.values!.buffer.byteLength > v.values!.byteLength * 2) return { ...v, values: v.values!.slice() };

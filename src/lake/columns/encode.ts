@@ -16,11 +16,12 @@ import {
 import { checksum } from './checksum.ts';
 import { ColumnDictionary } from './dictionary.ts';
 import { type Layout, type TypeTable } from './layout.ts';
+import { filterOf } from './membership.ts';
 import { type Packed, packBits, packCodes, packDistances, wideDistances } from './packing.ts';
 import { BytesRange, numberBounds, wideBounds, writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
 
 /** Encodings of a column of numbers, bytes or bools. */
-export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4, times: 5 } as const;
+export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4, times: 5, filtered: 6 } as const;
 /** What arrays hold the numbers of a column. */
 export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
 
@@ -28,6 +29,9 @@ export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
 const constantBytesMax = 256;
 /** Below so many rows a column gets no dictionary. */
 const dictionaryRowsMin = 32;
+/** A column of strings has a filter from so many rows on, if its texts have no more bytes than this, on average. */
+const filterRowsMin = 256;
+const filterTextMax = 40;
 
 /** What the blocks of one object share. */
 export interface ObjectTables {
@@ -183,7 +187,8 @@ class BlockEncoder {
         return layout;
       }
     }
-    out.byte(encodings.plain);
+    const isFiltered = this.isFiltered(v);
+    out.byte(isFiltered ? encodings.filtered : encodings.plain);
     if (this.statistics) {
       const range = new BytesRange(v.bytes);
       for (let i = 0; i < v.length; i++) range.add(v.offsets[i]!, v.offsets[i + 1]!);
@@ -193,7 +198,15 @@ class BlockEncoder {
     for (let i = 0; i < v.length; i++) lengths[i] = v.offsets[i + 1]! - v.offsets[i]!;
     this.codes(lengths, v.length);
     this.segment(v.bytes.subarray(v.offsets[0], v.offsets[v.length]));
+    if (isFiltered) {
+      this.segment(new Uint8Array(filterOf(v).buffer));
+      this.tables.newer!();
+    }
     return layout;
+  }
+  /** Short texts that mostly differ are looked for one by one, as ids are. */
+  private isFiltered(v: BytesVector): boolean {
+    return this.statistics && this.tables.newer !== undefined && v.type === types.string && v.length >= filterRowsMin && v.offsets[v.length]! - v.offsets[0]! <= v.length * filterTextMax;
   }
 
   /** Times as text become numbers; false if they are not, or take more than four bytes a row. */

@@ -1,7 +1,8 @@
 /** Whether a block may hold rows that pass a test, from zone maps alone (comparison rules: reference/language/types-and-casts.md section 4). */
-import { type Type, types, isNumeric } from '../../vectors/type.ts';
+import { type Type, types, isFloat, isNumeric } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
-import type { Column } from './decode.ts';
+import type { Column, Segment } from './decode.ts';
+import { numberKinds } from './encode.ts';
 import { outward } from './statistics.ts';
 
 /** A test of one column; the shape of `Predicate` in query/plan.ts. */
@@ -45,6 +46,54 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
   if ((column.form === 'number' || column.form === 'bytes') && isPlainConstant(test.value.type)) return test.operator === '!=';
   return true;
 };
+
+/** A column that the test asks for one value, and has a filter that may know that it does not hold it. */
+export interface Membership { readonly filter: Segment; readonly value: Uint8Array }
+/** What filters say of a part: `holds` answers for one of them. False only if certainly no row passes. */
+export const mayHoldAll = (column: Column, pruner: ColumnPruner, holds: (membership: Membership) => boolean): boolean => {
+  switch (pruner.kind) {
+    case 'all': return pruner.of.every((p) => mayHoldAll(column, p, holds));
+    case 'any': return pruner.of.length === 0 || pruner.of.some((p) => mayHoldAll(column, p, holds));
+    case 'test': {
+      const { operator, value, path } = pruner.test;
+      if (operator !== '==' || value.type !== types.string) return true;
+      let at: Column | undefined = column;
+      for (const name of path) at = at?.form === 'record' ? at.fields.find((f) => f.name === name)?.values : undefined;
+      return at?.form !== 'bytes' || !at.filter || at.layout.type !== types.string || holds({ filter: at.filter, value: bytesOf(value) });
+    }
+  }
+};
+
+/** What is known of the numbers at a path: `nothing`: there are nulls, or rows without the field; `other`: other values, or numbers without bounds. min > max: no numbers. */
+export interface Zone { readonly min: number; readonly max: number; readonly nothing: boolean; readonly other: boolean }
+const noNumbers = { min: Infinity, max: -Infinity };
+const otherZone: Zone = { ...noNumbers, nothing: true, other: true };
+const nothingZone: Zone = { ...noNumbers, nothing: true, other: false };
+
+/** The zone of a column's values at a path. */
+export const zoneOf = (column: Column, path: readonly string[], depth = 0): Zone => {
+  switch (column.form) {
+    case 'null': return nothingZone;
+    case 'dynamic': return column.parts.map((p) => zoneOf(p, path, depth)).reduce(joined);
+    case 'record': {
+      if (depth === path.length) return otherZone;
+      for (const f of column.fields) {
+        if (f.name !== path[depth]) continue;
+        const zone = zoneOf(f.values, path, depth + 1);
+        return f.present ? { ...zone, nothing: true } : zone;
+      }
+      return nothingZone;
+    }
+    case 'number': {
+      // Bounds of floats do not cover NaN, those of integers beyond 2^53 are rounded.
+      if (depth < path.length || isFloat(column.layout.type) || column.kind !== numberKinds.float) return otherZone;
+      const bounds = column.constant === undefined ? column.bounds : { min: column.constant, max: column.constant };
+      return bounds ? { ...bounds, nothing: false, other: false } : otherZone;
+    }
+    default: return otherZone;
+  }
+};
+const joined = (a: Zone, b: Zone): Zone => ({ min: Math.min(a.min, b.min), max: Math.max(a.max, b.max), nothing: a.nothing || b.nothing, other: a.other || b.other });
 
 const plainConstants: ReadonlySet<Type> = new Set([types.string, types.bytes, types.bool, types.ip]);
 /** Constants that compare as false with values of any other type. */

@@ -1,4 +1,5 @@
-/** Random rows through every operator: the answer depends neither on the size of batches nor on the form of vectors, nor on spilling. */
+/** Random rows through every operator: the answer depends neither on the size of batches nor on the form of vectors, nor on spilling (which may change the order of
+ *  rows that no order was asked for). */
 import { expect, test } from 'vitest';
 import { runQuery } from '../../../support/query-case.ts';
 import type { RunPlanOptions } from '../../../support/run-plan.ts';
@@ -52,8 +53,8 @@ for (const seed of [1, 20, 300, Number(process.env['SEED'] ?? 4000)]) {
     const next = prng(seed), input = rowsOf(next, 5 + next(40));
     const wanted = await answer(query, input, {}), any = unordered.includes(query) || query.includes(' by ');
     for (const [name, options] of Object.entries(variants)) {
-      const got = await answer(query, input, options);
-      if (got !== 'over') expect(any ? lines(got) : got, `${name} of\n${input}`).toBe(any ? lines(wanted) : wanted);
+      const got = await answer(query, input, options), mixed = any || (name === 'spilled' && /^distinct|join/.test(query));
+      if (got !== 'over') expect(mixed ? lines(got) : got, `${name} of\n${input}`).toBe(mixed ? lines(wanted) : wanted);
     }
   });
 }

@@ -1,0 +1,162 @@
+/** What lies between a query's text and its operators: what the main thread tells in advance, rows that are found by their keys, counts without rows, warm code. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { IncomingMessage } from 'node:http';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { readControlBody } from '../../../src/http/body.ts';
+import { ColumnCache } from '../../../src/lake/columns/cache.ts';
+import { openLake } from '../../../src/lake/lake.ts';
+import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
+import { openObjects } from '../../../src/lake/objects.ts';
+import { namesIn } from '../../../src/workers/foresight.ts';
+import { poolsOnly } from '../../../src/workers/from-policy.ts';
+import { ReaderList } from '../../../src/workers/lake-source.ts';
+import { LoadBudget } from '../../../src/workers/load-task.ts';
+import { startWorkerPool } from '../../../src/workers/pool.ts';
+import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { TaskSpill } from '../../../src/workers/spill.ts';
+import { WarmUp } from '../../../src/workers/warm-up.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'lake-path-'));
+let lake: Lake, workers: WorkerPool, ids = 0;
+
+beforeAll(async () => {
+  lake = await openLake({ directory, objects: openObjects(directory) });
+  workers = startWorkerPool({ lakeDirectory: directory, threads: 1 }, lake);
+});
+afterAll(async () => {
+  await workers.close();
+  await lake.close();
+  rmSync(directory, { recursive: true });
+});
+
+const newPool = async (order: 'asc' | 'desc' = 'asc', threshold = 1 << 26): Promise<PoolConfig> => (await lake.createPool({ name: `pool${ids++}`, order, keys: [['k']], threshold })).pool;
+const load = async (pool: PoolConfig, text: string, branch = 'main'): Promise<void> => {
+  const body = (async function* chunks() { yield Buffer.from(text); })(), outcome = await workers.load({ pool, body, format: 'sup' });
+  await outcome.settled(lake.pool(pool.name).load(branch, outcome.objects));
+};
+const query = async (text: string, head?: { readonly pool: string; readonly branch?: string }): Promise<string> => {
+  const { chunks } = await workers.query({ id: `q${ids++}`, text, format: 'sup', control: false, ...(head && { head }) });
+  let out = '';
+  for await (const chunk of chunks) out += Buffer.from(chunk).toString();
+  return out.trim();
+};
+
+test('names of pools are seen in the text, those of commits and metadata are left out', () => {
+  expect(namesIn("from a | count()")).toEqual(['a']);
+  expect(namesIn("select * FROM b join c on b.x=c.x")).toEqual(['b', 'c']);
+  expect(namesIn("fork (from 'a b' | head 1) (from \"c\") (from d.e)")).toEqual(['a b', 'c', 'd.e']);
+  expect(namesIn('from a@dev | from b:objects | from c* | from f(x) | from http://x/y | from a/b')).not.toContain('a');
+  expect(namesIn('values 1')).toEqual([]);
+});
+
+describe('what is told in advance', () => {
+  test('one object, few, many and none give the same as pages do', async () => {
+    for (const objects of [0, 1, 7, 20, 300]) {
+      const pool = await newPool();
+      for (let i = 0; i < objects; i++) await load(pool, `{k:${i}}`);
+      expect([objects, await query(`from ${pool.name} | count()`), await query(`from ${pool.name} | k >= 3 and k < 6 | sum(k)`)]).toEqual([objects, String(objects), objects === 0 ? 'null' : objects > 5 ? '12' : 'null']);
+      expect(await query(`from ${pool.name} | sort -r k | head 1`)).toBe(objects === 0 ? '' : `{k:${objects - 1}}`);
+    }
+  });
+  test('a branch, a commit and the default source are each their own', async () => {
+    const pool = await newPool();
+    await load(pool, '{k:1}');
+    await lake.pool(pool.name).createBranch('dev', lake.pool(pool.name).branch('main').commit);
+    await load(pool, '{k:2}', 'dev');
+    expect(await query(`from ${pool.name} | count()`)).toBe('1');
+    expect(await query(`from ${pool.name}@dev | count()`)).toBe('2');
+    expect(await query('count()', { pool: pool.name })).toBe('1');
+    expect(await query('count()', { pool: pool.name, branch: 'dev' })).toBe('2');
+    expect(await query(`fork (from ${pool.name} | count()) (from ${pool.name}@dev | count()) | sort this`)).toBe('1\n2');
+  });
+  test('a guess that is wrong does no harm', async () => {
+    const pool = await newPool();
+    await load(pool, '{k:1,s:"x"}');
+    expect(await query(`values "from ${pool.name}"`)).toBe(`"from ${pool.name}"`);
+    expect(await query(`let q = (values 5) from q`)).toBe('5');
+    await expect(query('from nowhere | count()')).rejects.toThrow('nowhere: pool not found at line 1, column 6');
+    await expect(query('count()', { pool: 'nowhere' })).rejects.toThrow('nowhere: pool not found');
+  });
+});
+
+describe('tests on the key', () => {
+  const rows = 20_000;
+  const key = (kind: string, i: number): string => {
+    switch (kind) {
+      case 'string': return `"${String(Math.floor(i / 3)).padStart(6, '0')}"`;
+      case 'time': return new Date(i * 1000).toISOString();
+      case 'integer': return String(Math.floor(i / 5) - 1000);
+      case 'float': return i % 7 === 0 ? 'NaN' : i % 8 === 0 ? `${i / 8}.` : String(i / 8);
+      default: return i % 4 === 0 ? `"${i}"` : i % 4 === 1 ? String(i) : i % 4 === 2 ? 'null' : `${i}.5`;
+    }
+  };
+  const bounds: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+    string: [['"000100"', '"000900"'], ['""', '"zzz"'], ['"003000"', '"003000"'], ['"9"', '"a"']],
+    time: [['1970-01-01T01:00:00Z', '1970-01-01T02:00:00Z'], ['1960-01-01T00:00:00Z', '1970-01-01T00:00:05Z']],
+    integer: [['-5', '700'], ['-99999', '99999'], ['10', '10.5'], ['"a"', '"b"']],
+    float: [['3.', '900.'], ['NaN', '5.']],
+    mixed: [['100', '900'], ['"100"', '"900"']],
+  };
+  for (const order of ['asc', 'desc'] as const) {
+    test.each(Object.keys(bounds))(`${order}: rows found by halving are those that pass one by one, keys: %s`, async (kind) => {
+      const pool = await newPool(order, 1 << 18);
+      await load(pool, Array.from({ length: rows }, (_, i) => (i % 3 === 0 ? `{k:${key(kind, i)},s:"s${i % 10}"}` : `{k:${key(kind, i)},n:${i}}`)).join('\n'));
+      for (const [low, high] of bounds[kind]!) {
+        for (const [above, below] of [['>', '<'], ['>=', '<=']]) {
+          const tail = '| count:=count(), n:=sum(n), s:=dcount(s)';
+          const found = await query(`from ${pool.name} | k ${above} ${low} and k ${below} ${high} ${tail}`);
+          expect([low, high, found]).toEqual([low, high, await query(`from ${pool.name} | (k ${above} ${low})==true and (k ${below} ${high})==true ${tail}`)]);
+          expect(await query(`from ${pool.name} | ${high} >${below!.slice(1)} k and s=="s3" and k ${above} ${low} ${tail}`)).toBe(await query(`from ${pool.name} | (k ${above} ${low})==true and s=="s3" and (k ${below} ${high})==true ${tail}`));
+          expect(await query(`from ${pool.name} | k ${above} ${low} | cut k, n | head 3`)).toBe(await query(`from ${pool.name} | (k ${above} ${low})==true | cut k, n | head 3`));
+        }
+      }
+    });
+  }
+});
+
+test('a count of all rows needs none of them', async () => {
+  const pool = await newPool('asc', 1 << 16);
+  await load(pool, Array.from({ length: 30_000 }, (_, i) => `{k:${i},s:"text ${i * 7919}"}`).join('\n'));
+  for (let i = 0; i < 3; i++) await load(pool, `{k:${i}}`);
+  const reply = await workers.query({ id: 'counted', text: `from ${pool.name} | count()`, format: 'sup', control: false });
+  let text = '';
+  for await (const chunk of reply.chunks) text += Buffer.from(chunk).toString();
+  expect([text, reply.stats().bytesRead]).toEqual(['30003\n', 0]);
+  expect(await query(`from ${pool.name} | a:=count(), b:=count(*) | cut a, b`)).toBe('{a:30003,b:30003}');
+  expect(await query(`from ${pool.name} | a:=count(s), b:=count() filter (k < 5)`)).toBe(await query(`from ${pool.name} | put t:=1 | a:=count(s), b:=count() filter (k < 5)`));
+  expect(await query(`select count(*) as n from ${pool.name}`)).toBe('{n:30003}');
+});
+
+test('a JSON body of strings says what the reader says', async () => {
+  const body = (text: string): Promise<string | undefined> => {
+    const raw = Object.assign(Readable.from([Buffer.from(text)]), { headers: { 'content-length': String(Buffer.byteLength(text)) } });
+    return readControlBody(raw as unknown as IncomingMessage, 'application/json', 1000).then((record) => record.text('query')).catch((error: unknown) => (error instanceof Error ? error.message : ''));
+  };
+  expect(await Promise.all(['{"query":"a\\n\\"b\\""}', '{"query":"a","query":"b"}', '{"query":"\\u0041"}', '{"other":"x"}', '{"query":"ü"}', '{"query":"a"} rest', '{"query":1}', '{"query":"a', '', '{"__proto__":"x","query":"y"}'].map(body)))
+    .toEqual(['a\n"b"', 'b', 'A', undefined, 'ü', 'a', expect.stringContaining('int64'), expect.stringContaining('json'), undefined, 'y']);
+});
+
+describe('warm-up', () => {
+  const toolsOf = () => ({
+    objects: openObjects(directory), readers: new ReaderList(new ColumnCache(1 << 20)), budget: new LoadBudget(1 << 20), batchRows: 4096, queryMemoryBytesMax: 1 << 26,
+    recursion: { rounds: 10, rows: 10 }, thread: { index: 0, of: 1 }, shareSizes: { blocksMin: 1, blocksMax: 1, rowsMin: Infinity }, from: poolsOnly, readLimits: {},
+  });
+  test('every query of it runs, and nothing is left behind', async () => {
+    const tools = toolsOf(), warmUp = new WarmUp({ tools, windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => true, rounds: 1 });
+    await warmUp.run();
+    expect(tools.readers.columns.bytes).toBe(0);
+  });
+  test('who wants the thread ends the query that runs', async () => {
+    let looks = 0;
+    const warmUp = new WarmUp({ tools: toolsOf(), windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => {
+      looks++;
+      setImmediate(() => { warmUp.yield(); });
+      return true;
+    }, rounds: 1 });
+    await warmUp.run();
+    expect(looks).toBeGreaterThan(10);
+  });
+});
