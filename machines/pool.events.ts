@@ -4,7 +4,8 @@
 
 /** Work that a pool does in its turn. Ids are 40 hexadecimal digits. */
 export type PoolJob = { readonly id: number } & PoolTask;
-export type PoolTask =
+/** `ifTip`: a job that makes a commit does so only while its branch is at one of these. */
+export type PoolTask = { readonly ifTip?: readonly string[] } & (
   /** Objects are added, one commit. Those that wait one behind the other are committed as a group. */
   | { readonly kind: 'load'; readonly branch: string; readonly objects: readonly string[] }
   | { readonly kind: 'delete'; readonly branch: string; readonly objects: readonly string[] }
@@ -15,7 +16,7 @@ export type PoolTask =
   | { readonly kind: 'vectors'; readonly branch: string; readonly action: 'add' | 'delete'; readonly objects: readonly string[] }
   | { readonly kind: 'vacuum'; readonly revision: string; readonly dryRun: boolean }
   | { readonly kind: 'create branch'; readonly name: string; readonly commit: string }
-  | { readonly kind: 'delete branch'; readonly name: string };
+  | { readonly kind: 'delete branch'; readonly name: string });
 export type PoolJobKind = PoolTask['kind'];
 
 /** How a job ended. `failed`: the job itself could not be done, the pool goes on. `refused`: the pool did not try. */

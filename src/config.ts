@@ -99,6 +99,7 @@ export const serveOptions = [
   { name: 'name.max', type: 'bytes', fallback: '64KiB', value: 'BYTES', least: 64, most: 1 << 20, text: 'name of a pool or a branch', ...shared },
   { name: 'query.text.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 64, text: 'characters of a query', ...shared },
   { name: 'query.time', type: 'duration', fallback: '1h', value: 'TIME', text: 'how long a query may run, until its last byte is taken; 0s: as long as it likes', ...shared },
+  { name: 'retry.keep', type: 'duration', fallback: '24h', value: 'TIME', least: 1000, text: 'how long the commit of a request with an Idempotency-Key is known', ...shared },
   { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...shared },
   { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'so many small objects of a branch are packed in the background, so that scans read them as one; 0: never', ...shared },
   { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...shared },
@@ -356,6 +357,7 @@ export interface ServeConfig {
   readonly queueJobsMax: number;
   readonly headerBytesMax: number;
   readonly bodyBytesMax: number;
+  readonly retryKeepMs: number;
   readonly bodyIdleMsMax: number;
   readonly headerMsMax: number;
   readonly nameBytesMax: number;
@@ -445,7 +447,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     queueJobsMax: number('queue.max'),
     headerBytesMax: number('header.max'),
     bodyBytesMax: number('body.max'),
-    bodyIdleMsMax: number('body.idle'), headerMsMax: number('header.time'), nameBytesMax: number('name.max'), queryTextMax: number('query.text.max'), queryMsMax: number('query.time'),
+    retryKeepMs: number('retry.keep'), bodyIdleMsMax: number('body.idle'), headerMsMax: number('header.time'), nameBytesMax: number('name.max'), queryTextMax: number('query.text.max'), queryMsMax: number('query.time'),
     expandedBytesMax: number('expanded.max'),
     subscribersMax: number('events.max'),
     subscriberEventsMax: number('events.queue.max'),

@@ -108,9 +108,9 @@ describe('names of JavaScript', () => {
     expect(({} as Record<string, unknown>)['1']).toBeUndefined();
   });
 
-  for (const format of (Object.keys(formatTable) as FormatName[]).filter((name) => formatTable[name].reader && formatTable[name].writer && !['line', 'zeek'].includes(name))) {
+  for (const format of (Object.keys(formatTable) as FormatName[]).filter((name) => formatTable[name].reader !== undefined && !['line', 'zeek'].includes(name))) {
     test(`${format} carries them there and back`, async () => {
-      const pool = `js ${format}`, media = requestMediaType(format);
+      const pool = `js ${format}`, media = requestMediaType(format)!;
       await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name: pool, layout: { keys: [['k']] } }) });
       const out = await fetch(`${service.url}/query`, { method: 'POST', headers: { 'content-type': 'application/json', accept: format === 'json' ? 'application/x-ndjson' : media }, body: '{"query":"from js"}' });
       const back = await service.ask('POST', `/pool/${encodeURIComponent(pool)}/branch/main`, { headers: { 'content-type': media }, body: new Uint8Array(await out.arrayBuffer()) });

@@ -1,5 +1,6 @@
 /** `lake serve`: opens the lake, starts the workers and the HTTP server, and closes them in turn when a signal comes. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
 import pino from 'pino';
 import { ConfigError, parseServe, type ServeConfig } from '../config.ts';
@@ -28,6 +29,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   }
   const guarded = config.auth.keys || config.auth.domain !== '', { host } = config.listen;
   if (!guarded && !config.insecure && !loopback(host)) throw new ConfigError(`-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`);
+  yieldCollectors();
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = resolvePath(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
   mkdirSync(directory, { recursive: true });
@@ -35,7 +37,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: io.cwd, watch, report: (fault) => { log.error({ err: fault }, 'recording'); } });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined, objects = openObjects(directory);
   const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
-  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, owner, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) });
+  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) });
   recorder?.begin(lake);
   const workers = startWorkerPool({
     lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUp: true, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
@@ -61,6 +63,19 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   await recorder?.close();
   await audit?.close();
   return 0;
+};
+
+/** Threads that the engine starts before any code of ours runs: they collect and compile for all others. */
+const engineThreads = 5;
+/** Lets the main thread go before them, as it goes before the workers, or it would wait for its turn while these collect for scans. */
+const yieldCollectors = (): void => {
+  if (process.platform !== 'linux') return;
+  try {
+    const others = readdirSync('/proc/self/task').map(Number).sort((a, b) => a - b).filter((id) => id !== process.pid);
+    for (const id of others.slice(0, engineThreads)) setPriority(id, 5);
+  } catch {
+    // Without /proc, or not allowed: then it is as it was.
+  }
 };
 
 /** Begins what `-record` asks for, if anything. */

@@ -10,6 +10,10 @@ import type { Vector } from '../vectors/vector.ts';
 export interface ParsedBlock { readonly batches: PackedVectors; readonly rows: number; readonly lines: number; /** Bytes behind its last line break. */ readonly tail: number }
 /** Reads blocks one by one; undefined for what is not whole values without a fault, up to the end. `bytes[length]` is there and 0. */
 export type BlockParser = (bytes: Uint8Array, length: number) => ParsedBlock | undefined;
+/** How a format is read in blocks. `cut`: the greatest place up to `length` at which a block may end, 0 if there is none; blocks begin between values. */
+export interface BlockFormat { readonly parser: BlockParser; readonly cut: (bytes: Uint8Array, length: number) => number }
+/** Cuts behind the last line break. */
+export const lineCut = (bytes: Uint8Array, length: number): number => bytes.lastIndexOf(0x0a, length - 1) + 1;
 
 /** Another thread that reads blocks. */
 export interface BlockHelper {
@@ -36,7 +40,7 @@ export const blockBytesMax = 4 << 20;
 /** Bytes behind a block. */
 const room = 16;
 /** Blocks that are read ahead of the one that is given out next. */
-const blocksAheadMax = 12;
+const blocksAheadMax = 9;
 
 interface Block {
   bytes: Uint8Array;
@@ -46,9 +50,9 @@ interface Block {
 }
 
 /** Reads blocks until the input ends (undefined) or one proves not to be what it was taken for. */
-export async function* readBlocks(input: AsyncIterable<Uint8Array>, progress: Progress, parser: BlockParser, helper: BlockHelper): AsyncGenerator<Vector, Stopped | undefined> {
+export async function* readBlocks(input: AsyncIterable<Uint8Array>, progress: Progress, format: BlockFormat, helper: BlockHelper): AsyncGenerator<Vector, Stopped | undefined> {
   const size = Math.min(blockBytesMost, Math.max(blockBytesLeast, Math.ceil((progress.offset / progress.values) * blockRows)));
-  const reader = new BlockReader(input, size, parser, helper);
+  const reader = new BlockReader(input, size, format, helper);
   let { values, lines, offset, lineStart } = progress, stopped = false;
   try {
     for (let block = await reader.next(); block; block = await reader.next()) {
@@ -76,7 +80,7 @@ export async function* readBlocks(input: AsyncIterable<Uint8Array>, progress: Pr
 class BlockReader {
   private readonly source: AsyncIterator<Uint8Array>;
   private readonly size: number;
-  private readonly parser: BlockParser;
+  private readonly format: BlockFormat;
   private readonly helper: BlockHelper;
   private readonly blocks: Block[] = [];
   private readonly spare: Uint8Array[] = [];
@@ -93,11 +97,11 @@ class BlockReader {
   private feederWaits: (() => void) | undefined;
   private readerWaits: (() => void) | undefined;
 
-  constructor(input: AsyncIterable<Uint8Array>, size: number, parser: BlockParser, helper: BlockHelper) {
+  constructor(input: AsyncIterable<Uint8Array>, size: number, format: BlockFormat, helper: BlockHelper) {
     this.size = size;
     this.bytes = new Uint8Array(size + room);
     this.source = input[Symbol.asyncIterator]();
-    this.parser = parser;
+    this.format = format;
     this.helper = helper;
     this.feeding = this.feed();
   }
@@ -118,7 +122,7 @@ class BlockReader {
       const waiting = this.blocks.find((b) => b.state === 'waiting');
       if (!waiting) await new Promise<void>((resolve) => { this.readerWaits = resolve; });
       else {
-        waiting.parsed = this.parser(waiting.bytes, waiting.length);
+        waiting.parsed = this.format.parser(waiting.bytes, waiting.length);
         waiting.state = 'done';
         // Messages of the other thread get their turn.
         await new Promise((resolve) => { setImmediate(resolve); });
@@ -208,9 +212,9 @@ class BlockReader {
     if (this.length === this.bytes.length - room) this.cut();
   }
 
-  /** Cuts a block behind the last line break, if there is any. */
+  /** Cuts a block where it may end, if there is such a place. */
   private cut(): void {
-    const { bytes } = this, length = bytes.lastIndexOf(0x0a, this.length - 1) + 1;
+    const { bytes } = this, length = this.format.cut(bytes, this.length);
     if (length === 0 && bytes.length < blockBytesMax) {
       this.bytes = new Uint8Array(bytes.length * 2);
       this.bytes.set(bytes);

@@ -17,6 +17,7 @@ import { createBsupWriter } from './bsup/writer.ts';
 import { csupReader, probeCsup } from './csup/reader.ts';
 import { csupWriter } from './csup/writer.ts';
 import { readCsv } from './csv/reader.ts';
+import { delimitedBlocks } from './csv/rows.ts';
 import { readTsv } from './csv/tsv.ts';
 import { createCsvWriter } from './csv/writer.ts';
 import { createDbWriter } from './db/writer.ts';
@@ -138,7 +139,7 @@ const readerOf = (name: FormatName): Reader => {
 };
 
 /** What reads blocks of an input as the reader of that setup does. */
-export const blockParser = (_: BlockSetup, options: ReadOptions): BlockParser => jsonBlocks(options);
+export const blockParser = (setup: BlockSetup, options: ReadOptions): BlockParser => (setup.format === 'json' ? jsonBlocks(options) : delimitedBlocks(setup));
 
 /** A writer of the format. */
 export const createWriter = (name: FormatName, options: WriteOptions = {}): Writer => formatTable[name].writer(options);

@@ -3,7 +3,7 @@ import { TextOut } from '../vectors/text-out.ts';
 import type { WriteOptions } from './format.types.ts';
 
 /** Text that is gathered before it is given out: each chunk wakes the thread that sends it. */
-export const chunkBytes = 1 << 18;
+export const chunkBytes = 1 << 19;
 
 /** Where a writer of text prints. */
 export const chunkText = (options: WriteOptions): TextOut => new TextOut(chunkBytes * 2, options.buffers);

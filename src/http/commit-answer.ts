@@ -12,9 +12,13 @@ import { sendBytes, valueBytes } from './reply.ts';
 const textFormats: ReadonlySet<FormatName> = new Set<FormatName>(['json', 'ndjson', 'sup']);
 const templates = new Map<FormatName, { readonly bytes: Buffer; readonly at: number }>();
 
+/** What If-Match takes. */
+export const etagOf = (commit: Id): string => `"0x${commit}"`;
+
 /** Sends the commit that a write made; `warnings` of a load, null for the others. */
 export const sendCommit = (reply: FastifyReply, commit: Id, response: ResponseFormat, warnings?: readonly string[]): FastifyReply => {
   noteCommit(reply, commit);
+  reply.header('etag', etagOf(commit));
   return sendBytes(reply, warnings ? commitBytes(commit, warnings, response.format) : valueBytes(commitValue(commit), response.format), response);
 };
 

@@ -4,7 +4,7 @@
  */
 import type { AuthConfig } from '../config.ts';
 import { grantText, type Principal } from './access/roles.ts';
-import type { BranchRecord, Id, LakeEvent, PoolConfig, PoolStats } from '../lake/lake.types.ts';
+import type { BranchRecord, Id, LakeEvent, PoolConfig, PoolStats, Preview } from '../lake/lake.types.ts';
 import { arrayType, namedType, types } from '../vectors/type.ts';
 import { type Data, type Value, arrayValue, boolValue, floatValue, intValue, integer, nullValue, recordValue, stringValue } from '../vectors/value.ts';
 import { parseTime } from '../vectors/literal.ts';
@@ -46,6 +46,13 @@ export const commitValue = (commit: Id, warnings?: readonly string[]): Value =>
 /** Objects that a vacuum removed or would remove. */
 export const vacuumValue = (ids: readonly Id[]): Value =>
   named('api.VacuumResponse', record({ object_ids: { type: arrayType(ksuidType), data: ids.map(idData) } }));
+
+/** What a write would do; `records` is by how many it would change the branch, `error` why it would be refused. */
+export const previewValue = ({ tip, adds, removes, recordsAdded, recordsRemoved, conflicts, refusal }: Preview): Value => named('api.Preview', record({
+  tip: idValue(tip), adds: idsValue(adds), removes: idsValue(removes), records_added: intValue(recordsAdded), records_removed: intValue(recordsRemoved), records: intValue(recordsAdded - recordsRemoved),
+  conflicts: idsValue(conflicts), error: refusal === undefined ? nullValue : stringValue(refusal),
+}));
+const idsValue = (ids: readonly Id[]): Value => ({ type: arrayType(ksuidType), data: ids.map(idData) });
 
 /** The error text of a query that ended. */
 export const queryStatusValue = (error: string): Value => named('api.QueryError', record({ error: stringValue(error) }));

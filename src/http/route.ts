@@ -11,6 +11,7 @@ import type { Principal } from './access/roles.ts';
 import type { LakeServices } from '../workers/pool.types.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './negotiate.ts';
+import type { UnderWay } from './once.ts';
 import type { RunningQueries } from './running.ts';
 
 /** What the handlers work with. */
@@ -23,6 +24,7 @@ export interface Service {
   readonly feed: EventFeed;
   readonly metrics: Metrics;
   readonly running: RunningQueries;
+  readonly underWay: UnderWay;
   /** Absent: everybody may do everything. */
   readonly access?: Access;
   /** Told of what was changed, and of what was refused for who asked. */

@@ -83,7 +83,7 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
 /** Builds the server without listening. */
 export const buildApp = ({ config, version, lake, workers, log, watch, access, audit }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
-  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), running: new RunningQueries(config.queryMsMax), ...(access && { access }), ...(audit && { audit }) };
+  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), running: new RunningQueries(config.queryMsMax), underWay: new Map(), ...(access && { access }), ...(audit && { audit }) };
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.

@@ -40,16 +40,28 @@ export const doJobs = async (context: JobContext, jobs: readonly PoolJob[]): Pro
   return ends;
 };
 
-const doJob = <K extends PoolJobKind>(context: JobContext, job: Job<K>): Promise<JobResult> => (work[job.kind as K] as Work<K>)(context, job);
+const doJob = async <K extends PoolJobKind>(context: JobContext, job: Job<K>): Promise<JobResult> => {
+  const branch = branchOf(job);
+  // Nobody moves it before this job has ended: it is its pool's turn.
+  if (job.ifTip && branch !== undefined && job.kind !== 'load') checkTip(job, context.store.branch(branch).commit, false);
+  return (work[job.kind as K] as Work<K>)(context, job);
+};
+const branchOf = (job: PoolJob): string | undefined => (job.kind === 'merge' ? job.target : 'branch' in job ? job.branch : undefined);
+
+/** `moved`: by a commit before it in the same group. @throws tip-moved */
+const checkTip = ({ ifTip }: PoolJob, tip: Id, moved: boolean): void => {
+  if (ifTip && (moved || !ifTip.includes(tip))) throw new LakeError('tip-moved', { tip: moved ? 'a newer commit' : base62(tip) }, { ...(!moved && { details: { commit: `0x${tip}` } }) });
+};
 
 /** All loads in one transaction, one commit each. A load whose branch is not there fails alone. */
 const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Promise<readonly JobEnd[]> => {
-  const ends: JobEnd[] = [], commits: NewCommit[] = [], ready: Job<'load'>[] = [];
+  const ends: JobEnd[] = [], commits: NewCommit[] = [], ready: Job<'load'>[] = [], moved = new Set<string>();
   for (const job of jobs) {
     try {
       const { note, objects } = context.payload(job.id);
       if (objects.length === 0) throw new LakeError('load-empty');
-      context.store.branch(job.branch);
+      checkTip(job, context.store.branch(job.branch).commit, moved.has(job.branch));
+      moved.add(job.branch);
       commits.push({ branch: job.branch, note, message: note.body ? '' : loadMessage(objects), changes: { adds: [], removes: [] }, created: objects });
       ready.push(job);
     } catch (error) {

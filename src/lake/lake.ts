@@ -19,7 +19,7 @@ import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
 import type {
   BranchRecord, CreatePoolRequest, Draws, Id, Lake, LakeEvent, LakeOptions, MetaPage, MetaSource, PoolConfig, Snapshot,
 } from './lake.types.ts';
-import { type Lock, lockLake } from './lock.ts';
+import { type Lock, lockLake, syncFolder } from './lock.ts';
 import { killPoint } from './kill-points.ts';
 import { LogCopy } from './log-copy.ts';
 import { metaPage } from './meta.ts';
@@ -29,8 +29,9 @@ import { PoolStore, type Stores } from './pool-store.ts';
 import { probeTables } from './probe.ts';
 import { findOrphans, purgePool } from './purge.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './rows.ts';
+import { Retries } from './retries.ts';
 import { SnapshotCache } from './snapshot.ts';
-import { type Change, StoreFailure, Tables } from './tables.ts';
+import { type Change, hasTables, StoreFailure, Tables } from './tables.ts';
 import { nowNs } from './time.ts';
 
 const seekStrideDefault = 65536;
@@ -38,6 +39,7 @@ const thresholdDefault = 524_288_000;
 const queueJobsMaxDefault = 10_000;
 const groupJobsMax = 1024;
 const eventsKeptMaxDefault = 10_000;
+const retryKeepMsDefault = 24 * 3_600_000;
 const snapshotObjectsMaxDefault = 1_000_000;
 
 /** Opens the lake in a directory, makes it if there is none. @throws lake-locked, lake-newer, lake-unreadable */
@@ -101,7 +103,7 @@ class OpenLake implements Lake {
       this.directory = this.lock.directory;
       killPoint('start: locked');
       const folder = join(this.directory, 'tables');
-      if (this.lock.diedBefore !== undefined) {
+      if (this.lock.diedBefore !== undefined && hasTables(folder)) {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
@@ -111,10 +113,10 @@ class OpenLake implements Lake {
         await tables.close();
         throw fault;
       });
-      await tables.initialize();
+      if (await tables.initialize()) for (const made of [folder, this.directory]) syncFolder(made);
       killPoint('start: tables open');
       this.stores = {
-        tables, feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
+        tables, retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault), feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
         snapshots: new SnapshotCache(tables, this.options.snapshotObjectsMax ?? snapshotObjectsMaxDefault, report),
         small: (poolId, branch, objects) => {
           const face = this.pools_.get(poolId);
@@ -211,6 +213,7 @@ class OpenLake implements Lake {
     const face = this.face(pool);
     return (await face.open(face.resolve(commitish))).snapshot;
   }
+  retried(key: string): { readonly commit: Id; readonly request: string } | undefined { return this.stores.retries!.find(key); }
   metaPage(source: MetaSource, next?: string): Promise<MetaPage> { return metaPage(this, source, next); }
 
   onEvent(listener: (event: LakeEvent) => void): () => void { return this.stores.feed.listen(listener); }

@@ -55,7 +55,11 @@ export interface CommitRecord {
 }
 
 /** What a client may say about its commit (header `SuperDB-Commit`). `body` replaces the message that the lake makes up; `meta` is SUP text, already checked. */
-export interface CommitNote { readonly author?: string; readonly body?: string; readonly meta?: string }
+export interface CommitNote { readonly author?: string; readonly body?: string; readonly meta?: string; readonly terms?: CommitTerms }
+/** `ifTip`: only on one of these tips. `retry`: the commit is known under this key from then on. */
+export interface CommitTerms { readonly ifTip?: readonly Id[]; readonly retry?: Retry }
+/** Digests, 64 hexadecimal digits each: of the key and whose it is, and of what is asked. */
+export interface Retry { readonly key: string; readonly request: string }
 export interface CommitResult { readonly commit: Id }
 
 /** Objects to be replaced in one commit: those of `removes` go, those of `adds` (written and synced already) come. */
@@ -149,10 +153,26 @@ export interface Pool {
   compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note?: CommitNote, options?: { readonly vectors?: boolean }): Promise<CommitResult>;
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
   revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
+  /** What they would do at this moment; nothing is written or queued. */
+  previewMerge(target: string, child: string): Promise<Preview>;
+  previewRevert(branch: string, commit: Id): Promise<Preview>;
+  previewDelete(branch: string, prepare: PrepareRewrite): Promise<Preview>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
   /** Object ids that were removed, or would be with `dryRun`. `revision`: branch name or commit id. */
   vacuum(revision: string, options: { readonly dryRun: boolean }): Promise<readonly Id[]>;
   stats(): Promise<PoolStats>;
+}
+
+/** What a write would do. `refusal`: why it would not be done; `conflicts`: the objects that stand in its way. */
+export interface Preview {
+  /** The branch's tip that it was worked out for. */
+  readonly tip: Id;
+  readonly adds: readonly Id[];
+  readonly removes: readonly Id[];
+  readonly recordsAdded: number;
+  readonly recordsRemoved: number;
+  readonly conflicts: readonly Id[];
+  readonly refusal?: string;
 }
 
 /** What the service needs of a lake directory. */
@@ -169,6 +189,8 @@ export interface Lake {
   /** `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-not-found, gone */
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
+  /** The commit that was made under a key, and the digest of what was asked; undefined when there is none, or it is too long ago. */
+  retried(key: string): { readonly commit: Id; readonly request: string } | undefined;
   /** Called in commit order, after the change is durable. Returns the call that ends it. A listener must not throw. */
   onEvent(listener: (event: LakeEvent) => void): () => void;
   /** Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id was never given). */
@@ -203,6 +225,8 @@ export interface LakeOptions {
   readonly objects: ObjectFiles;
   /** Jobs that may wait in one pool's queue; default 10,000. */
   readonly queueJobsMax?: number;
+  /** How long the commit of a request that may be sent again is known; default 24 hours. */
+  readonly retryKeepMs?: number;
   /** Events that stay readable by id; default 10,000. */
   readonly eventsKeptMax?: number;
   /** Objects of snapshots that are kept in memory, all pools together; default 1,000,000. */

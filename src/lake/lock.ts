@@ -88,7 +88,8 @@ const writeMark = (directory: string, mark: string, text: string): void => {
   syncFolder(directory);
 };
 
-const syncFolder = (directory: string): void => {
+/** Makes the folder's entries durable. */
+export const syncFolder = (directory: string): void => {
   const fd = openSync(directory, 'r');
   try {
     fsyncSync(fd);

@@ -54,6 +54,8 @@ export const moveObject = async (lakeDirectory: string, id: Id, folder: string):
 class ObjectFolder implements ObjectStore {
   private readonly root: string;
   private readonly durable: boolean;
+  /** Folders whose own entry was synced by this process: another load may have made one and not be done with it. */
+  private readonly durableFolders = new Set<string>();
   /** Least recently used first. */
   private readonly descriptors = new Map<Id, number>();
 
@@ -66,10 +68,10 @@ class ObjectFolder implements ObjectStore {
   create(id: Id): ObjectSink {
     const folder = this.folder(id), path = join(folder, id);
     try {
-      const madeFolder = mkdirSync(folder, { recursive: true }) !== undefined;
+      mkdirSync(folder, { recursive: true });
       const fd = this.withDescriptor(() => openSync(path, 'wx'));
       if (this.durable) killPoint('object: created');
-      return new FileSink(id, fd, path, !this.durable ? undefined : madeFolder ? [folder, this.root] : [folder]);
+      return new FileSink({ id, fd, path, ...(this.durable && { folder, root: this.root, durableFolders: this.durableFolders }) });
     } catch (error) {
       throw unwritten(id, error);
     }
@@ -168,18 +170,20 @@ const readAt = (id: Id, fd: number, bytes: Uint8Array, at: number, position: num
   }
 };
 
+/** `folder`: where the file is; absent: nothing is synced. */
+interface SinkOptions { readonly id: Id; readonly fd: number; readonly path: string; readonly folder?: string; readonly root?: string; readonly durableFolders?: Set<string> }
+
 class FileSink implements ObjectSink {
   private readonly id: Id;
   private readonly fd: number;
   private readonly path: string;
-  /** Folders with new entries; undefined: nothing is synced. */
-  private readonly folders: readonly string[] | undefined;
+  private readonly options: SinkOptions;
   private isOpen = true;
-  constructor(id: Id, fd: number, path: string, folders: readonly string[] | undefined) {
-    this.id = id;
-    this.fd = fd;
-    this.path = path;
-    this.folders = folders;
+  constructor(options: SinkOptions) {
+    this.id = options.id;
+    this.fd = options.fd;
+    this.path = options.path;
+    this.options = options;
   }
 
   write(chunk: Uint8Array): void {
@@ -199,24 +203,21 @@ class FileSink implements ObjectSink {
     }
   }
   private async sync(): Promise<void> {
+    const { folder, root, durableFolders } = this.options;
     try {
-      if (this.folders) {
-        killPoint('object: written');
-        await syncDescriptor(this.fd);
-        killPoint('object: synced');
-      }
+      if (!folder) return;
+      killPoint('object: written');
+      await syncDescriptor(this.fd);
+      killPoint('object: synced');
     } finally {
       this.closeFile();
     }
-    for (const folder of this.folders ?? []) {
-      const handle = await open(folder, 'r');
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
+    await syncFolder(folder);
+    if (!durableFolders!.has(folder)) {
+      await syncFolder(root!);
+      durableFolders!.add(folder);
     }
-    if (this.folders) killPoint('object: durable');
+    killPoint('object: durable');
   }
 
   async abort(): Promise<void> {
@@ -233,3 +234,11 @@ class FileSink implements ObjectSink {
 
 const syncDescriptor = (fd: number): Promise<void> =>
   new Promise((resolve, reject) => { fsync(fd, (error) => { if (error) reject(error); else resolve(); }); });
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};

@@ -16,6 +16,8 @@ import { objectMeta } from './snapshot.ts';
 const packObjectsMax = 1024, packRowsMax = 4096, packBytesMax = 1 << 20;
 /** Larger objects are no trouble to a scan. */
 const objectBytesMax = 8 << 10;
+/** A checkpoint is made when so large a part of the list has changed: all of them together are a small multiple of the last. */
+const checkpointPart = 8;
 /** Bodies that are read before others get their turn of the event loop. */
 const bodiesPerTurn = 256;
 /** Between two packs others get their turn; a branch that is written to is left alone for as long. */
@@ -72,6 +74,8 @@ export class Packer {
         await this.pack(face, run);
         await later(1);
       }
+      // Many small commits take long to go through when their branch is opened again.
+      store.stores.snapshots.keep(store.poolId, tip, checkpointPart);
     } finally {
       snapshot.release();
     }

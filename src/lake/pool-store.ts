@@ -19,6 +19,7 @@ import {
 } from './rows.ts';
 import { PackIndex } from './packs.ts';
 import { isVacuumed, type SnapshotCache } from './snapshot.ts';
+import type { Retries } from './retries.ts';
 import type { Change, Tables } from './tables.ts';
 
 export interface Stores {
@@ -27,6 +28,8 @@ export interface Stores {
   readonly snapshots: SnapshotCache;
   readonly draws: Draws;
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
+  /** Keys under which requests may be sent again. */
+  readonly retries?: Retries;
   /** Told when a branch got objects that live in the tables. */
   readonly small?: (poolId: Id, branch: string, objects: number) => void;
 }
@@ -156,6 +159,7 @@ export class PoolStore {
       };
       this.drewCommit(commit.branch, row);
       rows.push({ table: 'commits', key: pairKey(this.poolId, row.id), payload: encodeCommit(row) });
+      if (commit.note.terms?.retry && this.stores.retries) rows.push(...this.stores.retries.changes(commit.note.terms.retry, row.id));
       if (!commit.silent) {
         const made = this.stores.feed.make({ kind: 'pool-commit', poolId: this.poolId, commitId: row.id, branch: commit.branch, parent: commit.secondParent ? commit.branch : '' });
         events.push(made.event);

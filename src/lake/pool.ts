@@ -9,11 +9,12 @@ import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../machines/poo
 import { base62, parseId } from './ksuid.ts';
 import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
 import type {
-  BranchRecord, CommitNote, CommitResult, Id, ObjectFiles, ObjectMeta, Pool, PoolConfig, PoolStats, PrepareRewrite, Snapshot,
+  BranchRecord, CommitNote, CommitResult, Id, ObjectFiles, ObjectMeta, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot,
 } from './lake.types.ts';
 import type { ObjectList } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
-import { snapshotOf } from './snapshot.ts';
+import { previewMerge, previewOf, previewRevert } from './preview.ts';
+import { objectMeta, snapshotOf } from './snapshot.ts';
 import { StoreFailure } from './tables.ts';
 import { vacuumCandidates } from './vacuum.ts';
 
@@ -87,6 +88,23 @@ export class PoolFace implements Pool {
     return this.rewrite({ branch, cause: 'compact', vectors: options.vectors ?? false, wanted }, prepare, note);
   }
 
+  previewMerge(target: string, child: string): Promise<Preview> { return previewMerge(this.store, target, child); }
+  previewRevert(branch: string, commit: Id): Promise<Preview> { return previewRevert(this.store, branch, commit); }
+  /** Prepares the rewrite as the delete would, and throws away what it wrote. */
+  previewDelete(branch: string, prepare: PrepareRewrite): Promise<Preview> {
+    return previewOf(this.store, branch, async () => {
+      const { snapshot } = await this.open(this.store.branch(branch).commit);
+      try {
+        const { removes, adds } = await prepare(snapshot);
+        await this.removeFiles(adds);
+        if (removes.length === 0) throw new LakeError('transaction-empty');
+        return { adds, removes: removes.map((id) => objectMeta(this.store.entry(id)!)) };
+      } finally {
+        snapshot.release();
+      }
+    });
+  }
+
   /** Prepares on a pinned snapshot, commits if the branch still has what is to be removed, prepares again otherwise. */
   private async rewrite(
     task: { readonly branch: string; readonly cause: 'delete where' | 'compact'; readonly vectors: boolean; readonly wanted?: readonly Id[] }, prepare: PrepareRewrite, note: CommitNote,
@@ -158,7 +176,7 @@ export class PoolFace implements Pool {
   }
 
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
-    const { commit } = await this.submit(task, payload);
+    const ifTip = payload.note.terms?.ifTip, { commit } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
     assert(commit);
     return { commit };
   }

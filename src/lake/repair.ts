@@ -7,12 +7,12 @@
  * - A stop at any point leaves either the old lake or the new one; the repair can be run again.
  * - A row is taken only with a sound checksum under its own key. Of two that differ the copy's wins, unless the other is a later one of the same history.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { type FsckOptions, type FsckReport, lookOver } from './fsck.ts';
 import { killPoint } from './kill-points.ts';
-import { lockLake } from './lock.ts';
+import { lockLake, syncFolder } from './lock.ts';
 import { LogCopy } from './log-copy.ts';
 import { logFolder } from './log-copy-reader.ts';
 import { mend } from './repair-mend.ts';
@@ -95,13 +95,4 @@ const keepStrangers = async (tables: Tables, options: RepairOptions, folder: str
   for (const id of strangers) await options.keepFile(id, folder);
   syncFolder(folder);
   lost.push(`${strangers.length} file${strangers.length === 1 ? '' : 's'} of data objects that no commit names ${strangers.length === 1 ? 'is' : 'are'} kept in ${folder}`);
-};
-
-const syncFolder = (folder: string): void => {
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 };

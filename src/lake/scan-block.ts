@@ -2,7 +2,9 @@
  * Rows of one block for a scan, part by part: parts that the pruner rules out are not read, columns that only the answer needs are read when the filter has
  * found rows in the part.
  */
+import { areTimeTexts } from '../vectors/time-texts.ts';
 import { type Vector, take } from '../vectors/vector.ts';
+import type { ColumnCache } from './columns/cache.ts';
 import { type Column, type Projection, withoutNumbers } from './columns/decode.ts';
 import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune.ts';
 import { type ObjectReader, projectionOf } from './object-reader.ts';
@@ -33,6 +35,8 @@ export interface BlockOptions {
   readonly columns?: Paths;
   readonly pruner?: ColumnPruner;
   readonly filter?: RowFilter;
+  /** Decoded columns of the readers. */
+  readonly cache?: ColumnCache;
   /** Told of what was read: bytes of objects, and rows. */
   readonly read?: (bytes: number, rows: number) => void;
 }
@@ -44,6 +48,9 @@ export class BlockScanner {
   private readonly options: BlockOptions;
   private readonly projection: Projection | undefined;
   private readonly filterProjection: Projection | undefined;
+  /** What is wanted, and what the filter looks at, as texts. */
+  private readonly name: string;
+  private readonly filterName: string;
   /** The filter looks at all that is wanted. */
   private readonly filterSuffices: boolean;
 
@@ -52,6 +59,8 @@ export class BlockScanner {
     this.options = options;
     this.projection = columns && projectionOf(columns);
     this.filterProjection = filter?.columns && projectionOf(filter.columns);
+    this.name = JSON.stringify(columns ?? null);
+    this.filterName = filter ? JSON.stringify([filter.columns ?? null, filter.textOnly ?? false]) : this.name;
     this.filterSuffices = (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) || (columns !== undefined && columns.every((c) => filter!.columns!.some((f) => f.length <= c.length && f.every((name, i) => name === c[i]))));
   }
 
@@ -113,12 +122,24 @@ export class BlockScanner {
       const may = reader.mayHold(block, part, pruner);
       if (!(may instanceof Promise ? await may : may)) return undefined;
     }
-    if (!filter) return { rows: await this.told(reader, reader.readPart(block, part, this.projection)) };
-    const seen = await this.told(reader, reader.readPart(block, filter.textOnly ? withoutNumbers(part) : part, this.filterProjection)), answer = filter.keep(seen, true);
+    if (!filter) return { rows: await this.told(reader, this.rows(reader, block, part)) };
+    const seen = await this.told(reader, this.rows(reader, block, part, filter)), answer = filter.keep(seen, true);
     const index = answer instanceof Promise ? await answer : answer;
     if (index?.length === 0) return undefined;
-    const rows = this.filterSuffices ? seen : await this.told(reader, reader.readPart(block, part, this.projection), false);
+    const rows = this.filterSuffices ? seen : await this.told(reader, this.rows(reader, block, part), false);
     return { rows, ...(index && { index }) };
+  }
+
+  /** The wanted columns of a part, or those that the filter looks at. */
+  private rows(reader: ObjectReader, block: number, part: Column, filter?: RowFilter): Vector | Promise<Vector> {
+    const { cache } = this.options, name = filter ? this.filterName : this.name;
+    const made = cache?.made(part, name) as Vector | undefined;
+    if (made) return made;
+    const { bytesRead } = reader, refused = cache?.refused;
+    const rows = reader.readPart(block, filter?.textOnly ? withoutNumbers(part) : part, filter ? this.filterProjection : this.projection);
+    // What took no bytes is made of kept columns and of what the directory says.
+    if (cache && !(rows instanceof Promise) && reader.bytesRead === bytesRead && cache.refused === refused && !isLate(rows)) cache.keepMade(part, name, rows);
+    return rows;
   }
 
   private async told(reader: ObjectReader, read: Vector | Promise<Vector>, counts = true): Promise<Vector> {
@@ -127,6 +148,20 @@ export class BlockScanner {
     return rows;
   }
 }
+
+/** Whether some of it is worked out when it is looked at, and then held by the vector. */
+const isLate = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'bytes': return areTimeTexts(v);
+    case 'record': return v.fields.some((f) => isLate(f.values));
+    case 'dynamic': return v.parts.some(isLate);
+    case 'union': return v.members.some(isLate);
+    case 'list': return isLate(v.items);
+    case 'map': return isLate(v.keys) || isLate(v.values);
+    case 'named': case 'error': return isLate(v.inner);
+    default: return false;
+  }
+};
 
 const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: BestRows, floor: number): boolean =>
   other || (nothing && !dropsNulls) || (min <= max && (greater ? max >= floor : min <= floor));

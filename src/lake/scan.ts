@@ -121,9 +121,10 @@ class Scan {
     this.descending = source.order === 'desc';
     this.range = options.pruner && keyRange(options.pruner, source.keys[0] ?? []);
     this.projection = options.columns && projectionOf(options.columns);
-    this.scanner = new BlockScanner(options);
+    const cache = source.readers?.columns;
+    this.scanner = new BlockScanner({ ...options, ...(cache && { cache }) });
     this.tiny = new TinyRows(this.projection);
-    this.keyedScanner = new BlockScanner({ ...options, ...(options.columns && { columns: [...options.columns, ...source.keys] }) });
+    this.keyedScanner = new BlockScanner({ ...options, ...(cache && { cache }), ...(options.columns && { columns: [...options.columns, ...source.keys] }) });
     source.readers?.columns?.begin();
   }
 

@@ -109,14 +109,19 @@ export class SnapshotCache {
       if (this.cost <= this.objectsMax || oldest === key) break;
       this.drop(oldest);
     }
-    if (distance >= Math.max(changesMin, list.length / 2) && !this.ended) {
-      warm.distance = 0;
-      const written = this.writeCheckpoint(history.poolId, commit, list).catch((fault: unknown) => {
-        // Its pool was deleted meanwhile.
-        if (!(fault instanceof LakeError && fault.code === 'pool-not-found')) this.report(fault);
-      }).finally(() => this.writing.delete(written));
-      this.writing.add(written);
-    }
+    this.keep(history.poolId, commit, 2);
+  }
+
+  /** Makes a checkpoint of a warm list if the changes since the last one are at least one `part`-th of it. */
+  keep(poolId: Id, commit: Id, part: number): void {
+    const warm = this.warm.get(poolId + commit);
+    if (!warm || this.ended || warm.distance < Math.max(changesMin, warm.list.length / part)) return;
+    warm.distance = 0;
+    const written = this.writeCheckpoint(poolId, commit, warm.list).catch((fault: unknown) => {
+      // Its pool was deleted meanwhile.
+      if (!(fault instanceof LakeError && fault.code === 'pool-not-found')) this.report(fault);
+    }).finally(() => this.writing.delete(written));
+    this.writing.add(written);
   }
 
   private drop(key: string): void {
@@ -241,7 +246,7 @@ export const snapshotOf = ({ pool, commit, list, tables, packs, onRelease }: Ope
       const { entries, next } = list.page(request.cursor ?? 0, request.limit, request.range, shown);
       const objects = entries.map((entry) => {
         const bodies = request.inline === false ? undefined : tables;
-        return shown && packs!.isPack(entry.id) ? packs.meta(entry, bodies !== undefined) : objectMeta(entry, bodies);
+        return shown && packs?.isPack(entry.id) ? packs.meta(entry, bodies !== undefined) : objectMeta(entry, bodies);
       });
       return { objects, ...(next !== undefined && { next }) };
     },

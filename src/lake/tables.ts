@@ -12,7 +12,7 @@
  * - This process is the environment's only writer (lock.ts).
  */
 import assert from 'node:assert';
-import { statfsSync, statSync } from 'node:fs';
+import { rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { open, type Database, type RootDatabase } from 'lmdb';
@@ -22,10 +22,11 @@ import { killPoint } from './kill-points.ts';
 /**
  * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
  * objects small enough to live here), `files` (object id -> pool: objects with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part),
- * `events` (number), `purges` (pools whose rows are still to be removed), `packs` (pool, pack: copies, see packs.ts).
+ * `events` (number), `purges` (pools whose rows are still to be removed), `packs` (pool, pack: copies, see packs.ts),
+ * `retries` (keys of requests that may be sent again, see retries.ts).
  */
 export const tableNames = [
-  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs',
+  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs', 'retries',
 ] as const;
 export type TableName = (typeof tableNames)[number];
 
@@ -55,8 +56,8 @@ export interface WriteOptions {
 
 /** A transaction that takes longer than this holds up the thread that waits for it more than a change of threads would. */
 const slowMs = 2;
-/** Transactions in a row that were quicker, before one is done at once; a slow one costs that many more. */
-const quickMin = 8, slowPenalty = 24;
+/** After one that was slow so many go the other way, twice as many each time, half as many after a quick one. */
+const pauseMin = 8, pauseMax = 1024;
 
 export class Tables {
   private readonly root: RootDatabase<Buffer, Uint8Array>;
@@ -66,8 +67,9 @@ export class Tables {
   private failure: string | undefined;
   /** Transactions that are under way. */
   private running = 0;
-  /** Quick transactions in a row, up to `quickMin`; below zero after a slow one. */
-  private quick = 0;
+  /** Transactions that are not to be done at once, since the last one that was took long. */
+  private pausing = 0;
+  private pause = pauseMin;
   /** Told of each transaction's changes once they are durable. Must neither throw nor take time: acknowledgements wait behind it. */
   written: ((changes: readonly Change[]) => void) | undefined;
 
@@ -91,9 +93,11 @@ export class Tables {
     throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
   }
 
-  /** Marks a new environment with the version of its rows. */
-  async initialize(): Promise<void> {
-    if (this.get('about', versionKey) === undefined) await this.write([{ table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) }]);
+  /** Marks a new environment with the version of its rows; answers whether it was new, so that its folder is still to be made durable. */
+  async initialize(): Promise<boolean> {
+    if (this.get('about', versionKey) !== undefined) return false;
+    await this.write([{ table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) }]);
+    return true;
   }
 
   /** A copy of the payload, or undefined. @throws table-corrupt */
@@ -152,7 +156,7 @@ export class Tables {
     const values = changes.map((change) => change.payload && framed(change.table, change.key, change.payload));
     let refused: { readonly error: unknown } | undefined;
     killPoint('transaction: asked');
-    const began = performance.now(), atOnce = options.alone === true && this.running === 0 && this.quick >= quickMin;
+    const began = performance.now(), atOnce = options.alone === true && this.running === 0 && this.pausing === 0;
     const apply = (): void => {
       try {
         check?.();
@@ -179,8 +183,12 @@ export class Tables {
       await this.failed(error);
     } finally {
       this.running--;
-      const tookMs = performance.now() - began;
-      this.quick = tookMs > slowMs ? -slowPenalty : Math.min(quickMin, this.quick + 1);
+      if (!atOnce) this.pausing = Math.max(0, this.pausing - 1);
+      else if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
+      else {
+        this.pausing = this.pause;
+        this.pause = Math.min(pauseMax, this.pause * 2);
+      }
     }
     if (refused) throw refused.error;
     killPoint('transaction: durable');
@@ -232,6 +240,16 @@ export class Tables {
 }
 
 const nothing = (): void => undefined;
+
+/** Pages that every environment has before its first row. */
+const emptyBytes = 2 * 4096;
+/** Whether the environment may hold rows. One whose making was cut off holds none, and goes, so that it can be made again. */
+export const hasTables = (directory: string): boolean => {
+  const path = join(directory, 'data.mdb'), bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes > emptyBytes) return true;
+  rmSync(path, { force: true });
+  return false;
+};
 
 /** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
 const commitFault = async (error: unknown): Promise<string> => {

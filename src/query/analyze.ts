@@ -32,9 +32,10 @@ export const compile = async (sources: readonly QuerySource[] | string, environm
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {
     const analysis = new Analysis(environment, text, resolutions, defaultNeeded);
-    const pipeline = lowerMain(analysis, query);
+    const pipeline = lowerMain(analysis, query), isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;
-    if (analysis.pending.size === 0) return finish(analysis, pipeline, environment, options);
+    // A default source that was known at once is read in the next round only.
+    if (analysis.pending.size === 0 && !isFirstNeeded) return finish(analysis, pipeline, environment, options);
     await Promise.all([...analysis.pending].map(async ([key, request]) => resolutions.set(key, await resolve(environment, request))));
   }
   throw new CompileError([{ message: `too many sources (more than ${roundsMax})`, start: -1, end: -1 }]);

@@ -11,7 +11,9 @@ import { types } from './type.ts';
 import type { BytesVector, Vector } from './vector.ts';
 
 /** Row i is the time `base` seconds since 1970 plus distances[i] units; a unit is the last of the digits behind the point. */
-export interface TimeTexts { readonly digits: number; readonly base: number; readonly distances: Float64Array }
+export interface TimeTexts { readonly digits: number; readonly base: number; readonly distances: Float64Array; /** No distance is less than the one before. */ readonly isSorted: boolean }
+/** Seconds since 1970 that all times of a vector lie in: from `least` on and before `end`. */
+export interface TimeRange { readonly least: number; readonly end: number }
 
 const textLength = (digits: number): number => (digits === 0 ? 20 : 21 + digits);
 /** Digits behind the point of texts of a length; -1 for none such. */
@@ -24,7 +26,7 @@ export const timesOfTexts = (v: BytesVector): TimeTexts | undefined => {
   const size = offsets[1]! - offsets[0]!, digits = digitsOf(size);
   if (digits < 0) return undefined;
   const distances = new Float64Array(length), unit = 10 ** digits;
-  let memo = -1, minute = 0, first = 0, least = 0, greatest = 0;
+  let memo = -1, minute = 0, first = 0, least = 0, greatest = 0, before = 0, isSorted = true;
   for (let i = 0; i < length; i++) {
     const start = offsets[i]!;
     if (offsets[i + 1]! - start !== size || bytes[start + size - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
@@ -39,14 +41,26 @@ export const timesOfTexts = (v: BytesVector): TimeTexts | undefined => {
     if (i === 0) first = minute + second;
     const distance = (minute + second - first) * unit + fraction;
     distances[i] = distance;
+    if (distance < before) isSorted = false;
+    before = distance;
     if (distance < least) least = distance;
     if (distance > greatest) greatest = distance;
   }
   if (greatest - least > Number.MAX_SAFE_INTEGER - unit) return undefined;
-  const before = Math.floor(least / unit);
-  if (before !== 0) for (let i = 0; i < length; i++) distances[i] = distances[i]! - before * unit;
-  return { digits, base: first + before, distances };
+  const seconds = Math.floor(least / unit);
+  if (seconds !== 0) for (let i = 0; i < length; i++) distances[i] = distances[i]! - seconds * unit;
+  return { digits, base: first + seconds, distances, isSorted };
 };
+/** The range that follows from bounds of such texts, cut after the minute; `max` is one more in its last byte. */
+export const rangeOfBounds = ({ min, max }: { readonly min: Uint8Array; readonly max: Uint8Array }): TimeRange | undefined => {
+  if (min.length !== minuteLength || max.length !== minuteLength) return undefined;
+  const last = max.slice();
+  last[minuteLength - 1]!--;
+  const least = minuteOf(min, 0), end = minuteOf(last, 0) + 60;
+  return least <= end ? { least, end } : undefined;
+};
+const minuteLength = 16;
+
 /** The sixteen bytes up to the minute are the same; the last ones are the likeliest to differ. */
 const startsAlike = (bytes: Uint8Array, a: number, b: number): boolean => {
   for (let k = 15; k >= 0; k--) if (bytes[a + k] !== bytes[b + k]) return false;
@@ -76,32 +90,34 @@ const fractionOf = (bytes: Uint8Array, start: number, digits: number): number =>
   return n;
 };
 
-interface Behind { readonly digits: number; readonly times: () => TimeTexts; isWritten: boolean }
+interface Behind { readonly digits: number; readonly times: () => TimeTexts; readonly range: (() => TimeRange | undefined) | undefined; isWritten: boolean }
 const behind = new WeakMap<Vector, Behind>();
 /** The times of a vector that `timeTexts` made. */
 export const timesBehind = (v: Vector): TimeTexts | undefined => behind.get(v)?.times();
+/** What is known of them without a look at them. */
+export const rangeBehind = (v: Vector): TimeRange | undefined => behind.get(v)?.range?.();
 /** Whether `timeTexts` made the vector. */
 export const areTimeTexts = (v: Vector): boolean => behind.has(v);
-/** Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances. */
-export const timesPicked = (v: BytesVector, length: number, pick: (distances: Float64Array) => Float64Array): BytesVector | undefined => {
+/** Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances, in order or not. */
+export const timesPicked = (v: BytesVector, length: number, inOrder: boolean, pick: (distances: Float64Array) => Float64Array): BytesVector | undefined => {
   const known = behind.get(v);
   if (!known || known.isWritten) return undefined;
   return timeTexts(length, known.digits, () => {
     const times = known.times();
-    return { ...times, distances: pick(times.distances) };
-  });
+    return { ...times, distances: pick(times.distances), isSorted: inOrder && times.isSorted };
+  }, known.range);
 };
 /** Whether the text holds nothing but what such texts are made of; what is searched for, in small letters, cannot be in a column of them if not. */
 export const isOfTimeText = (lower: string): boolean => /^[0-9tz:.-]*$/.test(lower);
 
 /** The texts of times as a string vector; neither times nor texts are worked out before somebody looks at them. */
-export const timeTexts = (length: number, digits: number, times: () => TimeTexts): BytesVector => {
+export const timeTexts = (length: number, digits: number, times: () => TimeTexts, range?: () => TimeRange | undefined): BytesVector => {
   let known: TimeTexts | undefined;
   const vector: { form: 'bytes'; type: BytesVector['type']; length: number } = { form: 'bytes', type: types.string, length };
   // Getters that all vectors share, and defined one by one: the engine then keeps the quick form of objects.
   Object.defineProperty(vector, 'offsets', offsetsGetter);
   Object.defineProperty(vector, 'bytes', bytesGetter);
-  behind.set(vector as BytesVector, { digits, times: () => (known ??= times()), isWritten: false });
+  behind.set(vector as BytesVector, { digits, times: () => (known ??= times()), range, isWritten: false });
   return vector as BytesVector;
 };
 /** Writes the text of a vector, and makes plain properties of it: loops read them. */

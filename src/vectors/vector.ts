@@ -235,7 +235,7 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
   switch (v.form) {
     case 'number': return { ...v, length, values: v.values.subarray(start, end) };
     case 'bool': return { ...v, length, values: v.values.subarray(start, end) };
-    case 'bytes': return timesPicked(v, length, (distances) => distances.subarray(start, end)) ?? { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
+    case 'bytes': return timesPicked(v, length, true, (distances) => distances.subarray(start, end)) ?? { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'list': return { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'map': return { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'null': case 'constant': return { ...v, length };
@@ -269,7 +269,7 @@ export const gather = (v: Vector, index: Uint32Array): FlatVector => {
   switch (v.form) {
     case 'number': return { form: 'number', type: v.type, length, values: gatherNumbers(v.values, index) };
     case 'bool': return { form: 'bool', length, values: gatherBytes8(v.values, index) };
-    case 'bytes': return timesPicked(v, length, (distances) => gatherNumbers(distances, index) as Float64Array) ?? gatherBytes(v, index);
+    case 'bytes': return timesPicked(v, length, false, (distances) => gatherNumbers(distances, index) as Float64Array) ?? gatherBytes(v, index);
     case 'null': return { form: 'null', length };
     case 'type': case 'enum': return { ...v, length, codes: lookUp(v.codes, index) };
     case 'record':

@@ -1,7 +1,7 @@
-/** How often the workers found a decoded column in their caches: numbers that all threads see, each worker writing its own. */
-import type { CacheCounts } from '../lake/columns/cache.ts';
+/** How often the workers found a decoded column in their caches, and how many bytes these hold: numbers that all threads see, each worker writing its own. */
+import type { CacheCounts, CacheRoom } from '../lake/columns/cache.ts';
 
-const perThread = 2;
+const perThread = 3;
 
 export interface CacheTotals { readonly found: number; readonly missed: number }
 
@@ -16,6 +16,18 @@ export class CacheCounters {
   of(thread: number): CacheCounts {
     const { numbers } = this, at = thread * perThread;
     return { found: () => { numbers[at]!++; }, missed: () => { numbers[at + 1]!++; } };
+  }
+  /** A thread's place in the budget of all. */
+  room(thread: number, bytesMax: number): CacheRoom {
+    const { numbers } = this, own = thread * perThread + 2;
+    return {
+      left: () => {
+        let left = bytesMax + numbers[own]!;
+        for (let at = 2; at < numbers.length; at += perThread) left -= numbers[at]!;
+        return left;
+      },
+      told: (held) => { numbers[own] = held; },
+    };
   }
   totals(): CacheTotals {
     const sum = (offset: number): number => this.numbers.reduce((n, x, i) => (i % perThread === offset ? n + x : n), 0);

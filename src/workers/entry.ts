@@ -24,8 +24,13 @@ const settings = workerData as WorkerSettings;
 const port = parentPort!;
 const tasks = new Map<number, Task>();
 const budget = new LoadBudget(settings.loadMemoryBytesMax);
+const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { index: thread } = settings.thread;
+const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, settings.cacheBytesMax * settings.thread.of));
+/** How soon a thread gives back what it holds beyond its part when others need theirs. */
+const trimEveryMs = 1000;
+setInterval(() => { columns.trim(); }, trimEveryMs).unref();
 const tools: WorkerTools = {
-  objects: openObjects(settings.lakeDirectory), readers: new ReaderList(new ColumnCache(settings.cacheBytesMax, new CacheCounters(settings.thread.of, settings.cacheCounts).of(settings.thread.index))), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
+  objects: openObjects(settings.lakeDirectory), readers: new ReaderList(columns), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
   recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 

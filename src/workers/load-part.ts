@@ -17,8 +17,8 @@ interface FromPart {
   readonly failed?: string;
 }
 
-/** Blocks that are on their way to the other thread or in work there: one to read and one to go on with. */
-const awayMax = 2;
+/** Blocks that are on their way to the other thread or in work there: one to read, others to go on with while this thread sorts. */
+const awayMax = 3;
 
 /** Gets help from another thread; undefined if there is none. */
 export const loadHelper = async (task: Task, setup: BlockSetup): Promise<BlockHelper | undefined> => {

@@ -16,6 +16,7 @@ import { type ControlMessage, type Writer, createWriter } from '../formats/forma
 import { compile } from '../query/analyze.ts';
 import { parse } from '../query/parser.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
+import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { types } from '../vectors/type.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue } from '../vectors/value.ts';
@@ -24,12 +25,12 @@ import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
-import type { Task } from './task.ts';
+import { type Task, smallChunkBytes } from './task.ts';
 
 type QueryTask = Extract<TaskRequest, { kind: 'query' }>;
 
-/** Bytes that are gathered into one chunk once the first is out; as long by themselves they go as they are. */
-const chunkBytes = 256 << 10, wholeBytes = 64 << 10;
+/** Bytes that are gathered into one chunk once the first is out: each message wakes the main thread. */
+const chunkBytes = 512 << 10;
 /** The longest time that bytes wait for more. */
 const gatherMsMax = 100;
 const statisticsEveryMs = 1000;
@@ -171,7 +172,7 @@ class Output {
     this.held = [];
     this.heldBytes = 0;
     this.started = true;
-    for (const bytes of joined(held)) {
+    for (const bytes of joined(held, this.task.buffers)) {
       await this.task.send(this.encoder ? await this.encoder.encode(bytes) : bytes, this.stats());
       if (this.encoder && this.task.buffers.has(bytes)) this.task.buffers.give(bytes.buffer as SharedArrayBuffer);
     }
@@ -198,20 +199,22 @@ class Output {
 
 const channelValue = (channel: string): Value => recordValue([{ name: 'channel', value: stringValue(channel) }]);
 
-/** Large chunks go as they are, small ones that follow each other as one. */
-const joined = (chunks: readonly Uint8Array[]): readonly Uint8Array[] => {
+/** Chunks in buffers that can be sent go as they are, others that follow each other together, in such a buffer. */
+const joined = (chunks: readonly Uint8Array[], buffers: ChunkBuffers): readonly Uint8Array[] => {
   const out: Uint8Array[] = [];
   for (let start = 0; start < chunks.length;) {
-    let end = start;
-    while (end < chunks.length && chunks[end]!.length < wholeBytes) end++;
-    if (end - start > 1) out.push(concatenated(chunks.slice(start, end)));
-    else out.push(chunks[start]!);
-    start = Math.max(end, start + 1);
+    if (buffers.has(chunks[start]!)) {
+      out.push(chunks[start++]!);
+      continue;
+    }
+    let end = start, length = 0;
+    while (end < chunks.length && !buffers.has(chunks[end]!) && (end === start || length + chunks[end]!.length <= buffers.size)) length += chunks[end++]!.length;
+    out.push(end - start === 1 ? chunks[start]! : concatenated(chunks.slice(start, end), length < smallChunkBytes ? new Uint8Array(length) : buffers.take(length).subarray(0, length)));
+    start = end;
   }
   return out;
 };
-const concatenated = (chunks: readonly Uint8Array[]): Uint8Array => {
-  const out = new Uint8Array(chunks.reduce((n, c) => n + c.length, 0));
+const concatenated = (chunks: readonly Uint8Array[], out: Uint8Array): Uint8Array => {
   let at = 0;
   for (const chunk of chunks) {
     out.set(chunk, at);

@@ -9,11 +9,14 @@ import type { QueryStats } from './pool.types.ts';
 export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => void;
 
 /** Buffers of chunks: those of text writers with room for the row that fills them up. */
-const bufferBytes = (256 << 10) + (32 << 10);
+const bufferBytes = (512 << 10) + (32 << 10);
 /** The tasks of a thread share them. */
 const buffers = new ChunkBuffers(bufferBytes);
 /** Less than this is sooner copied than shared. */
 export const smallChunkBytes = 16 << 10;
+
+/** Waiting less than this is no sign of a slow receiver. */
+const heldUpMsMin = 4;
 
 /** The longest time between two turns of the event loop, so that messages get through. */
 const turnMsMax = 10;
@@ -31,7 +34,7 @@ export class Task {
   readonly buffers = buffers;
   /** What the main thread told without being asked. */
   readonly foreseen: readonly Foreseen[];
-  /** The last bytes had to wait for the receiver. */
+  /** The last bytes had to wait for the receiver, and not just for a moment. */
   isHeldUp = false;
   private readonly post: Post;
   private readonly abort = new AbortController();
@@ -97,12 +100,12 @@ export class Task {
 
   /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */
   async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {
-    this.isHeldUp = false;
+    const since = performance.now();
     while (this.sent > 0 && this.sent + bytes.length > this.windowBytes) {
-      this.isHeldUp = true;
       await new Promise<void>((resolve) => { this.waiting = resolve; });
       this.signal.throwIfAborted();
     }
+    this.isHeldUp = performance.now() - since > heldUpMsMin;
     this.signal.throwIfAborted();
     this.sent += bytes.length;
     this.post({ type: 'chunk', task: this.id, bytes: this.shareable(bytes), stats });

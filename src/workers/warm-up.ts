@@ -7,7 +7,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
 import { CacheCounters } from './cache-counts.ts';
-import { openReader } from '../formats/formats.ts';
+import { type FormatName, openReader } from '../formats/formats.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
 import type { ObjectSink, ObjectStore } from '../lake/objects.ts';
@@ -16,7 +16,7 @@ import type { Foreseen } from './messages.ts';
 import { packPage } from './packed-page.ts';
 import { runQuery } from './query-task.ts';
 import type { TaskSpill } from './spill.ts';
-import { Task } from './task.ts';
+import { type Post, Task } from './task.ts';
 
 /** What is run, the most common kinds first. */
 const texts: readonly string[] = [
@@ -39,6 +39,13 @@ const texts: readonly string[] = [
   "from warm | shape=='c' | cut at, key, marks | head 1000",
   'values 1',
 ];
+/** Answers of many rows, for their writers; run every few rounds. */
+const outputs: readonly (readonly [text: string, format: FormatName])[] = [
+  ['from warm', 'json'], ['from warm', 'bsup'], ['from warm', 'sup'],
+  ["from warm | shape=='a' | fuse", 'arrows'], ["from warm | shape=='a' | fuse", 'parquet'], ["from warm | shape=='a' | fuse", 'csv'],
+];
+const outputsEvery = 3;
+const kinds = { plain: texts.map((text) => [text, 'json'] as const), withOutputs: [...texts.map((text) => [text, 'json'] as const), ...outputs] };
 const rowsCount = 16_384;
 /** Time that is spent in all, and rounds. */
 const budgetMs = 2500, roundsMax = 24;
@@ -72,10 +79,10 @@ export class WarmUp {
     const counters = new CacheCounters(1).of(0), tools: WorkerTools = { ...this.options.tools, objects, readers: new ReaderList(new ColumnCache(cacheBytes, counters)) };
     let spentMs = 0;
     for (let round = 0; round < (this.options.rounds ?? roundsMax); round++) {
-      for (const text of texts) {
+      for (const [text, format] of round % outputsEvery === 0 ? kinds.withOutputs : kinds.plain) {
         while (!this.options.isIdle()) await later(idleMs, undefined, { ref: false });
         const began = performance.now();
-        await this.query(text, tools, foreseen);
+        await this.query({ text, format }, tools, foreseen);
         spentMs += performance.now() - began;
         if (spentMs > budgetMs) return;
         await nextTurn();
@@ -83,11 +90,15 @@ export class WarmUp {
     }
   }
 
-  private async query(text: string, tools: WorkerTools, foreseen: readonly Foreseen[]): Promise<void> {
-    const task = new Task(-1, this.options.windowBytes, () => undefined, foreseen), spill = this.options.spill();
+  private async query({ text, format }: { readonly text: string; readonly format: FormatName }, tools: WorkerTools, foreseen: readonly Foreseen[]): Promise<void> {
+    // What is written goes nowhere, and its buffers back.
+    const post: Post = (message) => {
+      if (message.type === 'chunk') task.take({ type: 'credit', task: -1, bytes: message.bytes.length, ...(task.buffers.has(message.bytes) && { buffers: [message.bytes.buffer as SharedArrayBuffer] }) });
+    };
+    const task = new Task(-1, this.options.windowBytes, post, foreseen), spill = this.options.spill();
     this.current = task;
     try {
-      await runQuery(task, { kind: 'query', text, format: 'json', control: false, readOnly: true }, tools, spill);
+      await runQuery(task, { kind: 'query', text, format, control: false, readOnly: true }, tools, spill);
     } catch (error) {
       if (!task.signal.aborted) throw error;
     } finally {

@@ -1,4 +1,5 @@
-"""DuckDB in process, for comparison: reads one JSON request a line ({"sql": ...}), answers with {"ms": ..., "rows": n} or {"fault": ...}."""
+"""DuckDB in process, for comparison: reads one JSON request a line ({"sql": ..., "keep": n}), answers with {"ms": ..., "rows": [at most n]} or {"fault": ...}."""
+import decimal
 import json
 import sys
 import time
@@ -16,13 +17,29 @@ def fetched(result):
     return result.to_arrow_table() if pyarrow else result.fetchall()
 
 
+def plain(result, names, count):
+    """The first rows, by name, for JSON."""
+    if pyarrow:
+        return result.slice(0, count).to_pylist()
+    return [dict(zip(names, row)) for row in result[:count]]
+
+
+def number(value):
+    """Sums come as decimals, times as what only matters to those who look at them."""
+    return float(value) if isinstance(value, decimal.Decimal) else str(value)
+
+
 db = duckdb.connect(sys.argv[1])
 for line in sys.stdin:
     request = json.loads(line)
     began = time.perf_counter()
     try:
-        rows = len(fetched(db.execute(request["sql"])))
-        answer = {"ms": (time.perf_counter() - began) * 1000, "rows": rows}
+        result = db.execute(request["sql"])
+        names = [column[0] for column in result.description or []]
+        rows = fetched(result)
+        answer = {"ms": (time.perf_counter() - began) * 1000}
+        if request.get("keep"):
+            answer["rows"] = plain(rows, names, request["keep"])
     except Exception as fault:
         answer = {"fault": str(fault)}
-    print(json.dumps(answer), flush=True)
+    print(json.dumps(answer, default=number), flush=True)

@@ -1,11 +1,11 @@
 /**
- * The bench: `npm run bench -- --rows 1000000 --runs 5` (`--only load,query,output,commits,latency`, `--file FILE` for rows that are there already, `--markdown FILE`).
+ * The bench: `npm run bench -- --rows 1000000 --runs 5` (`--only load,query,output,commits,latency`, `--file FILE` for rows that are there already, `--markdown FILE`, `--readme`: the table goes into README).
  *
  * Loads, queries, outputs and small commits over HTTP on a service of its own, every answer checked (bench-steps.ts), beside DuckDB in process on the same file
  * where python3 has the package: ours, DuckDB's, and ours by DuckDB's. The two take turns. Times are medians in milliseconds of the client's clock; the first run
  * of a query warms up and is told apart only in the cold steps.
  */
-import { createReadStream, createWriteStream, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createReadStream, createWriteStream, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { cpus, tmpdir } from 'node:os';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ export type Part = 'load' | 'query' | 'output' | 'commits' | 'latency';
 export const parts: readonly Part[] = ['load', 'query', 'output', 'commits', 'latency'];
 /** Milliseconds; `peer` is DuckDB's. `note` stands beside the figure. */
 export interface Line { readonly step: string; readonly ours: number; readonly peer?: number; readonly note?: string; readonly query?: boolean }
-export interface BenchFigures { readonly rows: number; readonly lines: readonly Line[]; readonly wrong: readonly string[]; readonly mean: number | undefined }
+export interface BenchFigures { readonly rows: number; readonly runs: number; readonly megabytes: number; readonly duckdb?: string; readonly lines: readonly Line[]; readonly wrong: readonly string[]; readonly mean: number | undefined }
 
 const shuffledBlockRows = 997;
 
@@ -147,7 +147,11 @@ class Bench {
       const ours: number[] = [], peer: number[] = [];
       for (const [i, one] of counted.entries()) {
         const took = await this.ask(step.name, one), other = await this.duckdb?.run(one.sql);
-        if (i === 0) continue;
+        if (i === 0) {
+          // Its own answer counts for the warm-up alone: the rows are looked at once.
+          if (one.alike && this.duckdb) this.check(`${step.name}: DuckDB's answer`, one.oracle.right((await this.duckdb.ask(one.sql))?.rows ?? []));
+          continue;
+        }
         ours.push(took);
         if (other !== undefined) peer.push(other);
       }
@@ -268,13 +272,14 @@ export const runBench = async (options: BenchOptions): Promise<BenchFigures> => 
   try {
     if (options.file === undefined) await writeEvents(file, options.rows);
     const duckdb = options.duckdb === false ? undefined : await startDuckDb(join(folder, 'duckdb'));
-    process.stderr.write(`${options.rows} rows, ${(statSync(file).size / 1e6).toFixed(0)} MB; ${machine()}\n${'step'.padEnd(52)}${'ours'.padStart(10)}   ${'DuckDB'.padStart(10)}${'ratio'.padStart(8)}\n`);
+    process.stderr.write(`${options.rows} rows, ${(statSync(file).size / 1e6).toFixed(0)} MB; ${machine()}; ${duckdb ? `DuckDB ${duckdb.version}` : 'no DuckDB'}\n${'step'.padEnd(52)}${'ours'.padStart(10)}   ${'DuckDB'.padStart(10)}${'ratio'.padStart(8)}\n`);
     bench = new Bench(options, folder, file, await startBuiltService(), duckdb);
     await bench.run();
     const mean = geometricMean(bench.lines.flatMap(({ ours, peer, query }) => (query && peer !== undefined ? [ours / peer] : [])));
     if (mean !== undefined) process.stderr.write(`geometric mean of the queries' ratios: ${mean.toFixed(2)}\n`);
     for (const fault of bench.wrong) process.stderr.write(`wrong: ${fault}\n`);
-    return { rows: options.rows, lines: bench.lines, wrong: bench.wrong, mean };
+    const megabytes = Math.round(statSync(file).size / 1e6);
+    return { rows: options.rows, runs: options.runs, megabytes, ...(duckdb && { duckdb: duckdb.version }), lines: bench.lines, wrong: bench.wrong, mean };
   } finally {
     await bench?.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -284,16 +289,26 @@ export const runBench = async (options: BenchOptions): Promise<BenchFigures> => 
 const machine = (): string => `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.version}`;
 
 /** The table as README shows it. */
-export const markdown = ({ lines, mean, rows }: BenchFigures): string => [
-  `${rows.toLocaleString('en')} records; ${machine()}.`, '', '| Step | ours | DuckDB | ratio |', '|---|---|---|---|',
-  ...lines.map(({ step, ours, peer, note }) => `| ${step}${note === undefined ? '' : ` (${note})`} | ${figure(ours)} ms | ${peer === undefined ? '' : `${figure(peer)} ms`} | ${peer === undefined ? '' : (ours / peer).toFixed(2)} |`),
+export const markdown = ({ lines, mean, rows, runs, megabytes, duckdb }: BenchFigures): string => [
+  `${rows.toLocaleString('en')} records (${megabytes} MB of NDJSON), medians of ${runs} runs; ${machine()}${duckdb === undefined ? '' : `; DuckDB ${duckdb} in process`}.`, '', '| Step | ours | DuckDB | ratio |', '|---|---|---|---|',
+  ...lines.map(({ step, ours, peer, note }) => `| ${step.replaceAll('|', '\\|')}${note === undefined ? '' : ` (${note})`} | ${figure(ours)} ms | ${peer === undefined ? '' : `${figure(peer)} ms`} | ${peer === undefined ? '' : (ours / peer).toFixed(2)} |`),
   ...(mean === undefined ? [] : [`| geometric mean of the queries | | | ${mean.toFixed(2)} |`]), '',
 ].join('\n');
+
+const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
+export const tableMarkers = { begin: '<!-- begin bench -->\n', end: '<!-- end bench -->' } as const;
+/** README with this table between its markers. */
+export const withTable = (text: string, table: string): string => {
+  const start = text.indexOf(tableMarkers.begin) + tableMarkers.begin.length, end = text.indexOf(tableMarkers.end);
+  if (start < tableMarkers.begin.length || end < start) throw new Error('README has no place for the table');
+  return text.slice(0, start) + table + text.slice(end);
+};
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const option = (name: string): string | undefined => (process.argv.includes(`--${name}`) ? process.argv[process.argv.indexOf(`--${name}`) + 1] : undefined);
   const only = option('only')?.split(',') as Part[] | undefined, file = option('file'), target = option('markdown');
   const figures = await runBench({ rows: Number(option('rows') ?? 1_000_000), runs: Number(option('runs') ?? 5), ...(file !== undefined && { file }), ...(only && { only: new Set(only) }) });
   if (target !== undefined) writeFileSync(target, markdown(figures));
+  if (process.argv.includes('--readme')) writeFileSync(readme, withTable(readFileSync(readme, 'utf8'), markdown(figures)));
   process.exitCode = figures.wrong.length > 0 ? 1 : 0;
 }

@@ -17,7 +17,10 @@ import { clientOf } from '../support/client.ts';
 import { median, ms, printFigures } from '../support/figures.ts';
 import { writeEvents } from './events.ts';
 
-export interface OpeningFigures { readonly pools: number; readonly commits: number; readonly openMs: number; readonly firstQueryMs: number; readonly emptyMs: number; readonly right: boolean }
+/** `killedMs`: the opening after the process was killed, which reads the tables through before they are trusted. */
+export interface OpeningFigures {
+  readonly pools: number; readonly commits: number; readonly openMs: number; readonly firstQueryMs: number; readonly killedMs: number; readonly emptyMs: number; readonly right: boolean;
+}
 
 /** Writes a lake of so many pools with so many one-record commits in all. */
 const writeLake = async (directory: string, { pools, commits }: { readonly pools: number; readonly commits: number }): Promise<void> => {
@@ -47,11 +50,15 @@ export const measureOpening = async (options: { readonly pools: number; readonly
     const asked = performance.now(), last = options.pools - 1, rows = await again.query<{ n: number }>(`from p${last} | aggregate n:=count()`), firstQueryMs = performance.now() - asked;
     const wanted = options.commits - Math.ceil(last * options.commits / options.pools);
     again.close();
-    await service.end();
+    await service.end('SIGKILL');
+    const restarted = performance.now(), survivor = await startBuiltService({ lake: made.lake }), another = clientOf(survivor.address);
+    const kept = await another.query<{ n: number }>('from :pools | aggregate n:=count()'), killedMs = performance.now() - restarted;
+    another.close();
+    await survivor.end();
     printFigures('opening', {
-      pools: options.pools, commits: options.commits, 'tables MB': (statSync(join(made.lake, 'tables', 'data.mdb')).size / 1e6).toFixed(0), 'start of an empty lake': ms(emptyMs), 'open to first answer': ms(openMs), 'first query of a pool': ms(firstQueryMs),
+      pools: options.pools, commits: options.commits, 'tables MB': (statSync(join(made.lake, 'tables', 'data.mdb')).size / 1e6).toFixed(0), 'start of an empty lake': ms(emptyMs), 'open to first answer': ms(openMs), 'first query of a pool': ms(firstQueryMs), 'open after a kill': ms(killedMs),
     });
-    return { ...options, openMs, firstQueryMs, emptyMs, right: pools[0]?.n === options.pools && rows[0]?.n === wanted };
+    return { ...options, openMs, firstQueryMs, killedMs, emptyMs, right: pools[0]?.n === options.pools && kept[0]?.n === options.pools && rows[0]?.n === wanted };
   } finally {
     await made.stop();
   }

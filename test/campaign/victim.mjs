@@ -3,14 +3,15 @@
  * Prints a line at each beginning (`begin I`), each acknowledgement (`ack I` or `ack I.J`) or refusal (`refused I CODE TEXT`), and with `states` what the lake
  * holds after each step (`state I JSON`). The program is the built one beside LAKE_PROGRAM.
  */
+import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const program = process.env.LAKE_PROGRAM ?? fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 const part = (path) => import(pathToFileURL(join(dirname(program), path)).href);
-const [{ openLake }, { openObjects }, { newId }, { sortKeyBytes }, { intValue }, { killCounts }] = await Promise.all(
-  ['lake/lake.js', 'lake/objects.js', 'lake/ksuid.js', 'vectors/sort-key.js', 'vectors/value.js', 'lake/kill-points.js'].map(part));
+const [{ openLake }, { openObjects }, { sortKeyBytes }, { intValue }, { killCounts }] = await Promise.all(
+  ['lake/lake.js', 'lake/objects.js', 'vectors/sort-key.js', 'vectors/value.js', 'lake/kill-points.js'].map(part));
 
 const [directory, scriptText, mode] = process.argv.slice(2);
 const script = JSON.parse(scriptText), say = (text) => { writeSync(1, `${text}\n`); };
@@ -22,9 +23,11 @@ say('ready');
 
 /** Bodies follow from the key: small ones live in the tables, large ones in files. */
 const bodyOf = (n, bytes) => Buffer.from(`${n}:`.repeat(1 + Math.ceil(bytes / (String(n).length + 1)))).subarray(0, bytes);
+/** Known in advance: what goes wrong with an object's file is arranged by its path. */
+const idOf = (n) => createHash('sha1').update(String(n)).digest('hex');
 const bound = (n) => ({ text: String(n), sort: sortKeyBytes(intValue(n)) });
 const objectOf = async (n, large) => {
-  const body = bodyOf(n, large ? 70_000 : 40), meta = { id: newId(), count: 1, size: body.length, min: bound(n), max: bound(n) };
+  const body = bodyOf(n, large ? 70_000 : 40), meta = { id: idOf(n), count: 1, size: body.length, min: bound(n), max: bound(n) };
   if (!large) return { ...meta, inline: body };
   await objects.put(meta.id, body);
   return meta;

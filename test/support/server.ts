@@ -41,7 +41,7 @@ export const startService = async (flags: readonly string[] = [], directory?: st
   const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: process.cwd(), watch, report: (fault) => { throw fault; } });
   const inspect = recorder || config.inspect.on ? { inspect: watch.inspect } : {}, objects = openObjects(folder);
   const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
-  const lake = await openLake({ directory: folder, objects, queueJobsMax: config.queueJobsMax, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...inspect });
+  const lake = await openLake({ directory: folder, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...inspect });
   recorder?.begin(lake);
   const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, from: fromPolicyOf(config.from, process.cwd()), ...inspect }, recorder?.lakeFor(lake, objects) ?? lake);
   const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(folder, (fault) => { throw fault; }) }) });

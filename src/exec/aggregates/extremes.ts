@@ -34,6 +34,7 @@ export class ExtremeState implements AggregateState {
     if (isNothing(argument)) return;
     const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
     if (sparse) return this.addSparse(idsOfOne(group, argument.length), sparse);
+    if (argument.form === 'bytes' && argument.type === types.string && argument.length > 0) return this.addText(group, argument, extremeRow(argument, this.sign));
     if (this.bigs.size > 0 || argument.form !== 'number' || !(argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
     if (argument.length === 0) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(argument.type));
@@ -75,12 +76,13 @@ export class ExtremeState implements AggregateState {
     }
   }
   private addTexts(ids: Uint32Array, v: BytesVector): void {
-    for (let i = 0; i < v.length; i++) {
-      const known = this.texts.get(ids[i]!);
-      if (known && compareRun(known, v.bytes, v.offsets[i]!, v.offsets[i + 1]!) * this.sign <= 0) continue;
-      this.textBytes += v.offsets[i + 1]! - v.offsets[i]! + (known ? -known.length : 64);
-      this.texts.set(ids[i]!, v.bytes.slice(v.offsets[i], v.offsets[i + 1]));
-    }
+    for (let i = 0; i < v.length; i++) this.addText(ids[i]!, v, i);
+  }
+  private addText(g: number, v: BytesVector, row: number): void {
+    const start = v.offsets[row]!, end = v.offsets[row + 1]!, known = this.texts.get(g);
+    if (known && compareRun(known, v.bytes, start, end) * this.sign <= 0) return;
+    this.textBytes += end - start + (known ? -known.length : 64);
+    this.texts.set(g, v.bytes.slice(start, end));
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as ExtremeState;
@@ -147,6 +149,21 @@ const addGreatest = (best: Float64Array, ids: Uint32Array, values: Float64Array,
     const g = ids[i]!, x = values[i]!;
     if (x > best[g]! || x !== x) best[g] = x;
   }
+};
+/** The first row with the least (sign 1) or the greatest text. */
+const extremeRow = ({ bytes, offsets, length }: BytesVector, sign: 1 | -1): number => {
+  let best = 0, from = offsets[0]!, to = offsets[1]!;
+  for (let i = 1; i < length; i++) {
+    const start = offsets[i]!, end = offsets[i + 1]!, size = Math.min(to - from, end - start);
+    let k = 0;
+    while (k < size && bytes[from + k] === bytes[start + k]) k++;
+    const order = k < size ? bytes[from + k]! - bytes[start + k]! : to - from - (end - start);
+    if (order * sign <= 0) continue;
+    best = i;
+    from = start;
+    to = end;
+  }
+  return best;
 };
 /** Compares `a` with bytes[start, end). */
 const compareRun = (a: Uint8Array, b: Uint8Array, start: number, end: number): number => {

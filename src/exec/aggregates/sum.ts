@@ -19,6 +19,8 @@ export class SumState implements AggregateState {
   private readonly carried = new Map<number, bigint>();
   private anyFloat = false;
   private anyText = false;
+  /** No integer sum is further from zero. */
+  private reach = 0;
   get bytes(): number { return this.sums.byteLength * 2 + this.carried.size * 64; }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
@@ -41,21 +43,28 @@ export class SumState implements AggregateState {
   }
   updateOne(group: number, argument: Vector): void {
     if (isNothing(argument)) return;
-    const sparse = sparseNumbers(argument), part = sparse?.part ?? argument;
-    if (part.form !== 'number' || !(part.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
-    const { values } = part, c = classOf(part.type), float = c === classes.float;
-    if (!float && this.anyFloat) return this.update(idsOfOne(group, argument.length), argument);
-    if (float) this.anyFloat = true;
-    let from = 0;
-    if (sparse) from = sparse.tags.indexOf(sparse.tag);
-    if (from < 0 || from >= argument.length) return;
-    if (!float) this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, c);
-    else if (this.classOfGroup[group] !== classes.float) this.toFloat(group);
-    const total = float ? (sparse ? sumSome(this.sums[group]!, sparse, argument.length) : sumAll(this.sums[group]!, values, argument.length))
-      : sparse ? sumSafeSome(this.sums[group]!, sparse, argument.length) : sumSafe(this.sums[group]!, values, argument.length);
-    if (total !== undefined) this.sums[group] = total;
-    else if (sparse) this.addSparse(idsOfOne(group, argument.length), sparse);
-    else this.addSafe(idsOfOne(group, argument.length), values, argument.length, c);
+    const sparse = sparseNumbers(argument), part = sparse?.part ?? argument, { length } = argument;
+    if (part.form === 'number' && part.values instanceof Float64Array) {
+      const c = classOf(part.type);
+      if (c === classes.float) return this.addFloatsOfOne(group, part.values, sparse, length);
+      if (!sparse && !this.anyFloat && this.addIntegersOfOne(group, part.values, length, c)) return;
+    }
+    this.update(idsOfOne(group, length), argument);
+  }
+  private addFloatsOfOne(group: number, values: Float64Array, sparse: SparseNumbers | undefined, length: number): void {
+    if (sparse && !sparse.tags.subarray(0, length).includes(sparse.tag)) return;
+    this.anyFloat = true;
+    if (this.classOfGroup[group] !== classes.float) this.toFloat(group);
+    this.sums[group] = sparse ? sumSome(this.sums[group]!, sparse, length) : sumAll(this.sums[group]!, values, length);
+  }
+  /** Nothing is done if the sum might leave the safe integers on the way. */
+  private addIntegersOfOne(group: number, values: Float64Array, length: number, c: number): boolean {
+    const reach = Math.abs(this.sums[group]!) + sizeOfAll(values, length);
+    if (reach > 9007199254740991) return false;
+    if (length > 0) this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, c);
+    this.sums[group] = sumAll(this.sums[group]!, values, length);
+    this.reach = Math.max(this.reach, reach);
+    return true;
   }
   private seeTexts(ids: Uint32Array, length: number): void {
     this.anyText = true;
@@ -70,7 +79,9 @@ export class SumState implements AggregateState {
     this.addSafe(ids, v.values, v.length, c);
   }
   private addSafe(ids: Uint32Array, values: Float64Array, length: number, c: number): void {
-    const { sums, classOfGroup } = this;
+    const { sums, classOfGroup } = this, reach = this.reach + sizeOfAll(values, length);
+    this.reach = reach;
+    if (reach <= 9007199254740991) return addUnchecked(sums, classOfGroup, ids, values, length, c);
     for (let i = 0; i < length; i++) {
       const g = ids[i]!, s = sums[g]! + values[i]!;
       if (classOfGroup[g]! < c) classOfGroup[g] = c;
@@ -103,13 +114,16 @@ export class SumState implements AggregateState {
       }
       return;
     }
+    let { reach } = this;
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
       const g = ids[i]!, x = values[slots[i]!]!, s = sums[g]! + x;
       if (classOfGroup[g]! < c) classOfGroup[g] = c;
+      reach += Math.abs(x);
       if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
       else this.carry(g, BigInt(x));
     }
+    this.reach = reach;
   }
   /** What a group has summed so far goes on as a float. */
   private toFloat(g: number): void {
@@ -128,6 +142,7 @@ export class SumState implements AggregateState {
     if (this.classOfGroup[g]! < c) this.classOfGroup[g] = c;
     if (typeof x === 'bigint') return this.carry(g, x);
     const s = this.sums[g]! + x;
+    this.reach += Math.abs(x);
     if (s >= -9007199254740991 && s <= 9007199254740991) this.sums[g] = s;
     else this.carry(g, BigInt(x));
   }
@@ -178,6 +193,18 @@ export class SumState implements AggregateState {
   }
 }
 
+const sizeOfAll = (values: Float64Array, length: number): number => {
+  let size = 0;
+  for (let i = 0; i < length; i++) size += Math.abs(values[i]!);
+  return size;
+};
+const addUnchecked = (sums: Float64Array, classOfGroup: Uint8Array, ids: Uint32Array, values: Float64Array, length: number, c: number): void => {
+  for (let i = 0; i < length; i++) {
+    const g = ids[i]!;
+    if (classOfGroup[g]! < c) classOfGroup[g] = c;
+    sums[g]! += values[i]!;
+  }
+};
 const sumAll = (start: number, values: Float64Array, length: number): number => {
   let total = start;
   for (let i = 0; i < length; i++) total += values[i]!;
@@ -187,24 +214,4 @@ const sumSome = (start: number, { values, tag, tags, slots }: SparseNumbers, len
   let total = start;
   for (let i = 0; i < length; i++) if (tags[i] === tag) total += values[slots[i]!]!;
   return total;
-};
-/** The sum of integers, or undefined if it leaves the safe ones on the way. */
-const sumSafe = (start: number, values: Float64Array, length: number): number | undefined => {
-  let total = start, size = Math.abs(start);
-  for (let i = 0; i < length; i++) {
-    const x = values[i]!;
-    total += x;
-    size += Math.abs(x);
-  }
-  return size <= 9007199254740991 ? total : undefined;
-};
-const sumSafeSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number | undefined => {
-  let total = start, size = Math.abs(start);
-  for (let i = 0; i < length; i++) {
-    if (tags[i] !== tag) continue;
-    const x = values[slots[i]!]!;
-    total += x;
-    size += Math.abs(x);
-  }
-  return size <= 9007199254740991 ? total : undefined;
 };

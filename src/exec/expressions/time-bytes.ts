@@ -2,7 +2,7 @@
 import { types } from '../../vectors/type.ts';
 import { daysOfDate, daysOfMonth } from '../../vectors/literal.ts';
 import { narrowed } from './arithmetic.ts';
-import { timesBehind } from '../../vectors/time-texts.ts';
+import { type TimeRange, rangeBehind, timesBehind } from '../../vectors/time-texts.ts';
 import { type BytesVector, type NumberArray, type NumberVector, type Vector, constant, numbers } from '../../vectors/vector.ts';
 
 const digit = 48;
@@ -26,28 +26,55 @@ export const timesOfStored = (v: BytesVector): Vector | undefined => {
  * that cut through the last digit, for times before 1970, and where buckets are about as many as rows.
  */
 export const bucketsOfStored = (v: Vector, size: number): Vector | undefined => {
+  const range = rangeBehind(v), one = range && bucketOfRange(range, size / 1e9);
+  if (one !== undefined) return constant(numbers(types.time, narrowed(BigInt64Array.of(BigInt(one) * 1_000_000_000n))), v.length);
   const times = timesBehind(v);
   if (!times || times.base < 0 || !(size > 0)) return undefined;
   const { distances } = times, { length } = v, nanosOfUnit = 10 ** (9 - times.digits), span = size / nanosOfUnit;
   if (!Number.isInteger(span) || span > 2 ** 50) return undefined;
   const base = BigInt(times.base) * BigInt(10 ** times.digits), rest = Number(base % BigInt(span)), bucketsMax = 16 + length / 4;
   const codes = new Uint32Array(length), places = new Map<number, number>();
-  let from = 0, to = 0, code = 0;
-  for (let i = 0; i < length; i++) {
-    const d = distances[i]!;
-    if (d < from || d >= to) {
-      const number = Math.floor((d + rest) / span), known = places.get(number);
-      code = known ?? places.size;
-      if (known === undefined) places.set(number, code);
-      if (places.size > bucketsMax) return undefined;
-      from = number * span - rest;
-      to = from + span;
-    }
-    codes[i] = code;
+  for (let i = 0; i < length;) {
+    const number = Math.floor((distances[i]! + rest) / span), to = (number + 1) * span - rest, from = to - span, known = places.get(number), code = known ?? places.size;
+    if (known === undefined) places.set(number, code);
+    if (places.size > bucketsMax) return undefined;
+    const end = times.isSorted ? placeOf(distances, to, i, length) : endOfRun(distances, from, to, i, length);
+    codes.fill(code, i, end);
+    i = end;
   }
   const first = base - BigInt(rest), starts = BigInt64Array.from([...places.keys()], (number) => (first + BigInt(number) * BigInt(span)) * BigInt(nanosOfUnit));
   const values = numbers(types.time, narrowed(starts));
   return places.size === 1 ? constant(values, length) : { form: 'dictionary', length, codes, values };
+};
+/** The seconds where the one bucket begins that holds the whole range; undefined if there is none. */
+const bucketOfRange = ({ least, end }: TimeRange, span: number): number | undefined => {
+  if (!(span >= 1) || !Number.isInteger(span) || least < 0) return undefined;
+  const number = Math.floor(least / span);
+  return end <= (number + 1) * span ? number * span : undefined;
+};
+/** The first place behind `start` of a number that is `wanted` or more, among sorted ones. */
+const placeOf = (sorted: Float64Array, wanted: number, start: number, length: number): number => {
+  let low = start + 1, high = length;
+  // Leaps of twice the length each, then halves.
+  for (let step = 1; low + step < length; step *= 2) {
+    if (sorted[low + step]! >= wanted) {
+      high = low + step;
+      break;
+    }
+    low += step;
+  }
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+/** The first place behind `start` of a number outside of a range. */
+const endOfRun = (values: Float64Array, from: number, to: number, start: number, length: number): number => {
+  let end = start + 1;
+  while (end < length && values[end]! >= from && values[end]! < to) end++;
+  return end;
 };
 
 /**

@@ -14,9 +14,8 @@ import type { AggregateState } from '../aggregates/state.ts';
 import { none } from '../aggregates/tables.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
-import { type Item, type Step, type Stream, batches, evaluate, isBatch } from '../operator.ts';
+import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
-import { keep } from './filter.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { recordOfPaths, rowsOf } from './records.ts';
 import { pulled } from './scan.ts';
@@ -127,6 +126,14 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
   }
 }
 
+/** Whether all rows are of one group, as those of sorted input often are. */
+const isOneGroup = (ids: Uint32Array): boolean => {
+  const first = ids[0];
+  if (ids[ids.length - 1] !== first) return false;
+  for (let i = 1; i < ids.length; i++) if (ids[i] !== first) return false;
+  return true;
+};
+
 /** The groups in memory. */
 class Groups {
   private readonly table: GroupTable;
@@ -154,15 +161,18 @@ class Groups {
 
   /** Adds a batch; gives the rows for which there is no room. */
   *add(batch: Vector, level: number): Generator<Item, { readonly rows: Vector; readonly keys: readonly Vector[] } | undefined> {
-    const { keys: keyExprs, aggregates, build } = this.parts;
+    const { keys: keyExprs, build } = this.parts;
     const keys: Vector[] = [];
-    for (const k of keyExprs) keys.push(yield* evaluate(k, batch));
+    for (const k of keyExprs) {
+      const key = k(batch);
+      keys.push(key instanceof Promise ? yield* wait(key) : key);
+    }
     if (this.parts.op.sortedBy) this.lastKey = take(keys[0]!, Uint32Array.of(batch.length - 1));
     let single = this.full ? undefined : this.table.single(keys);
     if (single !== undefined) {
       if (this.own) single = this.own.one(single, this.table.size);
       this.grow();
-      for (const [k, a] of aggregates.entries()) yield* this.updateOne(this.states[k]!, a, single, batch);
+      yield* this.feed(batch, undefined, single);
       this.account(build, level);
       return undefined;
     }
@@ -174,29 +184,29 @@ class Groups {
     } else if (this.own) ids = this.own.of(ids, this.table.size);
     this.grow();
     const own = rowsOf(batch, rows);
-    if (own.length > 0) for (const [k, a] of aggregates.entries()) yield* this.update(this.states[k]!, a, ids, own);
+    if (own.length > 0) yield* isOneGroup(ids) ? this.feed(own, undefined, ids[0]!) : this.feed(own, ids, 0);
     this.account(build, level);
     return rest && rest.length > 0 ? { rows: take(batch, rest), keys: keys.map((k) => take(k, rest)) } : undefined;
   }
-  private *update(state: AggregateState, a: Compiled, ids: Uint32Array, batch: Vector): Generator<Item, void> {
-    let own = ids, rows = batch;
-    if (a.where) {
-      const kept = isTrue(yield* evaluate(a.where, batch));
-      if (kept.length === 0) return;
-      if (kept.length < batch.length) {
-        own = pick(ids, kept);
-        rows = take(batch, kept);
+  /** Adds rows of the groups `ids`; without these all of them are of the one group. */
+  private *feed(batch: Vector, ids: Uint32Array | undefined, group: number): Generator<Item, void> {
+    const { aggregates } = this.parts;
+    for (let k = 0; k < aggregates.length; k++) {
+      const a = aggregates[k]!, state = this.states[k]!;
+      let own = ids, rows = batch;
+      if (a.where) {
+        const truth = a.where(batch), kept = isTrue(truth instanceof Promise ? yield* wait(truth) : truth);
+        if (kept.length === 0) continue;
+        if (kept.length < batch.length) {
+          own = ids && pick(ids, kept);
+          rows = take(batch, kept);
+        }
       }
+      const given = a.argument ? a.argument(rows) : rows, argument = given instanceof Promise ? yield* wait(given) : given;
+      if (own) state.update(own, argument);
+      else if (state.updateOne) state.updateOne(group, argument);
+      else state.update(idsOfOne(group, rows.length), argument);
     }
-    state.update(own, a.argument ? yield* evaluate(a.argument, rows) : rows);
-  }
-  /** All rows are of one group. */
-  private *updateOne(state: AggregateState, a: Compiled, group: number, batch: Vector): Generator<Item, void> {
-    const rows = a.where ? keep(batch, yield* evaluate(a.where, batch)) : batch;
-    if (rows.length === 0) return;
-    const argument = a.argument ? yield* evaluate(a.argument, rows) : rows;
-    if (state.updateOne) state.updateOne(group, argument);
-    else state.update(idsOfOne(group, rows.length), argument);
   }
   private account({ memory, context }: Build, level: number): void {
     const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);

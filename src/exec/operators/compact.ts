@@ -1,19 +1,19 @@
 /** Rows that are held for long must not hold more than themselves: views of larger vectors are copied. */
 import { liftTagged } from '../expressions/lift.ts';
-import { type Vector, flatten, gather, range } from '../../vectors/vector.ts';
+import { type DynamicVector, type Vector, flatten, gather, range, sizeOf, take } from '../../vectors/vector.ts';
 
 /** The same rows, copied as far as they are a view of many more. */
 export const compact = (v: Vector): Vector => (isView(v, v.length) ? copied(v) : v);
 
-/** So many times more rows than are seen make a view worth a copy. */
-const viewFactor = 2;
+/** So many times more rows than are seen make a view worth a copy; dictionaries are shared by the batches of a scan. */
+const viewFactor = 2, dictionaryFactor = 16;
 
 const isView = (v: Vector, rows: number): boolean => {
   if (v.length > rows * viewFactor + 64) return true;
   switch (v.form) {
     case 'record': return v.fields.some((f) => isView(f.values, rows));
     case 'error': case 'named': return isView(v.inner, rows);
-    case 'dictionary': return isView(v.values, rows);
+    case 'dictionary': return isView(v.values, rows * dictionaryFactor);
     case 'selected': return isView(v.base, rows);
     case 'dynamic': return v.parts.some((p) => isView(p, rows));
     case 'union': return v.members.some((m) => isView(m, rows));
@@ -29,4 +29,49 @@ const copied = (v: Vector): Vector => {
     case 'dynamic': return liftTagged(v.tags, v.slots, v.parts, v.length, compact);
     default: return gather(v, range(0, v.length));
   }
+};
+
+/** Bytes that compact rows hold; dictionaries count when they are met first, and are noted in `known`. */
+export const heldSize = (v: Vector, known: Set<Vector>): number => {
+  switch (v.form) {
+    case 'dictionary': {
+      const isKnown = known.has(v.values);
+      known.add(v.values);
+      return v.length * 4 + (isKnown ? 0 : sizeOf(v.values));
+    }
+    case 'record': return v.fields.reduce((n, f) => n + heldSize(f.values, known) + (f.present ? v.length : 0), 0);
+    case 'dynamic': return v.parts.reduce((n, p) => n + heldSize(p, known), v.length * 8);
+    case 'selected': return v.length * 4 + heldSize(v.base, known);
+    case 'error': case 'named': return heldSize(v.inner, known);
+    default: return sizeOf(v);
+  }
+};
+
+/** Rows in another order, copied column by column: that is much faster than to look each batch of them up in all columns. */
+export const ordered = (v: Vector, order: Uint32Array): Vector => {
+  const { length } = order;
+  switch (v.form) {
+    case 'record':
+      return { form: 'record', length, fields: v.fields.map((f) => ({ ...f, values: ordered(f.values, order), ...(f.present && { present: order.length > 0 ? Uint8Array.from(order, (i) => f.present![i]!) : f.present }) })) };
+    case 'error': case 'named': return { ...v, length, inner: ordered(v.inner, order) };
+    case 'dynamic': return orderedParts(v, order);
+    case 'selected': {
+      const rows = new Uint32Array(length);
+      for (let i = 0; i < length; i++) rows[i] = v.index[order[i]!]!;
+      return ordered(v.base, rows);
+    }
+    case 'constant': case 'dictionary': case 'null': return take(v, order);
+    default: return gather(v, order);
+  }
+};
+const orderedParts = (v: DynamicVector, order: Uint32Array): Vector => {
+  const { length } = order, tags = new Uint32Array(length), slots = new Uint32Array(length), counts = new Uint32Array(v.parts.length);
+  for (let i = 0; i < length; i++) {
+    const tag = v.tags[order[i]!]!;
+    tags[i] = tag;
+    slots[i] = counts[tag]!++;
+  }
+  const rows = Array.from(counts, (n) => new Uint32Array(n));
+  for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = v.slots[order[i]!]!;
+  return { form: 'dynamic', length, tags, slots, parts: v.parts.map((part, tag) => ordered(part, rows[tag]!)) };
 };

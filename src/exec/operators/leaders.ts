@@ -63,15 +63,15 @@ export class Leaders {
 
   private mixed(v: Extract<Vector, { form: 'dynamic' }>): Uint32Array | undefined {
     const rows = new Uint32Array(v.length), special = this.dropsNulls ? kindsOf(v) : undefined;
-    let n = 0;
+    let n = 0, { bound } = this;
     for (let i = 0; i < v.length; i++) {
       const part = v.parts[v.tags[i]!]!;
       if (part.form === 'number' && part.values instanceof Float64Array) {
         const x = part.values[v.slots[i]!]! * this.sign;
-        const { bound } = this;
-        if (this.strict && bound > this.floor ? x <= bound : x < bound) continue;
+        if (x < bound || (x === bound && this.strict && bound > this.floor)) continue;
         this.offer(x);
-      } else if (this.bound > -Infinity && special && isNothing(special[i])) continue;
+        ({ bound } = this);
+      } else if (bound > -Infinity && special && isNothing(special[i])) continue;
       rows[n++] = i;
     }
     return n === v.length ? undefined : rows.subarray(0, n);

@@ -1,11 +1,11 @@
 /** sort: all rows by key columns, stably; what does not fit into memory is spilled as sorted runs and merged. */
 import type { SortKey } from '../../query/plan.ts';
-import { type Vector, sizeOf, slice, take } from '../../vectors/vector.ts';
+import { type Vector, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stage, type Step, type Stream, batches, isBatch, stage, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';
-import { compact } from './compact.ts';
+import { compact, heldSize, ordered } from './compact.ts';
 import { mergeSorted } from './merge.ts';
 import { type EvaluatedKey, guessing, keysOf, orderBy } from './sort-keys.ts';
 import { pulled } from './scan.ts';
@@ -25,6 +25,7 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
   const spill = context.host.spill;
   const runs: SpillRun[] = [];
   let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0, frameRows = context.batchRows;
+  const dictionaries = new Set<Vector>();
 
   /** The rows at hand in order; memory is free for the next ones. */
   const sorted = (): { readonly all: Vector; readonly order: Uint32Array } => {
@@ -36,13 +37,15 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
     const all = concat(batchesHeld);
     memory.add(-held);
     held = 0;
+    dictionaries.clear();
     return { all, order };
   };
   function* spillRun(): Generator<Item> {
     const { all, order } = sorted();
-    frameRows = Math.min(context.batchRows, Math.max(frameRowsMin, Math.floor(frameBytes * all.length / Math.max(1, sizeOf(all)))));
+    frameRows = Math.min(context.batchRows, Math.max(frameRowsMin, Math.floor(frameBytes * all.length / Math.max(1, heldSize(all, new Set())))));
     const run = spill!.open();
-    for (let at = 0; at < order.length; at += frameRows) yield* wait(run.append(take(all, order.subarray(at, at + frameRows))));
+    const rows = ordered(all, order);
+    for (let at = 0; at < rows.length; at += frameRows) yield* wait(run.append(slice(rows, at, Math.min(rows.length, at + frameRows))));
     runs.push(run);
     if (runs.length >= runsMax) yield* mergeRuns();
   }
@@ -56,7 +59,7 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
     for (const r of runs.splice(0)) void r.close();
     runs.push(run);
   }
-  const merged = (): Stream => mergeSorted(runs.map((r) => pulled(() => r.read(), context.signal)), keys!, context.batchRows, frameRows >> 1);
+  const merged = (): Stream => mergeSorted(runs.map((r) => pulled(() => r.read(), context.signal)), keys!, context.batchRows, Math.max(1, frameRows >> 1));
 
   return {
     *push(given) {
@@ -65,7 +68,7 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
       rows.push(batch);
       own.forEach((v, k) => (columns[k] ??= []).push(v));
       // Rows are put together in one piece to be sorted: then there are two of each.
-      const bytes = sizeOf(batch) * 2;
+      const bytes = heldSize(batch, dictionaries) * 2;
       held += bytes;
       memory.add(bytes);
       if (!memory.isOverWith(held)) return;

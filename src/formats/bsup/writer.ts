@@ -33,7 +33,7 @@ const markedLossMax = 1.25;
 /** Room for a frame's header before its payload. */
 const headBytes = 16;
 /** Room for the row that fills a frame up. */
-const lastRowBytes = 64 << 10;
+const lastRowBytes = (32 << 10) - headBytes;
 
 export const createBsupWriter = (options: WriteOptions): Writer => new BsupWriter(options);
 
@@ -168,7 +168,7 @@ class BsupWriter implements Writer {
 
   private reserve(size: number): void {
     if (size <= this.values.length) return;
-    const { buffers } = this, grownSize = Math.max(size, this.values.length * 2), frameSize = this.frameBytesMin + lastRowBytes;
+    const { buffers } = this, grownSize = Math.max(size, this.values.length * 2), frameSize = headBytes + this.frameBytesMin + lastRowBytes;
     const grown = buffers && grownSize >= frameSize >> 2 ? buffers.take(Math.max(size, frameSize)) : new Uint8Array(grownSize);
     grown.set(this.values.subarray(0, this.length));
     this.values = grown;

@@ -8,19 +8,38 @@
 import { LakeError } from '../../errors.ts';
 import { Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
 import { componentsMax } from '../../vectors/type.ts';
+import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
+import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { textOf } from '../text-cell.ts';
 import { appendCell } from './cells.ts';
 
 interface Dialect { readonly format: 'csv' | 'tsv'; readonly delimiter: number }
+/** Rows and lines before the input; the columns, if the header was read. */
+interface Start { readonly values: number; readonly lines: number; readonly offset: number; readonly shape?: Shape }
 
+/** Batches of the rows; long inputs are read in blocks, if there is help. */
 export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: ReadOptions, dialect: Dialect): AsyncGenerator<Vector> {
+  const stopped = yield* readInSequence(input, options, dialect, { values: 0, lines: 1, offset: 0 }, options.helper);
+  if (!stopped) return;
+  const { progress, rest, helper, shape } = stopped;
+  const wrong = yield* readBlocks(rest, progress, { parser: delimitedBlocks({ ...dialect, names: shape.names }), cut: unquotedCut }, helper);
+  if (wrong) yield* readInSequence(wrong.rest, options, dialect, { ...wrong, shape }, undefined);
+}
+
+interface Handover { readonly progress: Progress; readonly rest: AsyncIterable<Uint8Array>; readonly helper: BlockHelper; readonly shape: Shape }
+
+/** Reads to the end; or, if there is a helper, until the input has proved long. */
+async function* readInSequence(
+  input: AsyncIterable<Uint8Array>, options: ReadOptions, dialect: Dialect, { values, lines, offset, shape: known }: Start, help: ReadOptions['helper'],
+): AsyncGenerator<Vector, Handover | undefined> {
   const limits = readLimits(options);
-  const window = new ByteWindow(input, { format: dialect.format, valueBytesMax: limits.valueBytesMax });
-  const row = new RowScanner(dialect);
-  let shape: Shape | undefined, count = 0, builder = new Builder();
+  const window = new ByteWindow(input, { format: dialect.format, valueBytesMax: limits.valueBytesMax, offset });
+  const row = new RowScanner(dialect.delimiter);
+  row.nextLine = lines;
+  let shape = known, count = values, rows = new Rows(), handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
   const broken = (fault: string): LakeError => new LakeError('format-broken', { format: dialect.format, fault, place: '', values: count });
   try {
     while (await window.more()) {
@@ -34,23 +53,69 @@ export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: 
           continue;
         }
         if (row.length !== shape.names.length) throw broken(`record on line ${row.line}: wrong number of fields`);
-        appendRow(row, shape, builder);
+        rows.append(row, shape);
         count++;
-        if (builder.length < limits.batchRows) continue;
-        const batch = builder.finish();
-        builder = new Builder();
+        if (rows.length < limits.batchRows) continue;
+        const batch = rows.finish();
+        rows = new Rows();
         yield batch;
       }
+      if (alone || !shape || count === 0 || window.final || window.offset + window.start < sequentialBytes) continue;
+      alone = true;
+      const helper = await help?.({ ...dialect, names: shape.names });
+      if (!helper) continue;
+      handed = true;
+      if (rows.length > 0) yield rows.finish();
+      return { progress: { values: count, lines: row.nextLine, offset: window.offset + window.start, lineStart: 0 }, rest: window.rest(), helper, shape };
     }
     if (count === 0) throw broken(`empty ${dialect.format} file`);
   } catch (problem) {
-    if (builder.length > 0) yield builder.finish();
+    if (rows.length > 0) yield rows.finish();
     throw problem;
   } finally {
-    await window.close();
+    if (!handed) await window.close();
   }
-  if (builder.length > 0) yield builder.finish();
+  if (rows.length > 0) yield rows.finish();
+  return undefined;
 }
+
+/** Cuts behind the last line break that is not within quotes: each quote toggles, wherever it stands. */
+const unquotedCut = (bytes: Uint8Array, length: number): number => {
+  const first = bytes.indexOf(0x22);
+  if (first < 0 || first >= length) return lineCut(bytes, length);
+  let last = first === 0 ? 0 : lineCut(bytes, first), inside = false;
+  for (let i = first; i < length; i++) {
+    const c = bytes[i]!;
+    if (c === 0x22) inside = !inside;
+    else if (c === 0x0a && !inside) last = i + 1;
+  }
+  return last;
+};
+
+/** After so many blocks the storage is made anew: what only some of them needed goes. */
+const blocksPerBuilder = 64;
+
+/** Reads blocks of whole rows behind the header. */
+export const delimitedBlocks = ({ delimiter, names }: { readonly delimiter: number; readonly names: readonly string[] }): BlockParser => {
+  const row = new RowScanner(delimiter), shape = shapeOf(names.map((name) => ({ name })));
+  let rows = new Rows(), blocks = 0;
+  return (bytes, length) => {
+    const window = { bytes, start: 0, end: length, final: false };
+    if (++blocks % blocksPerBuilder === 0) rows = new Rows();
+    row.nextLine = 0;
+    for (;;) {
+      const state = row.next(window);
+      if (state === 'none') break;
+      if (state !== 'row' || row.length !== names.length) {
+        rows = new Rows();
+        return undefined;
+      }
+      rows.append(row, shape);
+    }
+    const { length: count } = rows;
+    return { batches: rows.lend((v) => packVectors(count > 0 ? [v] : [])), rows: count, lines: row.nextLine, tail: 0 };
+  };
+};
 
 /** Skips the byte-order mark that some programs put before the first name. */
 const skipMark = (window: ByteWindow): void => {
@@ -71,17 +136,31 @@ const headerOf = (row: RowScanner, broken: (fault: string) => LakeError): Shape 
   return shapeOf(names.map((name) => ({ name })));
 };
 
-const appendRow = (row: RowScanner, shape: Shape, builder: Builder): void => {
-  const record = builder.record(shape), { fields } = record;
-  for (let i = 0; i < fields.length; i++) {
-    if (row.plain) appendCell(fields[i]!, row.bytes, row.starts[i]!, row.ends[i]!);
-    else {
-      const { bytes, start, end } = row.cell(i);
-      appendCell(fields[i]!, bytes, start, end);
+/** Rows of one shape in the making. */
+class Rows {
+  private readonly builder = new Builder();
+  private tag = -1;
+
+  get length(): number { return this.builder.length; }
+  append(row: RowScanner, shape: Shape): void {
+    if (this.tag < 0) this.tag = this.builder.recordTag(shape);
+    const record = this.builder.beginRecord(this.tag), { fields } = record;
+    for (let i = 0; i < fields.length; i++) {
+      if (row.plain) appendCell(fields[i]!, row.bytes, row.starts[i]!, row.ends[i]!);
+      else {
+        const { bytes, start, end } = row.cell(i);
+        appendCell(fields[i]!, bytes, start, end);
+      }
     }
+    record.end();
   }
-  record.end();
-};
+  finish(): Vector { return this.builder.finish(); }
+  /** The rows for the time of the call; none are left afterwards. */
+  lend<T>(use: (rows: Vector) => T): T { return this.builder.lend(use); }
+}
+
+/** The part of a `ByteWindow` that is looked at. */
+type RowWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final'>;
 
 /** The cells of one row of the window. */
 class RowScanner {
@@ -94,12 +173,13 @@ class RowScanner {
   plain = true;
   /** Line on which the row begins. */
   line = 0;
-  private nextLine = 1;
-  private readonly dialect: Dialect;
-  constructor(dialect: Dialect) { this.dialect = dialect; }
+  /** Line that the next row begins on. */
+  nextLine = 1;
+  private readonly delimiter: number;
+  constructor(delimiter: number) { this.delimiter = delimiter; }
 
   /** Scans the next row that is not blank and moves the window behind it. 'open': the input ends within quotes. */
-  next(window: ByteWindow): 'row' | 'none' | 'cut' | 'open' {
+  next(window: RowWindow): 'row' | 'none' | 'cut' | 'open' {
     this.bytes = window.bytes;
     for (;;) {
       if (window.start >= window.end) return 'none';
@@ -135,13 +215,13 @@ class RowScanner {
       } else inside = !inside;
     }
     let first = 0;
-    while (first < length && isBlank(out[first]!, this.dialect.delimiter)) first++;
+    while (first < length && isBlank(out[first]!, this.delimiter)) first++;
     return { bytes: out, start: first, end: length };
   }
 
   /** Behind the row's line break, or -1 if the window ends before. */
-  private scan(window: ByteWindow): number {
-    const { bytes } = this, { delimiter } = this.dialect, { end } = window;
+  private scan(window: RowWindow): number {
+    const { bytes, delimiter } = this, { end } = window;
     let i = window.start;
     this.length = 0;
     this.plain = true;

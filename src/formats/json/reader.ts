@@ -6,7 +6,7 @@ import { type Type, types, arrayType } from '../../vectors/type.ts';
 import { type Data, type Value, arrayValue, nullValue, recordValue } from '../../vectors/value.ts';
 import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, readBlocks, sequentialBytes } from '../blocks.ts';
+import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { beginLayout } from '../key-layouts.ts';
@@ -17,7 +17,7 @@ export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadO
   const stopped = yield* readInSequence(input, options, { values: 0, lines: 1, offset: 0, lineStart: 0 }, options.helper);
   if (!stopped) return;
   const { progress, rest, helper } = stopped;
-  const wrong = yield* readBlocks(rest, progress, jsonBlocks(options), helper);
+  const wrong = yield* readBlocks(rest, progress, { parser: jsonBlocks(options), cut: lineCut }, helper);
   if (wrong) yield* readInSequence(wrong.rest, options, wrong, undefined);
 }
 

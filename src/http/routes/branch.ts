@@ -4,12 +4,13 @@ import { LakeError } from '../../errors.ts';
 import type { CommitNote } from '../../lake/lake.types.ts';
 import { smallBodyBytesMax } from '../../workers/small-load.ts';
 import { bodyChunks, smallBody } from '../body.ts';
-import { sendCommit } from '../commit-answer.ts';
+import { etagOf, sendCommit } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
+import { commitOnce } from '../once.ts';
 import { boolParameter, delimiterParameter, idOf, pathId } from '../parameters.ts';
-import { commitValue } from '../records.ts';
+import { commitValue, previewValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
 import { controlBody } from './pool.ts';
@@ -17,6 +18,7 @@ import { controlBody } from './pool.ts';
 const pool = Type.String({ description: 'id or name' });
 const branch = Type.String({ description: 'name' });
 const branchParams = Type.Object({ pool, branch });
+const dryRunQuery = Type.Object({ dryrun: Type.Optional(Type.String({ description: 'T: only tell what it would do' })) });
 
 export const branchRoutes: readonly Route[] = [
   route({
@@ -30,17 +32,22 @@ export const branchRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       const whole = smallBody(request.raw, { bytesMax: smallBodyBytesMax, idleMsMax: service.config.bodyIdleMsMax });
-      const outcome = await service.workers.load({
-        pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw, service.config.bodyIdleMsMax), ...(whole && { whole }),
-        get signal() { return call.signal; },
+      const commit = await commitOnce(call, note, async (terms) => {
+        const outcome = await service.workers.load({
+          pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw, service.config.bodyIdleMsMax), ...(whole && { whole }),
+          get signal() { return call.signal; },
+        });
+        return (await outcome.settled(target.load(params.branch, outcome.objects, terms))).commit;
       });
-      const { commit } = await outcome.settled(target.load(params.branch, outcome.objects, note));
-      return sendCommit(reply, commit, response, outcome.warnings);
+      return sendCommit(reply, commit, response, []);
     },
   }),
   route({
     method: 'GET', path: '/pool/:pool/branch/:branch', summary: 'The commit that a branch points at', need: 'reader of pool', params: branchParams,
-    handler: async ({ service, reply, params, response }) => sendValue(reply, commitValue(service.lake.pool(params.pool).branch(params.branch).commit), response),
+    handler: async ({ service, reply, params, response }) => {
+      const { commit } = service.lake.pool(params.pool).branch(params.branch);
+      return sendValue(reply.header('etag', etagOf(commit)), commitValue(commit), response);
+    },
   }),
   route({
     method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams,
@@ -50,9 +57,10 @@ export const branchRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'POST', path: '/pool/:pool/branch/:branch/delete', summary: 'Delete objects, or rows by a filter', need: 'writer of pool', writes: true, params: branchParams,
+    method: 'POST', path: '/pool/:pool/branch/:branch/delete', summary: 'Delete objects, or rows by a filter', need: 'writer of pool', writes: true, params: branchParams, query: dryRunQuery,
     handler: async (call) => {
-      const { service, request, reply, params, response } = call;
+      const { service, request, reply, params, query, response } = call;
+      const dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const body = await controlBody(call);
       const ids = body.texts('object_ids') ?? [], where = body.text('where') ?? '';
@@ -60,28 +68,35 @@ export const branchRoutes: readonly Route[] = [
       target.branch(params.branch);
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
-      const { commit } = where === ''
-        ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(note))
-        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where), note);
+      if (dryRun && where === '') throw new LakeError('delete-preview');
+      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where))), response);
+      const commit = await commitOnce(call, note, async (terms) => (where === ''
+        ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(terms))
+        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where), terms)).commit);
       return sendCommit(reply, commit, response);
     },
   }),
   route({
     method: 'POST', path: '/pool/:pool/branch/:branch/merge/:child', summary: 'Merge another branch into this one', need: 'writer of pool', writes: true,
-    params: Type.Object({ pool, branch, child: branch }),
-    handler: async ({ service, request, reply, params, response }) => {
+    params: Type.Object({ pool, branch, child: branch }), query: dryRunQuery,
+    handler: async (call) => {
+      const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
-      const { commit } = await service.lake.pool(params.pool).merge(params.branch, params.child, withoutMeta(note));
+      const target = service.lake.pool(params.pool);
+      if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child)), response);
+      const commit = await commitOnce(call, note, async (terms) => (await target.merge(params.branch, params.child, withoutMeta(terms))).commit);
       return sendCommit(reply, commit, response);
     },
   }),
   route({
     method: 'POST', path: '/pool/:pool/branch/:branch/revert/:commit', summary: 'Undo a commit by a new one', need: 'writer of pool', writes: true,
-    params: Type.Object({ pool, branch, commit: Type.String({ description: 'commit id' }) }),
-    handler: async ({ service, request, reply, params, response }) => {
+    params: Type.Object({ pool, branch, commit: Type.String({ description: 'commit id' }) }), query: dryRunQuery,
+    handler: async (call) => {
+      const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
-      const { commit } = await target.revert(params.branch, pathId('commit', params.commit), withoutMeta(note));
+      if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit))), response);
+      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => (await target.revert(params.branch, reverted, withoutMeta(terms))).commit);
       return sendCommit(reply, commit, response);
     },
   }),
@@ -96,11 +111,11 @@ export const branchRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       if (ids.length < 2) throw new LakeError('compact-few');
-      const { commit } = await target.compact(params.branch, ids, service.workers.prepareCompact(ids), note, { vectors });
+      const commit = await commitOnce(call, note, async (terms) => (await target.compact(params.branch, ids, service.workers.prepareCompact(ids), terms, { vectors })).commit);
       return sendCommit(reply, commit, response);
     },
   }),
 ];
 
 /** The reference keeps `meta` on loads, deletes by filter and compactions alone; its clients rely on null elsewhere. */
-const withoutMeta = ({ author, body }: CommitNote): CommitNote => ({ ...(author && { author }), ...(body && { body }) });
+const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => ({ ...(author && { author }), ...(body && { body }), ...(terms && { terms }) });

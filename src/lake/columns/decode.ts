@@ -5,7 +5,7 @@
  * - A segment's bytes are compared with their checksum before anything is made of them.
  * - Numbers of eight bytes and codes of four are views of the bytes that were read; narrower ones are widened.
  */
-import { timeTexts } from '../../vectors/time-texts.ts';
+import { type TimeTexts, rangeOfBounds, timeTexts } from '../../vectors/time-texts.ts';
 import type { Type } from '../../vectors/type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, emptyVector, sizeOf,
@@ -349,7 +349,8 @@ const decodeNumberArray = (column: Extract<Column, { form: 'number' }>, rows: nu
 const decodeTimes = (column: Extract<Column, { form: 'bytes' }>, source: SegmentSource): Vector => {
   const { rows } = column, { digits, base } = column.times!, packed = column.packed!;
   const bytes = source.decoded(column, () => bytesOf(packed.segment, source, rows * packed.width), byteLength);
-  return timeTexts(rows, digits, () => ({ digits, base, distances: unpackDistances({ ...packed, bytes }, 0, packed.first, rows) }));
+  const times = (): TimeTexts => ({ digits, base, distances: unpackDistances({ ...packed, bytes }, 0, packed.first, rows), isSorted: packed.delta && packed.least >= 0 });
+  return timeTexts(rows, digits, times, () => column.bounds && rangeOfBounds(column.bounds));
 };
 const decodeBytes = (column: Extract<Column, { form: 'bytes' }>, source: SegmentSource): Vector => {
   const { rows, layout: { type } } = column;

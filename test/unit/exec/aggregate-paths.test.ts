@@ -4,10 +4,12 @@ import { aggregateNamed } from '../../../src/exec/aggregates/aggregates.ts';
 import { GroupTable } from '../../../src/exec/aggregates/groups.ts';
 import { hashRows } from '../../../src/exec/aggregates/hash.ts';
 import { GridTable, PairTable } from '../../../src/exec/aggregates/tables.ts';
+import type { Aggregate, PlanExpr, PlanOp } from '../../../src/query/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { types } from '../../../src/vectors/type.ts';
-import { type Value, intValue, nullValue, stringValue, textError } from '../../../src/vectors/value.ts';
+import { type Value, intValue, nullValue, recordValue, stringValue, textError } from '../../../src/vectors/value.ts';
 import { type Vector, constant, flatten, take, valueAt } from '../../../src/vectors/vector.ts';
+import { planOf, runPlan, supOf } from '../../support/run-plan.ts';
 
 /** Numbers below `below`, the same ones each time. */
 const numbersBelow = (length: number, below: number, seed = 1): Uint32Array => {
@@ -67,6 +69,31 @@ describe('groups', () => {
   });
 });
 
+describe('batches of one group', () => {
+  const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
+  const of = (name: string, argument?: PlanExpr): { readonly target: readonly string[]; readonly aggregate: Aggregate } =>
+    ({ target: [argument ? name : 'rows'], aggregate: { name, ...(argument && { argument }), distinct: false } });
+  const op: PlanOp = {
+    kind: 'aggregate', keys: [{ target: ['k'], expr: field('k') }, { target: ['m'], expr: field('m') }],
+    aggregates: [of('count'), ...['sum', 'avg', 'min', 'max', 'dcount', 'collect', 'any', 'union'].map((name) => of(name, field('x')))],
+  };
+  const rowOf = (i: number, order: readonly number[]): Value => recordValue([
+    { name: 'k', value: intValue(Math.floor(order[i]! / 500)) }, { name: 'm', value: order[i]! < 900 ? stringValue('a') : nullValue },
+    { name: 'x', value: order[i]! % 7 === 0 ? nullValue : order[i]! % 5 === 0 && order[i]! < 500 ? stringValue(`t${order[i]!}`) : float(order[i]! / 3) },
+  ]);
+  const sorted = Array.from({ length: 2500 }, (_, i) => i), mixed = [...numbersBelow(2500, 2500)];
+
+  for (const [what, order] of [['sorted', sorted], ['mixed', mixed]] as const) {
+    it(`${what} rows: the answer does not depend on the size of batches`, async () => {
+      const input = vectorOf(order.map((_, i) => rowOf(i, order)));
+      const run = async (batchRows: number): Promise<string> => supOf((await runPlan(planOf([op]), { input }, { batchRows })).map((b) => b.batch));
+      const one = await run(1);
+      expect(one.trimEnd().split('\n').length).toBeGreaterThan(5);
+      for (const batchRows of [300, 500, 4096]) expect(await run(batchRows)).toBe(one);
+    });
+  }
+});
+
 describe('pairs of codes', () => {
   it('a grid that grows gives the codes of a hash table, also once it is given up', () => {
     const grid = new GridTable(), pairs = new PairTable();
@@ -100,6 +127,7 @@ describe('states', () => {
     'floats with nulls': vectorOf(Array.from(numbers, (x) => (x % 5 === 0 ? nullValue : float(x / 7)))),
     'integers with nulls': vectorOf(Array.from(numbers, (x) => (x % 5 === 0 ? nullValue : intValue(x)))),
     'integers beyond 2^53 in sum': vectorOf(Array.from(numbers, (x) => intValue(9_007_199_254_740_000 - x))),
+    'a few large integers, then small ones': vectorOf(Array.from(numbers, (x, i) => intValue(i < 350 && i > 300 ? 9_007_199_254_740_000 - x : 2 * x + 1))),
     'big integers': vectorOf(Array.from(numbers, (x) => intValue(9_007_199_254_740_993n * BigInt(x % 3)))),
     'integers and floats': vectorOf(Array.from(numbers, (x) => (x % 2 === 0 ? intValue(x) : float(x / 3)))),
     'NaN among floats': vectorOf(Array.from(numbers, (x) => float(x === 500 ? NaN : x))),

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { BlockHelper, BlockParser } from '../../../src/formats/blocks.ts';
-import { blockParser, openReader } from '../../../src/formats/formats.ts';
+import type { BlockSetup } from '../../../src/formats/format.types.ts';
+import { type FormatName, blockParser, openReader } from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
@@ -32,10 +33,10 @@ const pieces = async function* (bytes: Uint8Array, size: number): AsyncGenerator
 
 interface Outcome { readonly rows: number; readonly hash: number; readonly last: string; readonly error: string }
 /** What reading gives: the number of rows, a hash of them all, the last one and the error. */
-const outcome = async (bytes: Uint8Array, helper?: BlockHelper): Promise<Outcome> => {
+const outcome = async (bytes: Uint8Array, helper?: BlockHelper, format: FormatName = 'json', setups: BlockSetup[] = []): Promise<Outcome> => {
   let rows = 0, hash = 0, last = '';
   try {
-    for await (const batch of await openReader('json', pieces(bytes, 200_000), helper ? { helper: () => Promise.resolve(helper) } : {})) {
+    for await (const batch of await openReader(format, pieces(bytes, 200_000), helper ? { helper: (setup) => Promise.resolve((setups.push(setup), helper)) } : {})) {
       rows += batch.length;
       for (let i = 0; i < batch.length; i++) {
         const value = valueAt(batch, i);
@@ -115,4 +116,43 @@ describe('blocks of a long JSON input', () => {
     const bytes = Buffer.from(`${lines.join('\n')}\n`);
     expect(await outcome(bytes, helperOf(parser))).toEqual(await outcome(bytes));
   }, 30_000);
+});
+
+describe('blocks of a long CSV or TSV input', () => {
+  const row = (i: number, d: string): string => {
+    const x = random.below(6);
+    if (x === 0) return `${i}${d}"quoted ${i}, with ""two""${d} and\r\na break"${d}${i / 8}${' '.repeat(120)}`;
+    if (x === 1) return `${i}${d}${d}true\r`;
+    if (x === 2 && i % 97 === 0) return `\n${i}${d}"${'a\n'.repeat(random.below(2000))}"${d}1`;
+    if (x === 3) return `${i}${d}stray " and " quotes é${d}"12"`;
+    return `${i}${d}plain text ${i % 977} of some length${' '.repeat(100)}${d}${i * 3}`;
+  };
+  const setupOf = (format: 'csv' | 'tsv'): BlockSetup => ({ format, delimiter: format === 'csv' ? 0x2c : 0x09, names: ['id', 'text', 'x'] });
+  const texts = new Map<string, string>();
+  beforeAll(() => {
+    for (const [format, d] of [['csv', ','], ['tsv', '\t']] as const) texts.set(format, `\ufeffid${d}text${d}x\n${Array.from({ length: 40_000 }, (_, i) => row(i, d)).join('\n')}\n`);
+  }, 30_000);
+
+  test.each(['csv', 'tsv'] as const)('%s: the rows that reading in sequence gives, however they are quoted, some of them from the helper', async (format) => {
+    const bytes = Buffer.from(texts.get(format)!), helper = helperOf(blockParser(setupOf(format), {})), setups: BlockSetup[] = [];
+    const found = await outcome(bytes, helper, format, setups);
+    expect(found).toEqual(await outcome(bytes, undefined, format));
+    expect([found.error, found.rows, helper.taken > 1, setups]).toEqual(['', 40_000, true, [setupOf(format)]]);
+  });
+  test('the last row needs no line break', async () => {
+    const bytes = Buffer.from(`${texts.get('csv')!}1,"last\n`.slice(0, -1) + '",2');
+    expect(await outcome(bytes, helperOf(blockParser(setupOf('csv'), {})), 'csv')).toEqual(await outcome(bytes, undefined, 'csv'));
+  });
+  for (const [what, fault] of [['a row of too few fields', '1,2\n'], ['a row of too many', '1,2,3,4\n'], ['quotes that are not closed', '1,"2,3\n']] as const) {
+    test(`${what}: the error names its line, and the rows before it come`, async () => {
+      const text = texts.get('csv')!;
+      for (const at of [0.7, 1]) {
+        // Behind a row that has no quotes.
+        const split = text.indexOf('\n', text.indexOf('plain text', Math.min(text.length - 5000, Math.floor(text.length * at)))) + 1;
+        const bytes = Buffer.from(text.slice(0, split) + fault + text.slice(split)), alone = await outcome(bytes, undefined, 'csv');
+        expect(alone.error).toMatch(/^csv: record on line \d+: (?:wrong number of fields|quote not closed)/);
+        expect(await outcome(bytes, helperOf(blockParser(setupOf('csv'), {})), 'csv')).toEqual(alone);
+      }
+    });
+  }
 });

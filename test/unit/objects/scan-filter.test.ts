@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ColumnCache } from '../../../src/lake/columns/cache.ts';
+import { CacheCounters } from '../../../src/workers/cache-counts.ts';
 import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
 import type { ObjectReader } from '../../../src/lake/object-reader.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
@@ -82,4 +83,21 @@ test('numbers are left out for a filter of texts only', async () => {
   const filter: RowFilter = { textOnly: true, keep: (batch) => { seen.add(supText(valueAt(batch, 0))); return new Uint32Array(0); } };
   expect(await scan({ ordered: false, filter }, false)).toEqual([]);
   expect([...seen].every((t) => !/:[0-9]/.test(t))).toBe(true);
+});
+
+test('caches share a budget: one uses what the others leave, and gives it back', () => {
+  const counters = new CacheCounters(2), make = (thread: number): ColumnCache => new ColumnCache(50, counters.of(thread), counters.room(thread, 100)), [one, other] = [make(0), make(1)];
+  const keys = Array.from({ length: 4 }, () => ({})), more = [{}, {}];
+  one.begin();
+  for (const key of keys) one.set(key, 30, () => key);
+  expect([one.bytes, keys.map((key) => one.get(key) !== undefined)]).toEqual([90, [true, true, true, false]]);
+  other.begin();
+  for (const key of more) other.set(key, 25, () => key);
+  expect([one.bytes, other.bytes]).toEqual([90, 50]);
+  other.set({}, 1, () => 0);
+  expect(other.bytes).toBe(50);
+  one.trim();
+  other.trim();
+  expect([one.bytes, other.bytes, keys.map((key) => one.get(key) !== undefined)]).toEqual([30, 50, [false, false, true, false]]);
+  expect(counters.totals()).toEqual({ found: 4, missed: 4 });
 });

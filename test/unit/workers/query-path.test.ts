@@ -133,7 +133,7 @@ test('a count of all rows needs none of them', async () => {
 test('a JSON body of strings says what the reader says', async () => {
   const body = (text: string): Promise<string | undefined> => {
     const raw = Object.assign(Readable.from([Buffer.from(text)]), { headers: { 'content-length': String(Buffer.byteLength(text)) } });
-    return readControlBody(raw as unknown as IncomingMessage, 'application/json', 1000).then((record) => record.text('query')).catch((error: unknown) => (error instanceof Error ? error.message : ''));
+    return readControlBody(raw as unknown as IncomingMessage, 'application/json', { bytesMax: 1000, idleMsMax: 60_000 }).then((record) => record.text('query')).catch((error: unknown) => (error instanceof Error ? error.message : ''));
   };
   expect(await Promise.all(['{"query":"a\\n\\"b\\""}', '{"query":"a","query":"b"}', '{"query":"\\u0041"}', '{"other":"x"}', '{"query":"ü"}', '{"query":"a"} rest', '{"query":1}', '{"query":"a', '', '{"__proto__":"x","query":"y"}'].map(body)))
     .toEqual(['a\n"b"', 'b', 'A', undefined, 'ü', 'a', expect.stringContaining('int64'), expect.stringContaining('json'), undefined, 'y']);

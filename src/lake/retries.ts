@@ -1,0 +1,48 @@
+/**
+ * Which requests have made their commit: a request that is sent again under the same key gets the commit of the first time. A row is written in the transaction
+ * of its commit, so that either both are there after a crash or neither.
+ *
+ * Two rows a key: `k` and the key, with what was asked and the commit; `t`, the time and the key, by which rows that are too old are found. Each commit with a key
+ * takes some of these along.
+ */
+import { idBuffer } from './ksuid.ts';
+import type { Id, Retry } from './lake.types.ts';
+import type { Change, Tables } from './tables.ts';
+
+const oldAtOnce = 4, digestBytes = 32, timeBytes = 8;
+const byKey = (key: string): Buffer => Buffer.concat([Buffer.from('k'), Buffer.from(key, 'hex')]);
+const byTime = (ms: number, key: string): Buffer => {
+  const time = Buffer.alloc(timeBytes);
+  time.writeBigUInt64BE(BigInt(ms));
+  return Buffer.concat([Buffer.from('t'), time, Buffer.from(key, 'hex')]);
+};
+
+export class Retries {
+  readonly #tables: Tables;
+  readonly #keepMs: number;
+  /** `keepMs`: how long a key is known. */
+  constructor(tables: Tables, keepMs: number) {
+    this.#tables = tables;
+    this.#keepMs = keepMs;
+  }
+
+  /** The commit that was made under a key, and digest of what was asked then. */
+  find(key: string): { readonly commit: Id; readonly request: string } | undefined {
+    const row = this.#tables.get('retries', byKey(key));
+    if (!row || Number(row.readBigUInt64BE(0)) + this.#keepMs <= Date.now()) return undefined;
+    return { request: row.toString('hex', timeBytes, timeBytes + digestBytes), commit: row.toString('hex', timeBytes + digestBytes) };
+  }
+
+  /** The rows that go along with a commit. */
+  changes({ key, request }: Retry, commit: Id): readonly Change[] {
+    const now = Date.now(), time = Buffer.alloc(timeBytes), before = this.#tables.get('retries', byKey(key));
+    time.writeBigUInt64BE(BigInt(now));
+    const old = this.#tables.keys('retries', { prefix: Buffer.from('t'), limit: oldAtOnce }).filter((row) => Number(row.readBigUInt64BE(1)) + this.#keepMs <= now);
+    return [
+      ...old.flatMap((row): Change[] => [{ table: 'retries', key: row }, { table: 'retries', key: Buffer.concat([Buffer.from('k'), row.subarray(1 + timeBytes)]) }]),
+      ...(before ? [{ table: 'retries' as const, key: byTime(Number(before.readBigUInt64BE(0)), key) }] : []),
+      { table: 'retries', key: byKey(key), payload: Buffer.concat([time, Buffer.from(request, 'hex'), idBuffer(commit)]) },
+      { table: 'retries', key: byTime(now, key), payload: Buffer.alloc(0) },
+    ];
+  }
+}

@@ -1,0 +1,155 @@
+/** Requests that are sent again, and writes on a condition, over real HTTP and restarts. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Answer, startService, type TestService } from './support/server.ts';
+
+let service: TestService, directory: string, pools = 0, pool = '';
+const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'lake-retries-'));
+  service = await startService([], directory);
+});
+afterAll(async () => {
+  await service.close();
+  await rm(directory, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  pool = `p${pools++}`;
+  await service.ask('POST', '/pool', { headers: json, body: JSON.stringify({ name: pool, layout: { keys: [['k']] } }) });
+});
+const post = (path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Answer> => service.ask('POST', `/pool/${pool}/${path}`, { headers: { ...json, ...headers }, ...(body !== undefined && { body }) });
+const load = (body: string, headers: Readonly<Record<string, string>> = {}, branch = 'main'): Promise<Answer> => post(`branch/${branch}`, headers, body);
+const commitOf = (answer: Answer): string => {
+  expect(answer.status, answer.body).toBe(200);
+  return (JSON.parse(answer.body) as { readonly commit: string }).commit;
+};
+const errorOf = ({ status, body }: Answer): readonly [number, string] => [status, (JSON.parse(body) as { readonly error: string }).error];
+const keys = async (branch = 'main'): Promise<string> => (await service.query(`from ${pool}@${branch} | collect(k)`)).trim();
+const restart = async (flags: readonly string[] = []): Promise<void> => {
+  await service.close();
+  service = await startService(flags, directory);
+};
+
+describe('Idempotency-Key', () => {
+  test('a load that is sent again is the same commit, once, over a restart too', async () => {
+    const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'a' }));
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'a' }))).toBe(first);
+    await restart();
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'a' }))).toBe(first);
+    expect(commitOf(await service.ask('POST', `/pool/0x${service.lake.pool(pool).config.id}/branch/main`, { headers: { ...json, 'idempotency-key': 'a' }, body: '{"k":1}' }))).toBe(first);
+    expect(commitOf(await load('{"k":2}', { 'idempotency-key': 'b' }))).not.toBe(first);
+    expect(await keys()).toBe('[1,2]');
+  });
+
+  test('many of the same at once are one commit', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => load('{"k":7}', { 'idempotency-key': `k${i % 4}` })));
+    expect(new Set(answers.map(commitOf)).size).toBe(4);
+    expect(await keys()).toBe('[7,7,7,7]');
+    const large = Array.from({ length: 30_000 }, (_, k) => `{"k":${k},"text":"${'x'.repeat(40)}"}`).join('\n');
+    const [one, two] = await Promise.all([load(large, { 'idempotency-key': 'large' }), load(large, { 'idempotency-key': 'large' })]);
+    expect(commitOf(one!)).toBe(commitOf(two!));
+    expect(await service.query(`from ${pool} | count()`)).toBe('30004\n');
+  });
+
+  test('merge, revert and delete are done once', async () => {
+    const base = commitOf(await load('{"k":1}'));
+    await service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: 'child', commit: base }) });
+    commitOf(await load('{"k":2}', {}, 'child'));
+    const twice = async (path: string, key: string, body?: string): Promise<string> => {
+      const first = commitOf(await post(path, { 'idempotency-key': key }, body)), rows = await keys();
+      expect(commitOf(await post(path, { 'idempotency-key': key }, body))).toBe(first);
+      expect(await keys()).toBe(rows);
+      return first;
+    };
+    const merged = await twice('branch/main/merge/child', 'm');
+    expect(await keys()).toBe('[1,2]');
+    await twice('branch/main/delete', 'd', '{"where":"k==1"}');
+    expect(await keys()).toBe('[2]');
+    await twice(`branch/main/revert/${merged}`, 'r');
+    expect(await keys()).toBe('null');
+  });
+
+  test('one that failed may be tried again; one that named another request is refused', async () => {
+    expect((await load('{"k":', { 'idempotency-key': 'x' })).status).toBe(400);
+    expect((await load('{"k":5}', { 'idempotency-key': 'x' })).status).toBe(200);
+    expect(errorOf(await post('branch/main/delete', { 'idempotency-key': 'x' }, '{"where":"k==5"}'))).toEqual([422, 'Idempotency-Key x: used before for another request']);
+    expect(errorOf(await load('{"k":5}', { 'idempotency-key': 'y'.repeat(256) }))).toEqual([400, 'Idempotency-Key: 256 characters, 1 to 255']);
+    expect(await keys()).toBe('[5]');
+  });
+
+  test('a key is forgotten after -retry.keep, and its rows go', async () => {
+    await restart(['-retry.keep', '1s']);
+    const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'old' }));
+    await new Promise((resolve) => { setTimeout(resolve, 1100); });
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'old' }))).not.toBe(first);
+    for (let i = 0; i < 5; i++) await load('{"k":2}', { 'idempotency-key': `n${i}` });
+    await restart();
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'old' }))).not.toBe(first);
+  });
+});
+
+describe('If-Match', () => {
+  test('a write on a tip that has moved is refused with 412, whatever it is, and tells the tip', async () => {
+    const first = commitOf(await load('{"k":1}')), got = await service.ask('GET', `/pool/${pool}/branch/main`, { headers: json });
+    expect(got.headers.get('etag')).toBe(`"${first}"`);
+    const second = commitOf(await load('{"k":2}', { 'if-match': got.headers.get('etag')! }));
+    await service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: 'child', commit: first }) });
+    commitOf(await load('{"k":3}', {}, 'child'));
+    const stale = { 'if-match': `"${first}"` };
+    for (const answer of [await load('{"k":9}', stale), await post('branch/main/delete', stale, '{"where":"k==1"}'), await post('branch/main/merge/child', stale), await post(`branch/main/revert/${second}`, stale)]) {
+      expect({ status: answer.status, body: JSON.parse(answer.body) as unknown }).toEqual({ status: 412, body: { type: 'Error', kind: 'precondition failed', error: expect.stringMatching(/^the branch is at \w{27}, which If-Match does not name$/), commit: second } });
+    }
+    expect(await keys()).toBe('[1,2]');
+    expect(commitOf(await post('branch/main/merge/child', { 'if-match': `"${first}", "${second}"` }))).toMatch(/^0x/);
+    expect((await load('{"k":4}', { 'if-match': '*' })).status).toBe(200);
+    expect(errorOf(await load('{"k":4}', { 'if-match': first }))).toEqual([400, `If-Match: ${first}: commit ids in quotes, or *`]);
+  });
+
+  test('of many writers on one tip exactly one wins', async () => {
+    const tip = commitOf(await load('{"k":0}'));
+    const answers = await Promise.all(Array.from({ length: 32 }, (_, i) => load(`{"k":${i + 1}}`, { 'if-match': `"${tip}"` })));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array.from({ length: 31 }, () => 412)]);
+    expect((await keys()).split(',')).toHaveLength(2);
+  });
+
+  test('a counter by compare-and-swap loses no step', async () => {
+    let tip = commitOf(await load('{"k":0}'));
+    const client = async (): Promise<void> => {
+      for (let done = 0; done < 5;) {
+        const { body, headers } = await service.ask('GET', `/pool/${pool}/branch/main`, { headers: json });
+        tip = (JSON.parse(body) as { readonly commit: string }).commit;
+        const last = Number((await service.query(`from ${pool}@${tip} | max(k)`)).trim());
+        if ((await load(`{"k":${last + 1}}`, { 'if-match': headers.get('etag')! })).status === 200) done++;
+      }
+    };
+    await Promise.all([client(), client(), client()]);
+    expect(await keys()).toBe(`[${Array.from({ length: 16 }, (_, k) => k).join(',')}]`);
+  });
+});
+
+describe('dry runs', () => {
+  test('they tell what a write would do, and do nothing', async () => {
+    const base = commitOf(await load('{"k":1}\n{"k":2}\n{"k":3}'));
+    await service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: 'child', commit: base }) });
+    commitOf(await load('{"k":4}', {}, 'child'));
+    const preview = async (path: string, body?: string): Promise<Record<string, unknown>> => {
+      const before = await service.ask('GET', `/pool/${pool}/branch/main`), answer = await post(`${path}?dryrun=T`, {}, body);
+      expect(answer.status, answer.body).toBe(200);
+      expect((await service.ask('GET', `/pool/${pool}/branch/main`)).body).toBe(before.body);
+      const { adds, removes, records, error, tip } = JSON.parse(answer.body) as { readonly adds: readonly string[]; readonly removes: readonly string[]; readonly records: number; readonly error: unknown; readonly tip: string };
+      return { adds: adds.length, removes: removes.length, records, error, tip };
+    };
+    expect(await preview('branch/main/merge/child')).toEqual({ adds: 1, removes: 0, records: 1, error: null, tip: base });
+    expect(await preview('branch/main/delete', '{"where":"k>=2"}')).toEqual({ adds: 1, removes: 1, records: -2, error: null, tip: base });
+    expect(await preview(`branch/main/revert/${base}`)).toEqual({ adds: 0, removes: 1, records: -3, error: null, tip: base });
+    expect(await preview('branch/main/delete', '{"where":"k>=20"}')).toEqual({ adds: 0, removes: 0, records: 0, error: 'empty transaction', tip: base });
+    expect(await preview('branch/main/merge/main')).toMatchObject({ records: 0, error: expect.stringContaining('difference is empty') });
+    commitOf(await post('branch/main/delete', {}, '{"where":"k==1"}'));
+    commitOf(await post('branch/child/delete', {}, '{"where":"k==2"}'));
+    const conflict = JSON.parse((await post('branch/main/merge/child?dryrun=T', {})).body) as { readonly conflicts: readonly string[]; readonly error: string };
+    expect({ conflicts: conflict.conflicts.length, error: conflict.error }).toEqual({ conflicts: 1, error: expect.stringContaining('both changed the same data objects') });
+    expect(errorOf(await post('branch/main/delete?dryrun=T', {}, `{"object_ids":["${conflict.conflicts[0]}"]}`))).toEqual([400, 'dryrun is for deletes by where: object_ids says what goes']);
+  });
+});
