@@ -41,6 +41,7 @@ export const errorTable = {
   'retry-key-invalid': bad('Idempotency-Key: {length} characters, 1 to {limit}'),
   'retry-key-reused': { status: 422, kind: 'invalid operation', text: 'Idempotency-Key {key}: used before for another request' },
   'jobs-full': { status: 503, kind: 'overloaded', text: 'too many writes are waiting: {fault}' },
+  'service-closing': { status: 503, kind: 'overloaded', text: 'the service is closing' },
   'lake-closing': { status: 503, kind: 'overloaded', text: 'the lake is closing' },
   'lake-failed': { status: 503, kind: 'other error', text: 'the lake takes no writes since its store failed: {fault}' },
   'lake-locked': { status: 503, kind: 'other error', text: 'lake {directory} is in use by another server ({owner})' },

@@ -113,7 +113,7 @@ describe('imports', () => {
     // What a query makes the service connect to goes through from-http.ts alone.
     { packages: /^node:(http|https|dns|dns\/promises|tls)$/, home: /^src\/(http|commands|visualize)\/|^src\/workers\/from-http\.ts$/ },
     { packages: /^node:worker_threads$/, home: /^src\/workers\// },
-    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|log-copy|log-copy-reader|probe|fsck|repair|repair-rows)|workers\/(spill|from-files)|recording\/.*|commands\/.*|config|main|http\/.*static.*)(\.|$|\/)/ },
+    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|log-copy|log-copy-reader|probe|fsck|repair|repair-rows)|workers\/(spill|from-files)|recording\/.*|commands\/.*|config|main|http\/.*static.*|http\/access\/tokens)(\.|$|\/)/ },
     { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];
   for (const { packages, home } of homes) {
@@ -129,7 +129,7 @@ describe('imports', () => {
       seen.add(path);
       for (const specifier of importsOf(path).filter((s) => s.startsWith('.') && s.endsWith('.ts'))) visit(relative(root, resolve(root, dirname(path), specifier)));
     };
-    const entries = sources.filter((p) => p === 'src/main.ts' || /^src\/workers\/entry\.ts$/.test(p) || /^src\/lake\/probe[^/]*\.ts$/.test(p));
+    const entries = sources.filter((p) => p === 'src/main.ts' || p === 'src/client/client.ts' || /^src\/workers\/entry\.ts$/.test(p) || /^src\/lake\/probe[^/]*\.ts$/.test(p));
     for (const entry of entries) visit(entry);
     expect(sources.filter((path) => !seen.has(path))).toEqual([]);
   });

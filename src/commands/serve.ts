@@ -20,6 +20,9 @@ import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
 import { Recorder } from './recorder.ts';
 
+/** The longest that the end may take beyond -shutdown.grace. */
+const closeMsMore = 4_500;
+
 /** Runs until SIGTERM or SIGINT; resolves to the exit status. */
 export const serveCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const config = parseServe(argv, process.env);
@@ -40,7 +43,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) });
   recorder?.begin(lake);
   const workers = startWorkerPool({
-    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUp: true, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
+    lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUpMs: config.warmUpMs, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
     loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), from,
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);
@@ -52,16 +55,25 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw problem;
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
-  const signal = await new Promise<string>((resolve) => {
+  const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
   });
   log.info({ signal }, 'closing');
+  // Another signal ends the process at once; so does what does not end by itself. Either way nothing is lost that was acknowledged.
+  const cut = (reason: string): void => {
+    log.error({ reason }, 'cut off');
+    process.exit(1);
+  };
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => { cut(`a second signal: ${name}`); });
+  const closeMs = config.shutdownMs + closeMsMore;
+  const deadline = setTimeout(() => { cut(`not closed after ${closeMs} ms`); }, closeMs);
   await server.close();
   await recorder?.tips(workers);
   await workers.close();
   await lake.close();
   await recorder?.close();
   await audit?.close();
+  clearTimeout(deadline);
   return 0;
 };
 

@@ -11,7 +11,7 @@ export interface ParsedBlock { readonly batches: PackedVectors; readonly rows: n
 /** Reads blocks one by one; undefined for what is not whole values without a fault, up to the end. `bytes[length]` is there and 0. */
 export type BlockParser = (bytes: Uint8Array, length: number) => ParsedBlock | undefined;
 /** How a format is read in blocks. `cut`: the greatest place up to `length` at which a block may end, 0 if there is none; blocks begin between values. */
-export interface BlockFormat { readonly parser: BlockParser; readonly cut: (bytes: Uint8Array, length: number) => number }
+export interface BlockFormat { readonly parser: BlockParser; readonly cut: (bytes: Uint8Array, length: number) => number; readonly copied?: ((bytes: Uint8Array) => void) | undefined }
 /** Cuts behind the last line break. */
 export const lineCut = (bytes: Uint8Array, length: number): number => bytes.lastIndexOf(0x0a, length - 1) + 1;
 
@@ -209,6 +209,7 @@ class BlockReader {
     this.bytes.set(chunk.subarray(0, size), this.length);
     this.length += size;
     this.chunk = size < chunk.length ? chunk.subarray(size) : undefined;
+    if (!this.chunk) this.format.copied?.(chunk);
     if (this.length === this.bytes.length - room) this.cut();
   }
 

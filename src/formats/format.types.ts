@@ -30,6 +30,8 @@ export interface ReadOptions {
   readonly parquetFileBytesMax?: number;
   /** Most bytes that detection looks at. Default 10 MB. */
   readonly lookAheadBytesMax?: number;
+  /** Told of pieces of the input that were copied and are not looked at any more. */
+  readonly copied?: (bytes: Uint8Array) => void;
   /** Asks for another thread to help with a long input; undefined: there is none. */
   readonly helper?: (setup: BlockSetup) => Promise<BlockHelper | undefined>;
 }

@@ -25,6 +25,10 @@ export interface Service {
   readonly metrics: Metrics;
   readonly running: RunningQueries;
   readonly underWay: UnderWay;
+  /** Those of subscribers too. */
+  readonly requests: { underWay: number };
+  /** Whether the service is on its way out: it takes no new work. */
+  readonly closing: () => boolean;
   /** Absent: everybody may do everything. */
   readonly access?: Access;
   /** Told of what was changed, and of what was refused for who asked. */

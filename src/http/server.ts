@@ -69,11 +69,20 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   return { address: `http://${name}:${bound.port}`, app, close: () => close(app, service) };
 };
 
+/** How often it is looked whether all requests have ended. */
+const closeLookMs = 10;
+/** Servers that were told to close. */
+const closingApps = new WeakSet<FastifyInstance>();
+
 const close = async (app: FastifyInstance, service: Service): Promise<void> => {
-  service.feed.close();
-  const cut = setTimeout(() => app.server.closeAllConnections(), service.config.shutdownMs);
+  closingApps.add(app);
+  const cut = setTimeout(() => app.server.closeAllConnections(), service.config.shutdownMs), until = performance.now() + service.config.shutdownMs;
   try {
-    await app.close();
+    const closed = app.close();
+    // Subscribers are told of what is still under way.
+    while (service.requests.underWay > service.feed.size && performance.now() < until) await new Promise((resolve) => { setTimeout(resolve, closeLookMs); });
+    service.feed.close();
+    await closed;
   } finally {
     clearTimeout(cut);
     service.metrics.close();
@@ -83,7 +92,7 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
 /** Builds the server without listening. */
 export const buildApp = ({ config, version, lake, workers, log, watch, access, audit }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
-  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), running: new RunningQueries(config.queryMsMax), underWay: new Map(), ...(access && { access }), ...(audit && { audit }) };
+  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), running: new RunningQueries(config.queryMsMax), underWay: new Map(), requests: { underWay: 0 }, closing: () => closingApps.has(app), ...(access && { access }), ...(audit && { audit }) };
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.
@@ -140,12 +149,14 @@ const contentTypes = new WeakMap<FastifyRequest, string | undefined>();
 
 const addHooks = (app: FastifyInstance, service: Service): void => {
   app.addHook('onRequest', (request, _reply, done) => {
+    service.requests.underWay++;
     contentTypes.set(request, request.headers['content-type']);
     request.headers['content-type'] = 'application/octet-stream';
     done();
   });
   app.addHook('onSend', encodeAnswer);
   app.addHook('onResponse', (request, reply, done) => {
+    service.requests.underWay--;
     service.metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
     request.log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
     if (service.audit) audited(service.audit, request, reply);
@@ -229,6 +240,7 @@ const answer = async (service: Service, row: Route, request: FastifyRequest, rep
     visible: who || service.audit ? lakeOf(lake, who?.principal, service.audit && ((change) => service.audit!(auditEntry(request, reply, who?.principal, change)))) : lake,
   });
   if (row.open) return row.handler(callAs({ format: 'sup', mediaType: 'application/x-sup' }, await callerOf(service, row, request, rules)));
+  if (service.closing()) throw new LakeError('service-closing');
   checkHost(rules, request.headers.host);
   if (row.writes) checkOrigin(rules, request.headers);
   const response = responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);

@@ -31,6 +31,8 @@ export interface LoadSortOptions extends SortKeys {
   readonly spill: () => ObjectStore;
   /** Gets another thread that merges half of what was sorted in runs; undefined if there is none. */
   readonly mergeHelper?: () => Promise<MergeHelper | undefined>;
+  /** Told of batches whose rows were copied, and that are not looked at any more. */
+  readonly copied?: (batch: Vector) => void;
   readonly signal?: AbortSignal;
   /** Called between pieces of work: lets others have their turn, throws when the load was given up. */
   readonly breathe?: () => Promise<void>;
@@ -217,6 +219,7 @@ class LoadSorter {
   private async endRun(isLast = false): Promise<void> {
     const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
     const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.heldBytes / this.heldRows;
+    const { held } = this;
     this.totalBytes += this.heldBytes;
     this.totalRows += this.heldRows;
     this.held = [];
@@ -241,6 +244,7 @@ class LoadSorter {
         await this.options.breathe?.();
       }
       this.spilled.push(await writer.finish());
+      for (const batch of held) this.options.copied?.(batch);
     } catch (error) {
       await writer.abort();
       throw error;

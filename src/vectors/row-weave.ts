@@ -54,15 +54,20 @@ export const strandOf = (head: string, v: Vector, style: WeaveStyle, out: TextOu
     case 'number':
       if (v.type === types.int64 && v.values instanceof Float64Array) return { kind: kinds.integers, head, numbers: v.values };
       break;
-    case 'constant': return { kind: kinds.nothing, head: head + textOfRow(v.inner, style) };
+    case 'constant':
+      if (!isScalar(v.inner)) break;
+      return { kind: kinds.nothing, head: head + textOfRow(v.inner, style) };
     case 'dictionary': {
       const { values, codes } = v, known = style.tables.get(values)?.get(head);
-      if (!known && values.length > rows * 2) break;
+      if (!known && (values.length > rows * 2 || !isScalar(values))) break;
       return { kind: kinds.runs, head: '', runs: known ?? tableOf(head, values, style), codes };
     }
   }
   return printedStrand(head, style.printer(v, out));
 };
+/** The text of a row does not depend on what was printed before it. */
+const isScalar = (v: Vector): boolean => v.form === 'bytes' || v.form === 'number' || v.form === 'bool' || v.form === 'null';
+
 /** Anything that prints itself behind its head. */
 export const printedStrand = (head: string, print: RowPrinter): Strand => ({ kind: kinds.printed, head, print });
 

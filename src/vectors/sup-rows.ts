@@ -6,35 +6,39 @@ import { type Type, type TypeNames, types, quoteName } from './type.ts';
 import { type Vector, type BytesVector, type RecordVector, type ListVector, type UnionVector, type NumberVector, typeAt, valueAt } from './vector.ts';
 import { isImplied, supDecorator, supText } from './sup-print.ts';
 import { bytesText, durationText, floatText, ipText, netText } from './literal.ts';
-import { type TextOut, bytesOfText, pieceOf } from './text-out.ts';
+import { type RowPrinter, type WeaveStyle, cleanliness, isPlainAscii, printedStrand, strandOf, weavePrinter } from './row-weave.ts';
+import { type TextOut, bytesOfText } from './text-out.ts';
 import { timePrinter } from './time-out.ts';
-
-/** Prints one row. */
-export type RowPrinter = (row: number) => void;
 
 export interface SupRowOptions {
   /** Names defined already; the caller empties it between top-level values. */
   readonly names: TypeNames;
   /** The rows stand inside another value. Default false. */
   readonly nested?: boolean;
+  /** What the batches of one answer share. Default: nothing. */
+  readonly shared?: SupShared;
 }
 
+export type SupShared = Pick<WeaveStyle, 'isClean' | 'tables'>;
+export const supShared = (): SupShared => ({ isClean: cleanliness(isCleanText), tables: new WeakMap() });
+
 /** A printer of the vector's rows into `out`, without line breaks. */
-export const supRowPrinter = (v: Vector, out: TextOut, options: SupRowOptions): RowPrinter => printer({ out, names: options.names }, v, options.nested ?? false);
+export const supRowPrinter = (v: Vector, out: TextOut, { names, nested, shared }: SupRowOptions): RowPrinter => printer({ out, names, shared: shared ?? supShared() }, v, nested ?? false, v.length);
 
 /** Prints row `row` of the vector; for many rows take `supRowPrinter`. */
 export const appendSup = (v: Vector, row: number, out: TextOut): void => supRowPrinter(v, out, { names: new Map() })(row);
 
-interface Context { readonly out: TextOut; readonly names: TypeNames }
+interface Context { readonly out: TextOut; readonly names: TypeNames; readonly shared: SupShared }
 
-const printer = (c: Context, v: Vector, nested: boolean): RowPrinter => {
+/** `rows`: how many will be printed, about. */
+const printer = (c: Context, v: Vector, nested: boolean, rows = v.length): RowPrinter => {
   const { out } = c;
   switch (v.form) {
     case 'number': return numberPrinter(c, v);
     case 'bool': return (row) => out.ascii(v.values[row] === 1 ? 'true' : 'false');
     case 'null': return () => out.ascii('null');
     case 'bytes': return bytesPrinter(c, v);
-    case 'record': return recordPrinter(c, v);
+    case 'record': return recordPrinter(c, v, rows);
     case 'list': return listPrinter(c, v, nested);
     case 'union': return unionPrinter(c, v);
     case 'error': {
@@ -46,7 +50,7 @@ const printer = (c: Context, v: Vector, nested: boolean): RowPrinter => {
       };
     }
     case 'dynamic': {
-      const parts = v.parts.map((p) => printer(c, p, nested)), { tags, slots } = v;
+      const parts = v.parts.map((p) => printer(c, p, nested, Math.min(rows, p.length))), { tags, slots } = v;
       return (row) => parts[tags[row]!]!(slots[row]!);
     }
     case 'constant': {
@@ -58,7 +62,7 @@ const printer = (c: Context, v: Vector, nested: boolean): RowPrinter => {
       return (row) => inner(codes[row]!);
     }
     case 'selected': {
-      const inner = printer(c, v.base, nested), { index } = v;
+      const inner = printer(c, v.base, nested, rows), { index } = v;
       return (row) => inner(index[row]!);
     }
     case 'map': case 'named': case 'type': case 'enum': return valuePrinter(c, v, nested);
@@ -95,6 +99,13 @@ const escaped = new Uint8Array(256);
 for (let i = 0; i < 32; i++) escaped[i] = 1;
 for (const c of '"\\\u007f') escaped[c.charCodeAt(0)] = 1;
 const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
+
+/** No text in the bytes has to be escaped. */
+const isCleanText = (bytes: Uint8Array, start: number, end: number): boolean => {
+  if (isPlainAscii(bytes, start, end)) return true;
+  for (let i = start; i < end; i++) if (escaped[bytes[i]!] === 1) return false;
+  return true;
+};
 
 /** bytes[start, end) between double quotes. */
 const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number): void => {
@@ -138,26 +149,18 @@ const bytesPrinter = ({ out }: Context, v: BytesVector): RowPrinter => {
   return (row) => out.ascii(text(bytes.subarray(offsets[row]!, offsets[row + 1]!)));
 };
 
-const recordPrinter = (c: Context, v: RecordVector): RowPrinter => {
-  const { out } = c;
-  const count = v.fields.length;
-  if (count === 0) return () => out.ascii('{}');
-  const heads = v.fields.map((f, i) => pieceOf(`${i === 0 ? '{' : ','}${quoteName(f.name)}${f.optional ? '?' : ''}:`));
-  const values = v.fields.map((f): RowPrinter => {
-    const inner = printer(c, f.values, true), { present } = f;
-    if (!present) return inner;
-    return (row) => {
+const recordPrinter = (c: Context, v: RecordVector, rows: number): RowPrinter => {
+  const { out } = c, style: WeaveStyle = { ...c.shared, quote: '"', printer: (values, to) => printer({ ...c, out: to }, values, true) };
+  const strands = v.fields.map((f, i) => {
+    const head = `${i === 0 ? '' : ','}${quoteName(f.name)}${f.optional ? '?' : ''}:`, { present } = f;
+    if (!present) return strandOf(head, f.values, style, out, rows);
+    const inner = printer(c, f.values, true);
+    return printedStrand(head, (row) => {
       if (present[row] === 1) inner(row);
       else out.text(`_${supDecorator(typeAt(f.values, row), c.names)}`);
-    };
+    });
   });
-  return (row) => {
-    for (let i = 0; i < count; i++) {
-      out.piece(heads[i]!);
-      values[i]!(row);
-    }
-    out.byte(0x7d);
-  };
+  return weavePrinter('{', strands, '}', out);
 };
 
 /** Elements that tell their own type are printed one by one, other lists as values. */

@@ -1,5 +1,4 @@
 /** Bytes of text in the making: what writers print into, a value at a time, without strings where the values are bytes or small integers. */
-
 import type { ChunkBuffers } from './chunk-buffers.ts';
 
 const utf8 = new TextEncoder();
@@ -10,14 +9,6 @@ const smallBytes = 512;
 const noBytes = new Uint8Array(0);
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-/** Short text that is printed again and again; `words` have its bytes, lowest first, and up to three more. */
-export interface Piece { readonly words: Int32Array; readonly size: number }
-export const pieceOf = (text: string): Piece => {
-  const bytes = utf8.encode(text), view = new DataView(new ArrayBuffer((bytes.length + 3) & ~3));
-  bytes.forEach((b, i) => { view.setUint8(i, b); });
-  return { words: Int32Array.from({ length: view.byteLength >> 2 }, (_, k) => view.getInt32(k * 4, true)), size: bytes.length };
-};
 
 export class TextOut {
   bytes: Uint8Array;
@@ -68,13 +59,6 @@ export class TextOut {
       for (let i = start, to = this.length; i < end; i++) bytes[to++] = source[i]!;
     }
     this.length += size;
-  }
-  /** By words, the last one with whatever is behind it in the piece: what comes next is printed over that. */
-  piece({ words, size }: Piece): void {
-    this.reserve(size + 3);
-    const { view, length } = this;
-    for (let k = 0, to = length; k < words.length; k++, to += 4) view.setInt32(to, words[k]!, true);
-    this.length = length + size;
   }
   /**
    * source[start, end) as it is, but only up to a byte that is no plain ASCII or that quoted text may not have (control characters, `"`, `\\`), or a few bytes before

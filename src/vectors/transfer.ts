@@ -47,8 +47,16 @@ export const packVectors = (vectors: readonly Vector[]): PackedVectors => {
   return { forms, buffer: packer.done() };
 };
 
+const buffers = new WeakMap<Vector, ArrayBuffer>();
+
 /** The vectors that were packed. */
-export const unpackVectors = ({ forms, buffer }: PackedVectors): Vector[] => forms.map((form) => unpacked(form, buffer));
+export const unpackVectors = ({ forms, buffer }: PackedVectors): Vector[] => {
+  const vectors = forms.map((form) => unpacked(form, buffer));
+  if (vectors.length === 1) buffers.set(vectors[0]!, buffer);
+  return vectors;
+};
+/** The buffer of a vector that was packed by itself. */
+export const bufferOf = (vector: Vector): ArrayBuffer | undefined => buffers.get(vector);
 
 class Packer {
   private readonly arrays: { readonly bytes: Uint8Array; readonly at: Place }[] = [];

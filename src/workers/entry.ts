@@ -76,7 +76,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
   }
 };
 
-const warmUp = settings.warmUp ? new WarmUp({ tools, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 }) : undefined;
+const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 }) : undefined;
 // A fault of it is ours, and no query's.
 setTimeout(() => { warmUp?.run().catch((fault: unknown) => { console.error('warm-up', fault); }); }, warmUpAfterMs).unref();
 

@@ -20,7 +20,7 @@ import { type PackedPage, packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
 
 /** Objects that are told before they are asked for, at most; and if their bodies come along. */
-const foreseenObjectsMax = 256;
+const foreseenObjectsMax = 128;
 const foreseenInlineMax = 8;
 
 interface Opened { readonly snapshot: Snapshot; readonly branch: string; readonly poolId: string }

@@ -3,7 +3,9 @@ import { LakeError } from '../errors.ts';
 import { type ReadOptions, openReader } from '../formats/formats.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
 import type { ObjectStore } from '../lake/objects.ts';
+import { bufferOf } from '../vectors/transfer.ts';
 import type { Vector } from '../vectors/vector.ts';
+import { freeBuffer } from './free-bytes.ts';
 import type { TaskRequest } from './messages.ts';
 import type { LoadOutcome } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
@@ -29,15 +31,21 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
   budget.begin();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
-    const reader = await openReader(format, task.body, { ...readLimits, helper: (setup) => loadHelper(task, setup), ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
+    const reader = await openReader(format, task.body, { ...readLimits, helper: (setup) => loadHelper(task, setup), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
     const outcome = await sortIntoObjects(turning(reader, task), {
-      keys, order, threshold, objects, spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
+      keys, order, threshold, objects, spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
     return { ...outcome, warnings: [] };
   } finally {
     budget.end();
   }
+};
+
+/** Frees the memory of a batch that came packed. */
+const freeBatch = (batch: Vector): void => {
+  const buffer = bufferOf(batch);
+  if (buffer) freeBuffer(buffer);
 };
 
 /** The batches, with a turn of the event loop now and then; tells when the last was read. */

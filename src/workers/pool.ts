@@ -34,7 +34,7 @@ import { RunningTask, Thread, type TaskEvents } from './thread.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 const defaults = {
-  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes, warmUp: false,
+  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes, warmUpMs: 0,
 };
 const batchRows = 8192;
 /** A thread that dies younger than this is not replaced at once, lest a broken one spins. */
@@ -66,13 +66,13 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUp } = this.options;
+    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUpMs } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
     this.threadCount = this.options.threads ?? availableParallelism();
     this.cacheCounters = new CacheCounters(this.threadCount);
     const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
-    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUp };
+    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUpMs };
     this.objects = openObjects(lakeDirectory);
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
   }

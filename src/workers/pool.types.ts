@@ -143,8 +143,8 @@ export interface WorkerPoolOptions {
   readonly tasksMax?: number;
   /** What `from` may read besides pools; default: nothing. */
   readonly from?: FromPolicy;
-  /** Whether the threads make their code warm while they have nothing to do; default: no. */
-  readonly warmUp?: boolean;
+  /** How long the threads may make their code warm while they have nothing to do; default: not at all. */
+  readonly warmUpMs?: number;
   /** When one query runs on several threads. */
   readonly shareSizes?: ShareSizes;
   /** Told of every machine event and snapshot (XState inspection). */

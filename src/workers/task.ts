@@ -3,6 +3,7 @@ import { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { SourceFault } from '../query/parse-error.ts';
+import { freeBuffer } from './free-bytes.ts';
 import { type Answers, type Call, type Foreseen, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 
@@ -161,12 +162,16 @@ export class Body implements AsyncIterable<Uint8Array> {
   private error: WireError | undefined;
   private waiting: (() => void) | undefined;
   private readonly taken: (bytes: number) => void;
+  /** Of chunks that were given out. */
+  private readonly given = new WeakSet<ArrayBufferLike>();
   constructor(taken: (bytes: number) => void) { this.taken = taken; }
 
   push(chunk: Uint8Array): void {
     this.queue.push(chunk);
     this.wake();
   }
+  /** The bytes were copied: if they are a chunk of this body, its memory goes. */
+  free({ buffer }: Uint8Array): void { if (this.given.delete(buffer)) freeBuffer(buffer as ArrayBuffer); }
   end(error: WireError | undefined): void {
     this.ended = true;
     this.error ??= error;
@@ -180,6 +185,7 @@ export class Body implements AsyncIterable<Uint8Array> {
       const chunk = this.queue.shift();
       if (chunk) {
         this.taken(chunk.length);
+        this.given.add(chunk.buffer);
         yield chunk;
       } else if (this.ended) return;
       else await new Promise<void>((resolve) => { this.waiting = resolve; });

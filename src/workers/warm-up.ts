@@ -44,17 +44,19 @@ const outputs: readonly (readonly [text: string, format: FormatName])[] = [
   ['from warm', 'json'], ['from warm', 'bsup'], ['from warm', 'sup'],
   ["from warm | shape=='a' | fuse", 'arrows'], ["from warm | shape=='a' | fuse", 'parquet'], ["from warm | shape=='a' | fuse", 'csv'],
 ];
-const outputsEvery = 3;
+const outputsEvery = 4;
 const kinds = { plain: texts.map((text) => [text, 'json'] as const), withOutputs: [...texts.map((text) => [text, 'json'] as const), ...outputs] };
-const rowsCount = 16_384;
-/** Time that is spent in all, and rounds. */
-const budgetMs = 2500, roundsMax = 24;
+const rowsCount = 8192;
+/** More of them gain nothing. */
+const roundsMax = 12;
 /** Nobody else is to be held up: the thread has been idle so long before each query. */
 const idleMs = 30;
-const cacheBytes = 16 << 20;
+const cacheBytes = 8 << 20;
 
 export interface WarmUpOptions {
   readonly tools: WorkerTools;
+  /** Time that is spent in all. */
+  readonly budgetMs: number;
   readonly windowBytes: number;
   readonly spill: () => TaskSpill;
   /** How often all of them are run at most. */
@@ -84,7 +86,7 @@ export class WarmUp {
         const began = performance.now();
         await this.query({ text, format }, tools, foreseen);
         spentMs += performance.now() - began;
-        if (spentMs > budgetMs) return;
+        if (spentMs > this.options.budgetMs) return;
         await nextTurn();
       }
     }

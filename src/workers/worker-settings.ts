@@ -18,8 +18,8 @@ export interface WorkerSettings {
   readonly formatLimits: FormatLimits;
   readonly recursion: NonNullable<ExecutionContext['recursion']>;
   readonly from: FromPolicy;
-  /** Whether its code is to be made warm before it is needed. */
-  readonly warmUp: boolean;
+  /** How long its code may be made warm before it is needed; 0: not at all. */
+  readonly warmUpMs: number;
   /** Its number among the threads, from 0. */
   readonly thread: { readonly index: number; readonly of: number };
   /** When one query is worth more than one thread. */

@@ -87,6 +87,11 @@ describe('with keys', () => {
     });
   }
 
+  test('no token is told apart from a wrong one', async () => {
+    const answer = await service.ask('GET', '/auth/identity', { headers: { accept: 'application/json' } });
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 401, body: '{"type":"Error","kind":"missing authentication credentials","error":"no token present in request"}\n' });
+  });
+
   test('a token that is none, is cut, or has another scheme is invalid', async () => {
     const token = tokens.get('lake admin')!;
     for (const authorization of ['Bearer nonsense', `Bearer ${token.slice(0, -1)}`, `Bearer ${token}x`, `Bearer ${token.replace(/.$/, token.endsWith('A') ? 'B' : 'A')}`, `Basic ${token}`, 'Bearer', 'Bearer null', token]) {
@@ -190,6 +195,12 @@ describe('with keys', () => {
     expect(unknown).toMatchObject({ status: 401, path: '/pool/%0A%7B%22who%22:%22root%22%7D/branch/main' });
     expect(unknown).not.toHaveProperty('who');
   });
+});
+
+test('without access control there are no sessions', async () => {
+  const service = await startService();
+  for (const method of ['POST', 'DELETE']) expect((await service.ask(method, '/auth/session', { headers: { accept: 'application/json' } })).body).toBe('{"type":"Error","kind":"item does not exist","error":"there is no access control here, and so no sessions"}\n');
+  await service.close();
 });
 
 describe('lake key', () => {

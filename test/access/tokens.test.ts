@@ -110,6 +110,11 @@ describe('tokens', () => {
       const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0 });
       await expect(tokens.principal(await signed(rs, claims()))).rejects.toMatchObject({ name: 'KeysUnavailable' });
     }
+    answer = () => ({ status: 500, body: '' });
+    const without = await startService(['-auth.domain', issuer, '-auth.audience', 'lake', '-auth.jwks', keysUrl()]);
+    const answered = await without.ask('GET', '/auth/identity', { headers: { accept: 'application/json', authorization: `Bearer ${await signed(rs, claims())}` } });
+    expect({ status: answered.status, body: answered.body }).toEqual({ status: 503, body: '{"type":"Error","kind":"overloaded","error":"the keys of the token issuer cannot be had at the moment"}\n' });
+    await without.close();
     // A redirect leads to no other place than the one that was named.
     answer = () => ({ status: 302, body: '', location: 'http://169.254.169.254/latest/meta-data' });
     const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0 });

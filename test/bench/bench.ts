@@ -174,7 +174,7 @@ class Bench {
     this.client.close();
     const { lake } = this.service, old = this.service;
     await old.end();
-    const service = await startBuiltService({ lake });
+    const service = await startBuiltService({ asShipped: true, lake });
     this.service = { ...service, stop: async () => { await service.end(); await old.stop(); } };
     this.client = clientOf(service.address);
   }
@@ -273,7 +273,7 @@ export const runBench = async (options: BenchOptions): Promise<BenchFigures> => 
     if (options.file === undefined) await writeEvents(file, options.rows);
     const duckdb = options.duckdb === false ? undefined : await startDuckDb(join(folder, 'duckdb'));
     process.stderr.write(`${options.rows} rows, ${(statSync(file).size / 1e6).toFixed(0)} MB; ${machine()}; ${duckdb ? `DuckDB ${duckdb.version}` : 'no DuckDB'}\n${'step'.padEnd(52)}${'ours'.padStart(10)}   ${'DuckDB'.padStart(10)}${'ratio'.padStart(8)}\n`);
-    bench = new Bench(options, folder, file, await startBuiltService(), duckdb);
+    bench = new Bench(options, folder, file, await startBuiltService({ asShipped: true }), duckdb);
     await bench.run();
     const mean = geometricMean(bench.lines.flatMap(({ ours, peer, query }) => (query && peer !== undefined ? [ours / peer] : [])));
     if (mean !== undefined) process.stderr.write(`geometric mean of the queries' ratios: ${mean.toFixed(2)}\n`);

@@ -41,17 +41,17 @@ const writeLake = async (directory: string, { pools, commits }: { readonly pools
 
 /** Makes such a lake and opens it. */
 export const measureOpening = async (options: { readonly pools: number; readonly commits: number }): Promise<OpeningFigures> => {
-  const began = performance.now(), made = await startBuiltService(), emptyMs = performance.now() - began;
+  const began = performance.now(), made = await startBuiltService({ asShipped: true }), emptyMs = performance.now() - began;
   try {
     await made.end();
     await writeLake(made.lake, options);
-    const started = performance.now(), service = await startBuiltService({ lake: made.lake }), again = clientOf(service.address);
+    const started = performance.now(), service = await startBuiltService({ asShipped: true, lake: made.lake }), again = clientOf(service.address);
     const pools = await again.query<{ n: number }>('from :pools | aggregate n:=count()'), openMs = performance.now() - started;
     const asked = performance.now(), last = options.pools - 1, rows = await again.query<{ n: number }>(`from p${last} | aggregate n:=count()`), firstQueryMs = performance.now() - asked;
     const wanted = options.commits - Math.ceil(last * options.commits / options.pools);
     again.close();
     await service.end('SIGKILL');
-    const restarted = performance.now(), survivor = await startBuiltService({ lake: made.lake }), another = clientOf(survivor.address);
+    const restarted = performance.now(), survivor = await startBuiltService({ asShipped: true, lake: made.lake }), another = clientOf(survivor.address);
     const kept = await another.query<{ n: number }>('from :pools | aggregate n:=count()'), killedMs = performance.now() - restarted;
     another.close();
     await survivor.end();
@@ -77,7 +77,7 @@ const load = (address: string, file: string): Promise<number> => new Promise((re
 
 /** Measures a pool of so many rows: medians of some runs, each with another literal. */
 export const measureSize = async (rows: number, runs = 5): Promise<SizeFigures> => {
-  const folder = mkdtempSync(join(tmpdir(), 'lake-growth-')), file = join(folder, 'events.ndjson'), service = await startBuiltService(), client = clientOf(service.address);
+  const folder = mkdtempSync(join(tmpdir(), 'lake-growth-')), file = join(folder, 'events.ndjson'), service = await startBuiltService({ asShipped: true }), client = clientOf(service.address);
   try {
     await writeEvents(file, rows);
     await client.createPool('events', 'ts');

@@ -83,7 +83,7 @@ export const measureInspect = async (options: InspectOptions): Promise<InspectFi
   const services = new Map<Mode, Service>(), rates: Record<Mode, number[]> = { off: [], on: [], watched: [] }, cpus: Record<Mode, number[]> = { off: [], on: [], watched: [] };
   let watcher: ReturnType<typeof startWatcher> | undefined;
   try {
-    for (const mode of modes) services.set(mode, await startBuiltService({ flags: mode === 'off' ? ['-inspect=false'] : [] }));
+    for (const mode of modes) services.set(mode, await startBuiltService({ asShipped: true, flags: mode === 'off' ? ['-inspect=false'] : [] }));
     const clients = new Map<Mode, Client>([...services].map(([mode, { address }]) => [mode, clientOf(address, options.clients)]));
     for (const client of clients.values()) {
       for (let n = 0; n < options.pools; n++) await client.createPool(`p${n}`);

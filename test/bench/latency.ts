@@ -61,7 +61,7 @@ const loopLate = async (client: Client): Promise<LatencyFigures['loopLateMs']> =
 /** Measures on a service of its own, prints what it finds. Throws when an answer is wrong, never because one is slow. */
 export const measureLatency = async (rows: number): Promise<LatencyFigures> => {
   const folder = mkdtempSync(join(tmpdir(), 'lake-latency-')), file = join(folder, 'events.ndjson');
-  const service = await startBuiltService(), client = clientOf(service.address);
+  const service = await startBuiltService({ asShipped: true }), client = clientOf(service.address);
   try {
     await writeEvents(file, rows);
     for (const pool of ['a', 'b']) await client.createPool(pool, 'ts');
@@ -95,7 +95,7 @@ export const measureLatency = async (rows: number): Promise<LatencyFigures> => {
 
 /** Small durable commits: by one client in turn, and by 64 at once. Milliseconds each, and a raw sync of the disk in the same minute. */
 export const measureCommits = async (options: { readonly inTurn: number; readonly atOnce: number }): Promise<{ readonly inTurn: number; readonly atOnce: number; readonly rows: number }> => {
-  const service = await startBuiltService(), client = clientOf(service.address);
+  const service = await startBuiltService({ asShipped: true }), client = clientOf(service.address);
   try {
     await client.createPool('small', 'ts');
     const sync = syncTimes(service.lake), times: number[] = [];

@@ -46,7 +46,7 @@ class Piece {
 
 /** Loads about so many bytes into a new service and watches its memory. */
 export const measureLoad = async (order: MemoryFigures['order'], bytes: number, flags: readonly string[] = []): Promise<MemoryFigures> => {
-  const service = await startBuiltService({ flags });
+  const service = await startBuiltService({ asShipped: true, flags });
   try {
     const piece = new Piece(), pieces = Math.ceil(bytes / piece.bytes.length), rows = pieces * pieceRows;
     const body = function* (): Generator<Buffer> {

@@ -1,5 +1,5 @@
 /**
- * The peak memory of large queries: `npm run bench:memory -- --rows 10000000`, or this file alone.
+ * The peak memory of large queries: `npm run bench:memory-queries -- --rows 10000000 --only 'sort|join'`.
  *
  * Rows are made as they are sent; each step's figure is the highest resident memory that the service's process had while the step ran (/proc, reset before it).
  * Answers are checked against what the rows were made from.
@@ -60,11 +60,11 @@ interface Step { readonly name: string; readonly query: (rows: number) => string
 interface Check { readonly line: (line: Buffer) => void; readonly end: () => string | undefined }
 
 /** The answer is one line. */
-const says = (wanted: string) => (): Check => {
+const says = (wanted: string): Check => {
   let said = '';
   return { line: (line) => { said += line.toString(); }, end: () => (said.replaceAll(' ', '') === wanted ? undefined : said) };
 };
-const says2 = (wanted: (rows: number) => string) => (rows: number): Check => says(wanted(rows))();
+const saysOf = (wanted: (rows: number) => string) => (rows: number): Check => says(wanted(rows));
 /** Lines begin with the numbers from 0 on. */
 const ascending = (rows: number): Check => {
   let count = 0, wrong: string | undefined;
@@ -98,7 +98,7 @@ const steps: readonly Step[] = [
   { name: 'sort of all rows, out as JSON', query: () => 'from large | sort k', check: ascending },
   {
     name: 'group by half as many keys', query: () => 'from large | aggregate c:=count(),s:=sum(n) by g | aggregate groups:=count(),most:=max(c),total:=sum(s)',
-    check: says2((rows) => `{"groups":${half(rows)},"most":${2},"total":${sum(firstNumber, rows)}}`),
+    check: saysOf((rows) => `{"groups":${half(rows)},"most":${2},"total":${sum(firstNumber, rows)}}`),
   },
   {
     name: 'join of a tenth with a tenth', query: (rows) => `${side(0, rows)} | join (${side(1, rows)}) as {l,r} on l.m==r.m | values {l,r}`,
@@ -106,22 +106,22 @@ const steps: readonly Step[] = [
   },
   {
     name: 'distinct of all rows', query: () => 'from large | distinct uid | aggregate c:=count(),total:=sum(k)',
-    check: says2((rows) => `{"c":${rows},"total":${sum(firstNumber, rows)}}`),
+    check: saysOf((rows) => `{"c":${rows},"total":${sum(firstNumber, rows)}}`),
   },
   {
     name: 'except of all rows', query: (rows) => `select count(*) as c from (select uid,k from large except select uid,k from large where n >= ${firstNumber + tenth(rows)})`,
-    check: says2((rows) => `{"c":${tenth(rows)}}`),
+    check: saysOf((rows) => `{"c":${tenth(rows)}}`),
   },
   {
     name: 'windows over all rows', query: (rows) => `select max(r) as most,count(*) as c from (select row_number() over (partition by k % 3 order by k) as r from large) where r >= ${0}`,
-    check: says2((rows) => `{"most":${Math.ceil(rows / 3)},"c":${rows}}`),
+    check: saysOf((rows) => `{"most":${Math.ceil(rows / 3)},"c":${rows}}`),
   },
-  { name: 'fuse of all rows', query: () => 'from large | fuse | aggregate c:=count()', check: says2((rows) => `{"c":${rows}}`) },
+  { name: 'fuse of all rows', query: () => 'from large | fuse | aggregate c:=count()', check: saysOf((rows) => `{"c":${rows}}`) },
 ];
 
 /** Loads so many rows into a new service and watches its memory in each step. */
 export const measureQueries = async (rows: number, flags: readonly string[] = [], only?: RegExp): Promise<readonly QueryFigures[]> => {
-  const service = await startBuiltService({ flags }), { pid } = service.process, out: QueryFigures[] = [];
+  const service = await startBuiltService({ asShipped: true, flags }), { pid } = service.process, out: QueryFigures[] = [];
   const measured = async (step: string, work: () => Promise<string | undefined>): Promise<void> => {
     writeFileSync(`/proc/${pid!}/clear_refs`, '5');
     const began = performance.now(), fault = await work().catch((error: unknown) => String(error));

@@ -4,7 +4,10 @@ import type { PartRun } from './part.ts';
 export const parts = {
   laws: async () => (await import('./laws.ts')).laws,
   kills: async () => (await import('./kills.ts')).kills,
+  sigkill: async () => (await import('./sigkill.ts')).sigkill,
   power: async () => (await import('./power.ts')).power,
+  objects: async () => (await import('./damage.ts')).objects,
+  tables: async () => (await import('./damage.ts')).tables,
   faults: async () => (await import('./faults.ts')).faultsPart,
 } as const satisfies Record<string, () => Promise<PartRun>>;
 export type PartName = keyof typeof parts;

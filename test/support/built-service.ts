@@ -18,15 +18,17 @@ export interface Service {
   readonly printed: () => string;
   /** Ends it by a signal (default SIGTERM); resolves to the exit status, or the signal's name. The lake stays until `remove`. */
   readonly end: (signal?: NodeJS.Signals) => Promise<number | string>;
+  /** Exit status or the signal's name, once it has ended. */
+  readonly ended: Promise<number | string>;
   /** Ends it and removes its folder. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. */
-export const startBuiltService = async (options: { readonly lake?: string; readonly flags?: readonly string[] } = {}): Promise<Service> => {
+/** Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. `asShipped`: it warms up, which tests have no time for. */
+export const startBuiltService = async (options: { readonly lake?: string; readonly flags?: readonly string[]; readonly asShipped?: boolean } = {}): Promise<Service> => {
   const folder = options.lake ? undefined : mkdtempSync(join(tmpdir(), 'lake-service-'));
   const lake = options.lake ?? join(folder!, 'lake');
-  const child = spawn(process.execPath, [program, 'serve', '-lake', lake, '-l', '127.0.0.1:0', '-log.level', 'error', ...(options.flags ?? [])], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [program, 'serve', '-lake', lake, '-l', '127.0.0.1:0', '-log.level', 'error', ...(options.asShipped ? [] : ['-warmup', '0s']), ...(options.flags ?? [])], { stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   const ended = new Promise<number | string>((resolve) => child.once('exit', (status, signal) => resolve(status ?? signal ?? 'unknown')));
   child.stderr.on('data', (chunk: Buffer) => { printed += chunk.toString(); });
@@ -43,7 +45,7 @@ export const startBuiltService = async (options: { readonly lake?: string; reado
     return ended;
   };
   return {
-    address, process: child, lake, printed: () => printed, end,
+    address, process: child, lake, printed: () => printed, end, ended,
     stop: async () => {
       await end();
       if (folder) rmSync(folder, { recursive: true, force: true });

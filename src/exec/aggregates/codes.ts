@@ -8,7 +8,7 @@
 import { type EnumType, type PrimitiveType, type Type, isFloat, primitiveIds, types } from '../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../vectors/value.ts';
 import {
-  type Vector, type FlatVector, type BytesVector, type DictionaryVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
+  type Vector, type FlatVector, type BytesVector, type DictionaryVector, type DynamicVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
 } from '../../vectors/vector.ts';
 import { Builder, Uint32List } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -254,7 +254,7 @@ export class ColumnCodes {
       }
       case 'dictionary': return this.dictionaryCodes(v, insert, this.out(v.length, isKept));
       case 'selected': return this.codes(gather(v.base, v.index), insert, isKept);
-      case 'dynamic': return this.taggedCodes(v.tags, v.slots, v.parts, v.length, insert);
+      case 'dynamic': return this.taggedCodes(v, insert, this.out(v.length, isKept));
       default: return this.partCodes(v, insert, isKept ? undefined : this.room.of(v.length));
     }
   }
@@ -308,19 +308,26 @@ export class ColumnCodes {
     this.dictionaryBytes += known.byteLength;
     return known;
   }
-  private taggedCodes(tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, insert: boolean): Uint32Array {
-    const counts = new Uint32Array(parts.length);
+  private taggedCodes({ tags, slots, parts }: DynamicVector, insert: boolean, out: Uint32Array): Uint32Array {
+    const counts = new Uint32Array(parts.length), { length } = out;
     for (let i = 0; i < length; i++) counts[tags[i]!]!++;
-    const lists = Array.from(counts, (n) => new Uint32Array(n)), places = new Uint32Array(length);
-    counts.fill(0);
-    for (let i = 0; i < length; i++) {
-      const tag = tags[i]!, at = counts[tag]!++;
-      lists[tag]![at] = slots[i]!;
-      places[i] = at;
+    for (const [tag, part] of parts.entries()) {
+      const count = counts[tag]!;
+      if (count === 0) continue;
+      if (part.form === 'null' || part.form === 'constant') {
+        const code = this.codes(part.form === 'null' ? oneNull : part.inner, insert)[0]!;
+        for (let i = 0; i < length; i++) if (tags[i] === tag) out[i] = code;
+        continue;
+      }
+      const rows = new Uint32Array(count), index = new Uint32Array(count);
+      for (let i = 0, n = 0; n < count; i++) {
+        if (tags[i] !== tag) continue;
+        rows[n] = i;
+        index[n++] = slots[i]!;
+      }
+      const codes = this.codes(take(part, index), insert);
+      for (let n = 0; n < count; n++) out[rows[n]!] = codes[n]!;
     }
-    const codes = parts.map((p, k) => (lists[k]!.length === 0 ? lists[k]! : this.codes(take(p, lists[k]!), insert)));
-    const out = new Uint32Array(length);
-    for (let i = 0; i < length; i++) out[i] = codes[tags[i]!]![places[i]!]!;
     return out;
   }
   private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined): Uint32Array {
@@ -352,6 +359,7 @@ export class ColumnCodes {
   }
 }
 
+const oneNull: Vector = { form: 'null', length: 1 };
 /** Dictionaries whose codes are remembered. */
 const dictionariesMax = 64;
 /** The places in the table that are `none` and that rows lead to, each once, as they are met. They are marked in between. */

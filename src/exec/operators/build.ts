@@ -26,7 +26,7 @@ export interface Working { rows: readonly Vector[] }
 
 
 /** Operators that can spill do so from this share of the budget on: there is room left for those that cannot. */
-const spillShare = 0.7;
+const spillShare = 0.4;
 /** So much an operator may hold even if others take nearly all: spilling less at a time costs more than it frees. */
 const ownShare = 0.1;
 

@@ -31,18 +31,15 @@ const copied = (v: Vector): Vector => {
   }
 };
 
-/** Bytes that compact rows hold; dictionaries count when they are met first, and are noted in `known`. */
-export const heldSize = (v: Vector, known: Set<Vector>): number => {
+/** Bytes that rows take once they are put together with others: what is shared among them now is spread out then. */
+export const flatSize = (v: Vector): number => {
   switch (v.form) {
-    case 'dictionary': {
-      const isKnown = known.has(v.values);
-      known.add(v.values);
-      return v.length * 4 + (isKnown ? 0 : sizeOf(v.values));
-    }
-    case 'record': return v.fields.reduce((n, f) => n + heldSize(f.values, known) + (f.present ? v.length : 0), 0);
-    case 'dynamic': return v.parts.reduce((n, p) => n + heldSize(p, known), v.length * 8);
-    case 'selected': return v.length * 4 + heldSize(v.base, known);
-    case 'error': case 'named': return heldSize(v.inner, known);
+    case 'dictionary': return v.length * (4 + sizeOf(v.values) / Math.max(1, v.values.length));
+    case 'constant': return v.length * sizeOf(v.inner);
+    case 'record': return v.fields.reduce((n, f) => n + flatSize(f.values) + (f.present ? v.length : 0), 0);
+    case 'dynamic': return v.parts.reduce((n, p) => n + flatSize(p), v.length * 8);
+    case 'selected': return v.length * (4 + flatSize(v.base) / Math.max(1, v.base.length));
+    case 'error': case 'named': return flatSize(v.inner);
     default: return sizeOf(v);
   }
 };

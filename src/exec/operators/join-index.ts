@@ -8,12 +8,12 @@ import { type PrimitiveType, isFloat } from '../../vectors/type.ts';
 import { type FlatVector, type Vector, flatten, gather, take } from '../../vectors/vector.ts';
 import { GroupTable } from '../aggregates/groups.ts';
 import { hashBytes, mix, none, wordsOf } from '../aggregates/tables.ts';
-import { heldSize } from './compact.ts';
+import { flatSize } from './compact.ts';
 
 /** What a row of the built side takes besides itself. */
 const indexBytes = 32;
 /** What rows that are to be built take: they are put together in one piece, so there are two of each for a moment, and indexed. */
-export const heldBytes = (rows: Vector, dictionaries: Set<Vector>): number => heldSize(rows, dictionaries) * 2 + rows.length * indexBytes;
+export const heldBytes = (rows: Vector): number => flatSize(rows) * 2 + rows.length * indexBytes;
 
 type TypedKey =
   | { readonly form: 'number'; readonly type: PrimitiveType; readonly values: Float64Array }

@@ -114,7 +114,7 @@ function* inPieces(left: SpillRun, right: SpillRun, parts: JoinParts): Generator
       const rows: Vector[] = [];
       while (next && (rows.length === 0 || !memory.isOverWith(held) || held < pieceBytesMin)) {
         rows.push(next);
-        hold(heldBytes(next, new Set()));
+        hold(heldBytes(next));
         next = yield* following(reader);
       }
       const all = concat(rows), index = new JoinIndex(all, yield* keysOf(all, parts.rightKeys, op)), isLast = next === undefined;

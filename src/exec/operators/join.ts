@@ -33,7 +33,6 @@ interface Kept { index: JoinIndex | undefined }
 function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefined, level: number): Generator<Item> {
   const { op, build } = parts, { memory } = build, items = left[Symbol.iterator](), known = op.kept ? kept?.index?.anew() : undefined;
   let rows: Vector[] = [], waiting: Vector[] = [], held = 0, aside: Aside | undefined;
-  const dictionaries = new Set<Vector>();
   const hold = (bytes: number): void => {
     held += bytes;
     memory.add(bytes);
@@ -57,7 +56,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
         if (aside) yield* aside.right(own);
         else {
           rows.push(own);
-          hold(heldBytes(own, dictionaries));
+          hold(heldBytes(own));
           yield* overflow();
         }
       } else if (item !== pause) yield item;

@@ -5,13 +5,13 @@ import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stage, type Step, type Stream, batches, isBatch, stage, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';
-import { compact, heldSize, ordered } from './compact.ts';
+import { compact, flatSize, ordered } from './compact.ts';
 import { mergeSorted } from './merge.ts';
 import { type EvaluatedKey, guessing, keysOf, orderBy } from './sort-keys.ts';
 import { pulled } from './scan.ts';
 
 /** Runs that are merged at a time. */
-const runsMax = 64;
+const runsMax = 128;
 /** What is read of a run at a time, in bytes; at least so many rows. */
 const frameBytes = 256 << 10, frameRowsMin = 128;
 
@@ -25,7 +25,6 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
   const spill = context.host.spill;
   const runs: SpillRun[] = [];
   let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0, frameRows = context.batchRows;
-  const dictionaries = new Set<Vector>();
 
   /** The rows at hand in order; memory is free for the next ones. */
   const sorted = (): { readonly all: Vector; readonly order: Uint32Array } => {
@@ -37,12 +36,11 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
     const all = concat(batchesHeld);
     memory.add(-held);
     held = 0;
-    dictionaries.clear();
     return { all, order };
   };
   function* spillRun(): Generator<Item> {
     const { all, order } = sorted();
-    frameRows = Math.min(context.batchRows, Math.max(frameRowsMin, Math.floor(frameBytes * all.length / Math.max(1, heldSize(all, new Set())))));
+    frameRows = Math.min(context.batchRows, Math.max(frameRowsMin, Math.floor(frameBytes * all.length / Math.max(1, flatSize(all)))));
     const run = spill!.open();
     const rows = ordered(all, order);
     for (let at = 0; at < rows.length; at += frameRows) yield* wait(run.append(slice(rows, at, Math.min(rows.length, at + frameRows))));
@@ -67,8 +65,8 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
       const batch = compact(given), own = yield* keysOf(batch, keys);
       rows.push(batch);
       own.forEach((v, k) => (columns[k] ??= []).push(v));
-      // Rows are put together in one piece to be sorted: then there are two of each.
-      const bytes = heldSize(batch, dictionaries) * 2;
+      // Rows are put together in one piece and then in order, besides their keys.
+      const bytes = flatSize(batch) * 2.5;
       held += bytes;
       memory.add(bytes);
       if (!memory.isOverWith(held)) return;

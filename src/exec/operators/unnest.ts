@@ -11,10 +11,12 @@ import { type ShapeRows, field, record, shapesOf } from './records.ts';
 export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step => eachBatch(function* push(batch) {
   const values = yield* evaluate(expr, batch);
   if (!into) {
-    yield* batches(elementsOf(values).all, rowsMax);
+    // Of nothing but lists the elements are there already, one list behind the other.
+    const shapes = shapesOf(values), list = shapes.length === 1 && !shapes[0]!.rows ? shapes[0]!.bare : undefined;
+    yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length).all, rowsMax);
     return;
   }
-  const { all, offsets } = elementsOf(values);
+  const { all, offsets } = elementsOf(shapesOf(values), values.length);
   for (let i = 0; i < values.length; i++) {
     if (offsets[i] === offsets[i + 1]) continue;
     yield* into(slicesOf(all, offsets[i]!, offsets[i + 1]!, rowsMax));
@@ -29,13 +31,13 @@ interface Elements { readonly all: Vector; readonly offsets: Uint32Array }
 /** What rows `rows` (absent: all) give: `counts` says how many each. */
 interface Group { readonly rows: Uint32Array | undefined; readonly values: Vector; readonly counts: Uint32Array }
 
-const elementsOf = (values: Vector): Elements => {
-  const groups = shapesOf(values).map(groupOf);
-  const offsets = new Uint32Array(values.length + 1);
+const elementsOf = (shapes: readonly ShapeRows[], length: number): Elements => {
+  const groups = shapes.map(groupOf);
+  const offsets = new Uint32Array(length + 1);
   for (const g of groups) g.counts.forEach((n, i) => { offsets[(g.rows ? g.rows[i]! : i) + 1] = n; });
-  for (let i = 0; i < values.length; i++) offsets[i + 1]! += offsets[i]!;
+  for (let i = 0; i < length; i++) offsets[i + 1]! += offsets[i]!;
   if (groups.length === 1) return { all: groups[0]!.values, offsets };
-  const index = new Uint32Array(offsets[values.length]!);
+  const index = new Uint32Array(offsets[length]!);
   let base = 0;
   for (const g of groups) {
     let from = base;

@@ -12,11 +12,12 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Item, type Step, type Stream, batches, eachBatch, evaluate, isBatch } from '../operator.ts';
 import { breaks } from '../windows/segment.ts';
 import type { Build } from './build.ts';
+import { flatSize } from './compact.ts';
 import { field, record } from './records.ts';
 import { sort } from './sort.ts';
 import { sortWords, sortedOrder } from './sort-words.ts';
 import { heldPartitions } from './window-held.ts';
-import { Columns, type WindowParts, ascending, partsOf, placeBytes, resultsOf, segmentOver, shownBytes, withFields } from './window-parts.ts';
+import { Columns, type WindowParts, ascending, partsOf, placeBytes, resultsOf, segmentOver, withFields } from './window-parts.ts';
 
 type WindowOp = Extract<PlanOp, { kind: 'window' }>;
 
@@ -57,9 +58,9 @@ function* gathered(input: Stream, parts: WindowParts, spilling: (input: Stream) 
       for (const [k, e] of parts.columns.evaluators.entries()) {
         const own = yield* evaluate(e, next.value);
         columns[k]!.push(own);
-        charge(shownBytes(own));
+        charge(flatSize(own) * 2);
       }
-      charge(shownBytes(next.value) + placeBytes * next.value.length);
+      charge(flatSize(next.value) * 2 + placeBytes * next.value.length);
       if (!memory.isOverWith(held)) continue;
       if (!context.host.spill) {
         if (memory.isFull) memory.refuse('window');

@@ -25,7 +25,7 @@ export async function* readDelimited(input: AsyncIterable<Uint8Array>, options: 
   const stopped = yield* readInSequence(input, options, dialect, { values: 0, lines: 1, offset: 0 }, options.helper);
   if (!stopped) return;
   const { progress, rest, helper, shape } = stopped;
-  const wrong = yield* readBlocks(rest, progress, { parser: delimitedBlocks({ ...dialect, names: shape.names }), cut: unquotedCut }, helper);
+  const wrong = yield* readBlocks(rest, progress, { parser: delimitedBlocks({ ...dialect, names: shape.names }), cut: unquotedCut, copied: options.copied }, helper);
   if (wrong) yield* readInSequence(wrong.rest, options, dialect, { ...wrong, shape }, undefined);
 }
 

@@ -17,7 +17,7 @@ export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadO
   const stopped = yield* readInSequence(input, options, { values: 0, lines: 1, offset: 0, lineStart: 0 }, options.helper);
   if (!stopped) return;
   const { progress, rest, helper } = stopped;
-  const wrong = yield* readBlocks(rest, progress, { parser: jsonBlocks(options), cut: lineCut }, helper);
+  const wrong = yield* readBlocks(rest, progress, { parser: jsonBlocks(options), cut: lineCut, copied: options.copied }, helper);
   if (wrong) yield* readInSequence(wrong.rest, options, wrong, undefined);
 }
 

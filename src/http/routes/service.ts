@@ -19,6 +19,13 @@ export const serviceRoutes: readonly Route[] = [
     },
   }),
   route({
+    method: 'GET', path: '/ready', summary: 'Whether work is taken: ready, or 503 and why not', need: 'open', open: true, preflight: true,
+    handler: async ({ service, reply }) => {
+      const { state } = service.lake.status(), isReady = state === 'ready' && !service.closing();
+      return sendText(reply, isReady ? 200 : 503, 'text/plain; charset=utf-8', isReady ? 'ready' : state === 'failed' ? 'failed' : 'closing');
+    },
+  }),
+  route({
     method: 'GET', path: '/metrics', summary: 'Figures in the text format of Prometheus', need: 'reader', open: true, preflight: true,
     handler: async ({ service, reply }) => sendText(reply, 200, service.metrics.contentType, await service.metrics.text()),
   }),

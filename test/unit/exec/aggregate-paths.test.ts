@@ -8,7 +8,7 @@ import type { Aggregate, PlanExpr, PlanOp } from '../../../src/query/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue, textError } from '../../../src/vectors/value.ts';
-import { type Vector, constant, flatten, take, valueAt } from '../../../src/vectors/vector.ts';
+import { type Vector, constant, flatten, nulls, take, valueAt } from '../../../src/vectors/vector.ts';
 import { planOf, runPlan, supOf } from '../../support/run-plan.ts';
 
 /** Numbers below `below`, the same ones each time. */
@@ -58,6 +58,18 @@ describe('groups', () => {
   it('a constant key is the same as a column that repeats it', () => {
     const one = vectorOf([stringValue('http')]), constants = new GroupTable(2), columns = new GroupTable(2);
     expect(constants.ids([constant(one, length), second], length, true, false).slice()).toEqual(columns.ids([flatten(constant(one, length)), second], length));
+  });
+
+  it('keys of unlike types, nulls and errors have the groups that single rows have', () => {
+    const mixed = vectorOf(Array.from(numbersBelow(length, 60, 21), (x) => (x % 4 === 0 ? nullValue : x % 4 === 1 ? intValue(x) : x % 4 === 2 ? stringValue(`${x}`) : textError('missing'))));
+    const kept = new GroupTable(2), reused = new GroupTable(2), single = new GroupTable(2), keys = [mixed, second];
+    const one = Array.from({ length }, (_, i) => single.ids(keys.map((k) => take(k, Uint32Array.of(i))), 1)[0]!), names = single.keys().map(rows);
+    for (const [table, isKept] of [[kept, true], [reused, false]] as const) {
+      const ids = table.ids(keys, length, true, isKept), own = table.keys().map(rows);
+      expect(Array.from(ids, (g) => own.map((k) => k[g]))).toEqual(one.map((g) => names.map((k) => k[g])));
+      expect(table.size).toBe(single.size);
+    }
+    expect(reused.ids([nulls(300), constant(vectorOf([stringValue('m1')]), 300)], 300, false, false)[0]).toBe(reused.ids([nulls(1), vectorOf([stringValue('m1')])], 1, false)[0]);
   });
 
   it('keys that are not there are not put in', () => {

@@ -9,7 +9,8 @@ import { type ScanOptions, scanObjects } from '../../../src/lake/scan.ts';
 import type { ScanFilter } from '../../../src/exec/source.ts';
 import type { PlanExpr, PlanOp, SortKey } from '../../../src/query/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { areTimeTexts } from '../../../src/vectors/time-texts.ts';
+import { compileExpression } from '../../../src/exec/expressions/compile.ts';
+import { areTimeTexts, rangeOfBounds } from '../../../src/vectors/time-texts.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, dataAt, slice, valueAt } from '../../../src/vectors/vector.ts';
@@ -46,6 +47,20 @@ describe('times as text', () => {
       const list = change(texts(300, (i) => iso(i, 3))), v = fieldOf(open(encode(recordOf('ts', list), 300)).read(0) as Vector);
       expect([k, areTimeTexts(v), Array.from({ length: v.length }, (_, i) => dataAt(v, i))]).toEqual([k, k < 2, list]);
     }
+  });
+  test('buckets of whole blocks follow from their bounds, others from the times in them', () => {
+    const cast: PlanExpr = { kind: 'cast', operand: { kind: 'this' }, type: types.time };
+    for (const [step, first] of [[977, 1_700_000_000_000], [60_000, 1_700_006_399_001], [3_600_000, 0], [61, 1_700_006_340_000], [977, -500_000]] as const) {
+      for (const size of [3600e9, 60e9, 86_400e9, 7e9, 5e8]) {
+        const list = texts(600, (i) => new Date(first + i * step).toISOString()), reader = open(encode(recordOf('ts', list), 100)), context = { functions: [], names: new Map() };
+        const bucket = compileExpression({ kind: 'call', name: 'bucket', arguments: [cast, { kind: 'literal', value: { type: types.duration, data: size } }] }, context);
+        const all = (v: Vector): unknown[] => Array.from({ length: v.length }, (_, i) => dataAt(v, i));
+        expect(reader.blocks.flatMap((_, k) => all(bucket(fieldOf(reader.read(k) as Vector))))).toEqual(all(bucket(vectorOf(list.map(stringValue)))));
+      }
+    }
+    const range = (min: string, max: string): unknown => rangeOfBounds({ min: Buffer.from(min), max: Buffer.from(max) });
+    expect([range('2026-01-01T00:58', '2026-01-01T01:0:'), range('2026-01-01T00:58', '2026-01-01T00:59'), range('2026-01', '2026-01-01T00:59'), range('2026-01-01T00:5x', '2026-01-01T00:59')])
+      .toEqual([{ least: 1767229080, end: 1767229800 }, { least: 1767229080, end: 1767229140 }, undefined, undefined]);
   });
   test('bounds rule blocks out', () => {
     const reader = open(encode(recordOf('ts', texts(400, (i) => new Date(1_700_000_000_000 + i * 60_000).toISOString())), 100));

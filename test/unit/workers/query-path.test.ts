@@ -83,7 +83,7 @@ describe('what is told in advance', () => {
 });
 
 describe('tests on the key', () => {
-  const rows = 20_000;
+  const rows = 10_000;
   const key = (kind: string, i: number): string => {
     switch (kind) {
       case 'string': return `"${String(Math.floor(i / 3)).padStart(6, '0')}"`;
@@ -145,13 +145,13 @@ describe('warm-up', () => {
     recursion: { rounds: 10, rows: 10 }, thread: { index: 0, of: 1 }, shareSizes: { blocksMin: 1, blocksMax: 1, rowsMin: Infinity }, from: poolsOnly, readLimits: {},
   });
   test('every query of it runs, and nothing is left behind', async () => {
-    const tools = toolsOf(), warmUp = new WarmUp({ tools, windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => true, rounds: 1 });
+    const tools = toolsOf(), warmUp = new WarmUp({ tools, budgetMs: Infinity, windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => true, rounds: 1 });
     await warmUp.run();
     expect(tools.readers.columns.bytes).toBe(0);
   });
   test('who wants the thread ends the query that runs', async () => {
     let looks = 0;
-    const warmUp = new WarmUp({ tools: toolsOf(), windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => {
+    const warmUp = new WarmUp({ tools: toolsOf(), budgetMs: Infinity, windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => {
       looks++;
       setImmediate(() => { warmUp.yield(); });
       return true;

@@ -1,0 +1,98 @@
+/** The end of the service: what it still does, what it refuses, that it ends in time. Real processes and signals. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { request } from 'node:http';
+import { type Service, startBuiltService } from './support/built-service.ts';
+import { clientOf } from './support/client.ts';
+
+let services: Service[] = [];
+afterEach(async () => {
+  for (const service of services) await service.stop();
+  services = [];
+});
+const start = async (...flags: readonly string[]): Promise<Service> => {
+  const service = await startBuiltService({ flags });
+  services.push(service);
+  return service;
+};
+
+describe('SIGTERM', () => {
+  test('what is under way is finished, event streams end, the exit status is 0, and all that was acknowledged is there', async () => {
+    const service = await start('-shutdown.grace', '5s'), client = clientOf(service.address);
+    await client.createPool('p');
+    const events = await client.events();
+    // A load whose body still comes when the signal does.
+    const loaded = new Promise<number>((resolve, reject) => {
+      const load = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode!);
+      });
+      load.on('error', reject);
+      load.write('{"k":1}\n');
+      setTimeout(() => {
+        service.process.kill('SIGTERM');
+        setTimeout(() => { load.end('{"k":2}\n'); }, 200);
+      }, 100);
+    });
+    expect(await loaded).toBe(200);
+    const seen = (await events.until(1)).map(({ kind }) => kind);
+    expect(seen).toEqual(['pool-commit']);
+    expect(await service.ended).toBe(0);
+    client.close();
+    const again = await startBuiltService({ lake: service.lake }), later = clientOf(again.address);
+    services.push(again);
+    expect(await later.query<{ k: number }>('from p | sort k | cut k')).toEqual([{ k: 1 }, { k: 2 }]);
+    later.close();
+  });
+
+  test('a connection that stays open is told that no work is taken', async () => {
+    const service = await start('-shutdown.grace', '3s'), client = clientOf(service.address, 1);
+    await client.createPool('p');
+    const slow = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false });
+    slow.on('error', () => undefined);
+    slow.write('{"k":1}\n');
+    const held = clientOf(service.address, 1);
+    expect((await held.ask('GET', '/ready')).body).toBe('ready');
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+    const stays = held.ask('POST', '/query', { headers: { 'content-type': 'application/json' }, body: '{"query":"from :pools"}' });
+    expect((await stays).status).toBe(200);
+    service.process.kill('SIGTERM');
+    // Whoever gets through meanwhile is refused; who does not sees the connection end.
+    const after = await held.ask('POST', '/query', { headers: { 'content-type': 'application/json' }, body: '{"query":"from :pools"}' }).catch(() => undefined);
+    if (after !== undefined && after.status !== 200) expect(after.body).toContain('the service is closing');
+    expect(await service.ended).toBe(0);
+    slow.destroy();
+    client.close();
+    held.close();
+  });
+
+  test('a client that never ends is cut off after the grace', async () => {
+    const service = await start('-shutdown.grace', '300ms'), client = clientOf(service.address);
+    await client.createPool('p');
+    const slow = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false });
+    const ended = new Promise<void>((resolve) => { slow.on('error', () => resolve()).on('close', () => resolve()); });
+    slow.write('{"k":1}\n');
+    await client.query('from :pools');
+    expect(await service.end()).toBe(0);
+    await ended;
+    client.close();
+  });
+
+  test('a second signal ends it at once, and loses nothing', async () => {
+    const service = await start('-shutdown.grace', '60s'), client = clientOf(service.address);
+    await client.createPool('p');
+    const commit = await client.load('p', [{ k: 1 }]);
+    const slow = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false });
+    slow.on('error', () => undefined);
+    slow.write('{"k":2}\n');
+    await client.query('from :pools');
+    service.process.kill('SIGTERM');
+    await expect.poll(async () => (await client.ask('GET', '/ready').catch(() => ({ body: 'closed' }))).body).not.toBe('ready');
+    expect(await service.end('SIGTERM')).toBe(1);
+    slow.destroy();
+    client.close();
+    const again = await startBuiltService({ lake: service.lake }), later = clientOf(again.address);
+    services.push(again);
+    expect(await later.tip('p')).toBe(commit);
+    later.close();
+  });
+});
