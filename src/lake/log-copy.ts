@@ -30,8 +30,9 @@ export interface LogCopyOptions {
 
 const segmentBytesDefault = 16 << 20;
 /** What comes together within this time is written together. */
-const gatherMs = 20;
-const syncMs = 1000;
+const gatherMs = 50;
+/** What the disk loses of it with the power the next start writes again. */
+const syncMs = 5000;
 const retryMs = 10_000;
 const closingMs = 2000;
 const writeBytesMax = 1 << 20;
@@ -201,14 +202,16 @@ export class LogCopy {
       if (this.bytes >= this.segmentBytes) await this.nextSegment();
       else this.handle ??= await open(join(this.folder, segmentFile(this.name)), 'r+');
       const out = Buffer.allocUnsafe(bytes);
-      let at = 0, { nextRecord, baseEnd, counters } = this;
+      let at = 0, { nextRecord, baseEnd } = this;
       for (const { kind, changes } of entries) {
         if (kind === 'base end') baseEnd = nextRecord;
         at = writeRecord(out, at, { generation: this.name.generation, number: nextRecord++, kind, changes });
-        counters = countersAfter(counters, changes);
       }
       await this.write(out, entries[0]!.kind === 'base');
-      [this.nextRecord, this.baseEnd, this.counters] = [nextRecord, baseEnd, counters];
+      [this.nextRecord, this.baseEnd] = [nextRecord, baseEnd];
+      // They only grow: the last ones are those of all.
+      const last = entries.findLast(({ changes }) => changes.some((change) => change.table === 'about'));
+      if (last) this.counters = countersAfter(this.counters, last.changes);
       this.syncTimer ??= setTimeout(() => { this.syncTimer = undefined; void this.sync().catch((fault: unknown) => { this.report(fault); this.bytes = Infinity; this.fallBehind(); }); }, syncMs).unref();
     }
   }

@@ -5,6 +5,8 @@ import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { operatorTable } from '../../src/query/operator-table.ts';
 import { routes } from '../../src/http/routes/routes.ts';
+import { readTotals } from '../campaign/campaign.ts';
+import { totalsTable } from '../campaign/totals-table.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 const code = (text: string): string => (text === '' ? '' : text.includes('|') || text.includes('`') ? `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;')}</code>` : `\`${text}\``);
@@ -23,6 +25,7 @@ export const sections: Readonly<Record<string, () => string>> = {
   'load-options': () => optionsTable(loadOptions),
   'shell-options': () => optionsTable(shellOptions),
   'fsck-options': () => optionsTable(fsckOptions),
+  'campaign-totals': () => totalsTable(readTotals()),
   'replay-options': () => optionsTable(replayOptions),
   'endpoints': () => table(['Method', 'Path', 'What it does', 'Query parameters'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary), parametersOf(r.query)])),
   'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)

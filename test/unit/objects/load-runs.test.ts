@@ -48,7 +48,7 @@ test('merged runs, whole or in halves, are the rows sorted at once, rows of equa
   let divided = 0;
   await fc.assert(fc.asyncProperty(
     fc.array(fc.array(fc.tuple(someKeys, fc.nat(2)), { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 6 }),
-    fc.constantFrom<SortOrder[]>('asc', 'desc'), fc.constantFrom([], [['k']], [['k'], ['s']]), fc.constantFrom(100, 8000, 100_000),
+    fc.constantFrom<SortOrder[]>('asc', 'desc'), fc.constantFrom<string[][][]>([], [['k']], [['k'], ['s']]), fc.constantFrom(100, 8000, 100_000),
     async (runs, order, keys: string[][], bytesPerRow) => {
       let n = 0;
       const all: Value[] = [], sources: SpilledRun[] = [];
