@@ -106,6 +106,8 @@ export const serveOptions = [
   { name: 'warmup', type: 'duration', fallback: '1500ms', value: 'TIME', text: 'how long each worker may run queries over rows of its own after the start, while it has nothing to do, so that the first real ones find compiled code; 0s: not at all', ...shared },
   { name: 'bsup.frame.max', type: 'bytes', fallback: '128MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one frame of a BSUP input, before and after expansion', ...shared },
   ...formatOptions(shared),
+  { name: 'types.max', type: 'integer', fallback: '100000', value: 'COUNT', least: 1, text: 'shapes of the values of one load: field names in order, kinds of containers, each at its place', ...shared },
+  { name: 'columns.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'columns of one load: leaves of its shapes, by their type', ...shared },
   ...recursionOptions(shared),
   { name: 'events.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'subscribers of /events', ...shared },
   { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...shared },
@@ -407,6 +409,9 @@ export interface FormatLimitsConfig {
   readonly csupObjectBytesMax: number;
   readonly arrowBodyBytesMax: number;
   readonly parquetFileBytesMax: number;
+  /** Of loads alone. */
+  readonly typesMax?: number;
+  readonly columnsMax?: number;
 }
 /** How far WITH RECURSIVE may go, of the options of `lake serve` or `lake query`. */
 export interface RecursionConfig { readonly rounds: number; readonly rows: number }
@@ -458,7 +463,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     heartbeatMs: number('events.heartbeat'),
     shutdownMs: number('shutdown.grace'),
     from: fromConfig(values),
-    formatLimits: formatLimits(values), recursion: recursionLimits(values),
+    formatLimits: Object.freeze({ ...formatLimits(values), typesMax: number('types.max'), columnsMax: number('columns.max') }), recursion: recursionLimits(values),
     inspect: inspectConfig(values),
     auth: authConfig(values), insecure: values['insecure'] as boolean, auditFile: values['audit'] as string,
     record: Object.freeze({
@@ -534,7 +539,7 @@ export const commands = [
   { name: 'load', text: 'loads files into a branch of a running service', options: loadOptions, usage: ' FILE ...' },
   { name: 'shell', text: 'asks a running service, or a lake that it opens itself', options: shellOptions, usage: '' },
   { name: 'fsck', text: 'checks a lake that no service has open, repairs it', options: fsckOptions, usage: '' },
-  { name: 'key', text: 'adds, lists and revokes the API keys of a lake', options: keyOptions, usage: ' NAME ...' },
+  { name: 'key', text: 'adds, lists and revokes the API keys of a lake', options: keyOptions, usage: ' add, list, revoke [NAME ...]' },
   { name: 'replay', text: 'runs a recording or a scenario again and compares', options: replayOptions, usage: ' FILE ...' },
 ] as const;
 export type CommandName = (typeof commands)[number]['name'];

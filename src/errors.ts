@@ -83,6 +83,8 @@ export const errorTable = {
   'query-cancelled': bad('query was cancelled', 499),
   'load-cancelled': bad('load was cancelled: {reason}', 400),
   'load-empty': bad('no records in request'),
+  'load-types': { status: 413, kind: 'payload too large', text: 'load: more than {limit} shapes of values (option -types.max), the last of them among values {first} to {last}' },
+  'load-columns': { status: 413, kind: 'payload too large', text: 'load: more than {limit} columns (option -columns.max), the last of them among values {first} to {last}' },
   'delete-where-invalid': bad('invalid delete where query: must be a single filter operation'),
   'transaction-empty': bad('empty transaction'),
   // files of the command line
@@ -146,7 +148,7 @@ export const errorTable = {
   'auth-missing': unknownCaller('no token present in request'),
   'auth-invalid': unknownCaller('invalid token'),
   'auth-role': bad('{name} may not do this: it needs the role {role} on {where}', 403),
-  'auth-off': bad('there is no access control here, and so no sessions', 404),
+  'auth-off': absent('there is no access control here, and so no sessions'),
   'auth-keys-unavailable': { status: 503, kind: 'overloaded', text: 'the keys of the token issuer cannot be had at the moment' },
   'method-not-allowed': bad('{method} {path}: method not allowed', 405),
   'subscribers-full': { status: 503, kind: 'overloaded', text: 'events: {limit} subscribers already (option -events.max)' },

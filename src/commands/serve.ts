@@ -19,6 +19,7 @@ import type { CommandIo } from './io.ts';
 import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
 import { Recorder } from './recorder.ts';
+import { warmService } from './warm-service.ts';
 
 /** The longest that the end may take beyond -shutdown.grace. */
 const closeMsMore = 4_500;
@@ -55,6 +56,9 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw problem;
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
+  const ending = new AbortController();
+  const warm = config.warmUpMs === 0 ? undefined : warmService({ config, version, workers, log: log.child({}, { level: 'silent' }), budgetMs: config.warmUpMs, isIdle: () => server.isIdle(), signal: ending.signal })
+    .catch((fault: unknown) => { log.debug({ err: fault }, 'warm-up'); });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
   });
@@ -67,7 +71,9 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => { cut(`a second signal: ${name}`); });
   const closeMs = config.shutdownMs + closeMsMore;
   const deadline = setTimeout(() => { cut(`not closed after ${closeMs} ms`); }, closeMs);
+  ending.abort();
   await server.close();
+  await warm;
   await recorder?.tips(workers);
   await workers.close();
   await lake.close();

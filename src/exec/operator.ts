@@ -10,6 +10,7 @@
  * - What is no batch is passed on as it is, at once.
  * - A stream that is not wanted any more is returned (`for .. of` does it); sources free what they hold in `finally`.
  */
+import { isTurnLong, nextTurn, sameTask, turnBegan, working } from '../vectors/stop.ts';
 import { type Vector, slice } from '../vectors/vector.ts';
 import type { AsyncEvaluator } from './expressions/evaluator.ts';
 import type { ChannelBatch } from './source.ts';
@@ -52,6 +53,7 @@ export const stage = (make: () => Stage): Step => function* run(input) {
     }
     yield* s.push(item);
     if (s.done) return;
+    if (isTurnLong()) yield nextTurn();
   }
   if (s.finish) yield* s.finish();
 };
@@ -61,6 +63,7 @@ export const eachBatch = (push: (batch: Vector) => Iterable<Item>): Step => func
   for (const item of input) {
     if (isBatch(item)) yield* push(item);
     else yield item;
+    if (isTurnLong()) yield nextTurn();
   }
 };
 
@@ -86,20 +89,25 @@ export function* batches(v: Vector, rowsMax: number): Generator<Vector> {
   for (let start = 0; start < v.length; start += rowsMax) yield slice(v, start, Math.min(start + rowsMax, v.length));
 }
 
-/** The longest time between two turns of the event loop while a stream is driven, so that a cancel gets through. */
-const turnMsMax = 10;
-
 /** Awaits what a stream asks for and gives its batches, those of other channels marked. */
 export async function* drive(stream: Stream, signal: AbortSignal): AsyncGenerator<Vector | Emission> {
-  let turn = performance.now();
-  for (const item of stream) {
-    if (item instanceof Promise) await item;
-    else yield item;
-    if (performance.now() - turn > turnMsMax) {
-      await new Promise((resolve) => { setImmediate(resolve); });
-      turn = performance.now();
+  const items = stream[Symbol.iterator](), next = (): IteratorResult<Item> => items.next();
+  let ended = false;
+  turnBegan();
+  try {
+    for (;;) {
+      const { done, value } = working(signal, next);
+      if (done) {
+        ended = true;
+        return;
+      }
+      if (value instanceof Promise) await value;
+      else yield value;
+      if (isTurnLong()) await nextTurn();
+      signal.throwIfAborted();
     }
-    signal.throwIfAborted();
+  } finally {
+    if (!ended) items.return?.();
   }
 }
 
@@ -116,9 +124,10 @@ export const collect = (stream: Stream): readonly Vector[] | Promise<readonly Ve
   }
 };
 const collectLater = async (first: Promise<unknown>, iterator: Iterator<Item>, out: Vector[]): Promise<readonly Vector[]> => {
+  const goOn = sameTask(), pull = (): IteratorResult<Item> => iterator.next();
   try {
     await first;
-    for (let next = iterator.next(); !next.done; next = iterator.next()) {
+    for (let next = goOn(pull); !next.done; next = goOn(pull)) {
       if (next.value instanceof Promise) await next.value;
       else if (isBatch(next.value)) out.push(next.value);
     }

@@ -28,10 +28,15 @@ export interface ReadOptions {
   readonly arrowBodyBytesMax?: number;
   /** Longest Parquet file: it is kept whole, since its table of contents comes last. Default 1 GiB. */
   readonly parquetFileBytesMax?: number;
+  /** Most shapes and most columns of the values of one load; readers do not count them. Default: no limit. */
+  readonly typesMax?: number;
+  readonly columnsMax?: number;
   /** Most bytes that detection looks at. Default 10 MB. */
   readonly lookAheadBytesMax?: number;
   /** Told of pieces of the input that were copied and are not looked at any more. */
   readonly copied?: (bytes: Uint8Array) => void;
+  /** Does a piece of work on a long value, so that it can be stopped in the middle (vectors/stop.ts). Default: just does it. */
+  readonly turn?: <T>(work: () => T) => T;
   /** Asks for another thread to help with a long input; undefined: there is none. */
   readonly helper?: (setup: BlockSetup) => Promise<BlockHelper | undefined>;
 }
@@ -40,7 +45,7 @@ export interface ReadOptions {
 export type BlockSetup = { readonly format: 'json' } | { readonly format: 'csv' | 'tsv'; readonly delimiter: number; /** Of the columns. */ readonly names: readonly string[] };
 
 /** Limits of readers that a service is started with. */
-export type FormatLimits = Pick<ReadOptions, 'valueBytesMax' | 'bsupFrameBytesMax' | 'csupObjectBytesMax' | 'arrowBodyBytesMax' | 'parquetFileBytesMax'>;
+export type FormatLimits = Pick<ReadOptions, 'valueBytesMax' | 'bsupFrameBytesMax' | 'csupObjectBytesMax' | 'arrowBodyBytesMax' | 'parquetFileBytesMax' | 'typesMax' | 'columnsMax'>;
 
 /** The limits of a reader with the defaults filled in. */
 export interface ReadLimits { readonly batchRows: number; readonly nestingMax: number; readonly valueBytesMax: number }
@@ -49,6 +54,12 @@ export const readLimits = (options: ReadOptions): ReadLimits => ({
   nestingMax: options.nestingMax ?? 1_000,
   valueBytesMax: options.valueBytesMax ?? 50_000_000,
 });
+
+/** Values that may be longer than this are read as pieces of work that can be stopped. */
+const longValueBytes = 1 << 20;
+/** Runs pieces of a reader's work on what the window holds. */
+export const turnsOver = ({ turn }: ReadOptions, window: { readonly start: number; readonly end: number }): (<T>(work: () => T) => T) =>
+  (work) => (turn && window.end - window.start > longValueBytes ? turn(work) : work());
 
 /** Bytes to batches. Broken bytes end in LakeError `format-broken`; batches given out before stay good. */
 export type Reader = (input: AsyncIterable<Uint8Array>, options: ReadOptions) => AsyncIterable<Vector>;

@@ -51,6 +51,8 @@ export interface Server {
   readonly address: string;
   /** The framework's own, for requests without a socket in tests. */
   readonly app: FastifyInstance;
+  /** Whether no request is under way, those of subscribers aside. */
+  isIdle(): boolean;
   /** Ends event streams, lets requests finish for `shutdownMs`, then cuts them off. */
   close(): Promise<void>;
 }
@@ -66,7 +68,7 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   app.server.headersTimeout = options.config.headerMsMax;
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { address: `http://${name}:${bound.port}`, app, close: () => close(app, service) };
+  return { address: `http://${name}:${bound.port}`, app, isIdle: () => service.requests.underWay <= service.feed.size, close: () => close(app, service) };
 };
 
 /** How often it is looked whether all requests have ended. */

@@ -14,15 +14,15 @@ export const compareWithCopy = (folder: string, tables: Tables | undefined, stop
   const copy = readCopy(folder, (record) => rows.take(record));
   if (!copy) return { faults: [], tableFaults: [], notes: ['there is no copy of the commit log yet: the next start writes it'] };
   const faults = [...copy.faults], notes: string[] = [], what = 'copy of the commit log';
-  if (!copy.complete) (stopped ? notes : notes).push(`${what}: it is not complete yet: the next start writes it anew`);
+  if (!copy.complete) notes.push(`${what}: it is not complete yet: the next start writes it anew`);
   else if (stopped && !copy.closed) faults.push(`${what}: its end is missing${copy.tailBytes > 0 ? `, its last ${copy.tailBytes} bytes are no record` : ''}`);
   else if (copy.tailBytes > 0) notes.push(`${what}: ${copy.tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`);
   const now = tables && countersOf(tables), tableFaults: string[] = [];
   if (now && copy.complete) {
     if (now.event < copy.counters.event || now.sequence < copy.counters.sequence) tableFaults.push(`the tables end at event ${now.event}, the copy of the commit log at event ${copy.counters.event}: they are older`);
     else if (now.event > copy.counters.event) (stopped ? faults : notes).push(`${what}: it ends at event ${copy.counters.event}, the tables at event ${now.event}`);
-    else if (copy.faults.length === 0) tableFaults.push(...rows.tipFaults());
-    tableFaults.push(...rows.missing());
+    // A copy that lacks records may lack the one by which something went: then it says nothing against the tables.
+    else if (faults.length === 0) tableFaults.push(...rows.tipFaults(), ...rows.missing());
   }
   return { copy, faults, tableFaults, notes };
 };

@@ -13,12 +13,15 @@ import { lowerBound, nullSortKey, sortKeyBytes, upperBound } from '../vectors/so
 import { supText } from '../vectors/sup-print.ts';
 import type { Id, KeyBound, ObjectMeta, SortOrder } from './lake.types.ts';
 import { newId } from './ksuid.ts';
+import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
 import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, mergeRuns, rowsInOrder } from './load-runs.ts';
 import { scanObjects } from './scan.ts';
 import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
+
+export type { ShapeLimits } from './load-shapes.ts';
 
 export interface SortKeys { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
 export interface LoadSortOptions extends SortKeys {
@@ -31,6 +34,8 @@ export interface LoadSortOptions extends SortKeys {
   readonly spill: () => ObjectStore;
   /** Gets another thread that merges half of what was sorted in runs; undefined if there is none. */
   readonly mergeHelper?: () => Promise<MergeHelper | undefined>;
+  /** Default: none. */
+  readonly shapeLimits?: ShapeLimits;
   /** Told of batches whose rows were copied, and that are not looked at any more. */
   readonly copied?: (batch: Vector) => void;
   readonly signal?: AbortSignal;
@@ -64,10 +69,11 @@ const blockBytesMax = 16 << 20;
 
 /** Sorts all rows and writes them as objects. */
 export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: LoadSortOptions): Promise<SortedObjects> => {
-  const sorter = new LoadSorter(options);
+  const sorter = new LoadSorter(options), shapes = options.shapeLimits && new LoadShapes(options.shapeLimits);
   try {
     for await (const batch of batches) {
       options.signal?.throwIfAborted();
+      shapes?.add(batch);
       await sorter.add(batch);
     }
     return await sorter.finish();

@@ -6,6 +6,7 @@
  * - Records of one shape (field names with optional flags) share a RecordBuilder; a field that changes type becomes dynamic by itself.
  * - A builder can be finished once. What it lends out holds until the loan ends; then it begins anew with the same storage.
  */
+import { checkStopAt } from './stop.ts';
 import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, type NamedType, types, primitiveIds,
 } from './type.ts';
@@ -147,6 +148,7 @@ export class BytesBuilder implements Part {
     else this.run(data as Uint8Array, 0, (data as Uint8Array).length);
   }
   text(s: string): void {
+    checkStopAt(this.offsets.length);
     this.bytes.reserve(s.length * 3);
     const { written } = utf8.encodeInto(s, this.bytes.array.subarray(this.bytes.length));
     this.bytes.length += written;
@@ -212,7 +214,10 @@ export class ListBuilder implements Part {
   }
   get length(): number { return this.offsets.length - 1; }
   append(data: Data): void {
-    for (const d of data as readonly Data[]) this.items.appendData(this.type.element, d);
+    for (const d of data as readonly Data[]) {
+      checkStopAt(this.items.length);
+      this.items.appendData(this.type.element, d);
+    }
     this.end();
   }
   end(): void { this.offsets.push(this.items.length); }

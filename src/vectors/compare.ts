@@ -1,4 +1,5 @@
 /** Order and equality of values (reference/formats/model.md section 7). */
+import { checkStopAt } from './stop.ts';
 import { type Type, types, compareText, compareTypes, isNumeric, isFloat } from './type.ts';
 import { type Data, type Value, compareBytes, encodeUntagged, isMissing, underValue } from './value.ts';
 
@@ -33,6 +34,7 @@ const compareSameType = (type: Type, a: Data, b: Data, nullsMax: boolean): numbe
   if (type.kind === 'array' || type.kind === 'set') {
     const x = a as readonly Data[], y = b as readonly Data[];
     for (let i = 0; i < Math.min(x.length, y.length); i++) {
+      checkStopAt(i);
       const c = compareValues({ type: type.element, data: x[i]! }, { type: type.element, data: y[i]! }, nullsMax);
       if (c !== 0) return c;
     }

@@ -11,6 +11,7 @@ import {
 } from './type.ts';
 import { type Data, type Value, arrayValue, setValue, mapValue, errorValue } from './value.ts';
 import { adoptLiteral, adoptTyped } from './sup-decorate.ts';
+import { checkStopAt } from './stop.ts';
 import { SupError } from './sup-error.ts';
 import { wordValue } from './sup-words.ts';
 
@@ -252,6 +253,7 @@ export class SupParser {
     for (;;) {
       this.skip();
       if (this.take(close)) break;
+      checkStopAt(items.length);
       items.push(this.value());
       this.skip();
       if (this.take(',')) continue;
@@ -269,6 +271,7 @@ export class SupParser {
     for (;;) {
       this.skip();
       if (this.take('}|')) break;
+      checkStopAt(entries.length);
       const key = this.value(true);
       this.expect(':');
       entries.push([key, this.value()]);

@@ -8,6 +8,7 @@
  *   keeps the `names`.
  */
 import { type Type, type TypeNames, type NamedType, type RecordType, types, underType, quoteName, quoteText, typeText } from './type.ts';
+import { checkStopAt } from './stop.ts';
 import { type Data, type Value } from './value.ts';
 import { primitiveText } from './literal.ts';
 
@@ -146,8 +147,8 @@ const bare = (c: Context, type: Type, data: Data, place: Place): string => {
       if (type === types.type) return typeValueText(c, data as Type, place.level);
       return primitiveText(type, data);
     case 'record': return recordText(c, type, data as readonly (Data | undefined)[], place);
-    case 'array': return listText(c, '[', ']', (data as readonly Data[]).map((d) => elementText(c, type.element, d, place)), place.level);
-    case 'set': return listText(c, '|[', ']|', (data as readonly Data[]).map((d) => elementText(c, type.element, d, place)), place.level);
+    case 'array': return listText(c, '[', ']', elementTexts(c, type.element, data as readonly Data[], place), place.level);
+    case 'set': return listText(c, '|[', ']|', elementTexts(c, type.element, data as readonly Data[], place), place.level);
     case 'map': return mapText(c, type.key, type.value, data as readonly (readonly [Data, Data])[], place);
     case 'error': return `error(${described(c, type.inner, data, { ...place, nested: true })})`;
     case 'enum': return quoteText(underEnum(type, data as number));
@@ -162,6 +163,16 @@ const typeValueText = (c: Context, type: Type, level: number): string => {
   return `<${c.indent > 0 ? prettyType(c, type, level) : text}>`;
 };
 const underEnum = (type: { readonly symbols: readonly string[] }, index: number): string => type.symbols[index] ?? '';
+
+/** A loop: values nest as deep as the stack just allows. */
+const elementTexts = (c: Context, element: Type, items: readonly Data[], place: Place): string[] => {
+  const texts: string[] = [];
+  for (let i = 0; i < items.length; i++) {
+    checkStopAt(i);
+    texts.push(elementText(c, element, items[i]!, place));
+  }
+  return texts;
+};
 
 /** An element of an array, set or map: of a union only the member is told; where a name is around the container too. */
 const elementText = (c: Context, type: Type, data: Data, place: Place): string => {

@@ -2,6 +2,7 @@
  * Rows of a vector as SUP text, one line each, without a Value per row where the types are simple. The text is that of sup-print.ts, which prints what
  * is not simple.
  */
+import { checkStopAt } from './stop.ts';
 import { type Type, type TypeNames, types, quoteName } from './type.ts';
 import { type Vector, type BytesVector, type RecordVector, type ListVector, type UnionVector, type NumberVector, typeAt, valueAt } from './vector.ts';
 import { isImplied, supDecorator, supText } from './sup-print.ts';
@@ -175,6 +176,7 @@ const listPrinter = (c: Context, v: ListVector, nested: boolean): RowPrinter => 
     if (start === end) return slow(row);
     out.ascii(open);
     for (let i = start; i < end; i++) {
+      checkStopAt(i - start);
       if (i > start) out.byte(0x2c);
       items(i);
     }

@@ -11,6 +11,7 @@
  * - array, set: the elements (sets in canonical order); map: [key, value] pairs (in canonical order);
  * - union: the member value with its type.
  */
+import { checkStopAt, checked } from './stop.ts';
 import { type Type, types, unionOfDistinct, arrayType, setType, mapType, recordType, errorType, primitiveIds } from './type.ts';
 
 export type Data = number | bigint | boolean | string | null | Uint8Array | Type | Value | readonly (Data | undefined)[] | readonly (readonly [Data, Data])[];
@@ -66,12 +67,18 @@ export const mapValue = (entries: readonly (readonly [Value, Value])[]): Value =
 
 /** Sorts elements by their encoding and drops duplicates (model.md section 5). */
 export const canonicalSet = (element: Type, data: readonly Data[]): Data[] => {
-  const coded = data.map((d) => ({ d, bytes: encodeBody(element, d) })).sort((a, b) => compareBytes(a.bytes, b.bytes));
+  const coded = data.map((d, i) => {
+    checkStopAt(i);
+    return { d, bytes: encodeBody(element, d) };
+  }).sort(checked((a, b) => compareBytes(a.bytes, b.bytes)));
   return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.d);
 };
 /** Sorts entries by their encoded keys; of equal keys the first stays. */
 export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data])[]): (readonly [Data, Data])[] => {
-  const coded = entries.map((entry) => ({ entry, bytes: encodeBody(key, entry[0]) })).sort((a, b) => compareBytes(a.bytes, b.bytes));
+  const coded = entries.map((entry, i) => {
+    checkStopAt(i);
+    return { entry, bytes: encodeBody(key, entry[0]) };
+  }).sort(checked((a, b) => compareBytes(a.bytes, b.bytes)));
   return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.entry);
 };
 
@@ -188,7 +195,10 @@ export const writeBody = (out: ByteWriter, type: Type, data: Data): void => {
     case 'enum': return writeUnsigned(out, BigInt(data as number));
     case 'error': case 'named': return writeBody(out, type.inner, data);
     case 'array': case 'set':
-      for (const d of data as readonly Data[]) writeTagged(out, type.element, d);
+      (data as readonly Data[]).forEach((d, i) => {
+        checkStopAt(i);
+        writeTagged(out, type.element, d);
+      });
       return;
     case 'map':
       for (const [k, v] of data as readonly (readonly [Data, Data])[]) {

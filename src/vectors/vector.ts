@@ -10,6 +10,7 @@
  *   Smaller integers and all floats are in a Float64Array always.
  * - `dictionary` and `selected` both look rows up in another vector; a dictionary promises that its `values` are few, so that work on them pays.
  */
+import { checkStopAt } from './stop.ts';
 import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType,
   types, recordType, errorType, namedType,
@@ -164,7 +165,10 @@ export const dataAt = (v: Vector, i: number): Data => {
 };
 const dataRange = (v: Vector, start: number, end: number): Data[] => {
   const out: Data[] = [];
-  for (let i = start; i < end; i++) out.push(dataAt(v, i));
+  for (let i = start; i < end; i++) {
+    checkStopAt(i - start);
+    out.push(dataAt(v, i));
+  }
   return out;
 };
 

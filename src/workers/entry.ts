@@ -5,12 +5,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { openObjects } from '../lake/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
+import { collectIdle, collectLarge } from './collector.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
-import { type FromWorker, type TaskOutcome, type TaskRequest, type ToWorker, toWire } from './messages.ts';
+import { type FromWorker, type TaskOutcome, type TaskRequest, type ToWorker, stopPlace, toWire } from './messages.ts';
 import { runQueryPart } from './query-part.ts';
 import { ToldError, runCompile, runQuery } from './query-task.ts';
+import { linkStop } from '../vectors/stop.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
@@ -21,11 +23,13 @@ import type { WorkerSettings } from './worker-settings.ts';
 if (process.platform === 'linux') setPriority(0, 5);
 
 const settings = workerData as WorkerSettings;
-const port = parentPort!;
+const port = parentPort!, stops = new Int32Array(settings.stops);
 const tasks = new Map<number, Task>();
 const budget = new LoadBudget(settings.loadMemoryBytesMax);
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { index: thread } = settings.thread;
-const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, settings.cacheBytesMax * settings.thread.of));
+/** What all threads keep; a task whose rows do not fit into memory has this thread's part, and the others keep to theirs. */
+const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
+const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
 const trimEveryMs = 1000;
 setInterval(() => { columns.trim(); }, trimEveryMs).unref();
@@ -33,6 +37,10 @@ const tools: WorkerTools = {
   objects: openObjects(settings.lakeDirectory), readers: new ReaderList(columns), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
   recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
+
+/** How often it is looked whether tasks hold much. */
+const lookEveryMs = 100;
+setInterval(() => { if (tasks.size > 0) collectLarge(); }, lookEveryMs).unref();
 
 /** First the service starts. */
 const warmUpAfterMs = 100;
@@ -62,7 +70,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
 };
 
 const start = async (task: Task, request: TaskRequest): Promise<void> => {
-  const spill = new TaskSpill(join(settings.spillDirectory));
+  let lent = 0;
+  const spill = new TaskSpill(join(settings.spillDirectory), () => { columns.lend(lent = cacheBytesOfAll); });
   const text = request.kind === 'query' || request.kind === 'compile' ? request.text : request.kind === 'delete' ? request.where : '';
   try {
     const outcome = await run(task, request, spill);
@@ -72,8 +81,18 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
     post({ type: 'failed', task: task.id, error: toWire(told ? error.cause : error, text), told, ...(told && { stats: error.stats }) });
   } finally {
     spill.dispose();
+    columns.lend(-lent);
     tasks.delete(task.id);
+    if (tasks.size === 0) rest(lent > 0 ? 'large' : 'usual');
   }
+};
+
+/** A thread without a task gives back what the last one left, unless others come: soon where rows had to be put aside. */
+const restAfterMs = { large: 50, usual: 1000 };
+let resting: NodeJS.Timeout | undefined;
+const rest = (after: keyof typeof restAfterMs): void => {
+  clearTimeout(resting);
+  resting = setTimeout(() => { if (tasks.size === 0) collectIdle(after); }, restAfterMs[after]).unref();
 };
 
 const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 }) : undefined;
@@ -90,6 +109,7 @@ const take = (message: ToWorker): void => {
     return;
   }
   const task = new Task(message.task, settings.windowBytesMax, post, message.foreseen);
+  linkStop(task.signal, () => Atomics.load(stops, stopPlace(task.id)) === task.id);
   tasks.set(task.id, task);
   warmUp?.yield();
   void start(task, message.request);

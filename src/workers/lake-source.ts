@@ -20,7 +20,7 @@ import type { FromPolicy } from './from-policy.ts';
 import type { PoolLayout } from './messages.ts';
 import { divider, readsInto } from './query-division.ts';
 import { metaValue } from './meta-values.ts';
-import type { LoadBudget } from './load-task.ts';
+import { type LoadBudget, shapeLimitsOf } from './load-task.ts';
 import { unpackPage } from './packed-page.ts';
 import type { TaskSpill } from './spill.ts';
 import type { Task } from './task.ts';
@@ -88,7 +88,7 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
     tools.budget.begin();
     try {
       const { objects: adds } = await sortIntoObjects(batches, {
-        ...layout, objects: tools.objects, spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), get memoryBytesMax() { return tools.budget.share; },
+        ...layout, objects: tools.objects, shapeLimits: shapeLimitsOf(tools.readLimits), spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), get memoryBytesMax() { return tools.budget.share; },
       });
       const { author, message, meta } = note;
       const commit = await task.call({ kind: 'commit', handle: target.handle, objects: adds, note: { ...(author && { author }), ...(message && { body: message }), ...(meta && { meta }) } });

@@ -1,8 +1,9 @@
 /** Loads: bytes of a body become sorted data objects that are durable or inline. Nothing is committed here. */
 import { LakeError } from '../errors.ts';
 import { type ReadOptions, openReader } from '../formats/formats.ts';
-import { sortIntoObjects } from '../lake/load-sort.ts';
+import { type ShapeLimits, sortIntoObjects } from '../lake/load-sort.ts';
 import type { ObjectStore } from '../lake/objects.ts';
+import { working } from '../vectors/stop.ts';
 import { bufferOf } from '../vectors/transfer.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { freeBuffer } from './free-bytes.ts';
@@ -31,9 +32,9 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
   budget.begin();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
-    const reader = await openReader(format, task.body, { ...readLimits, helper: (setup) => loadHelper(task, setup), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
+    const reader = await openReader(format, task.body, { ...readLimits, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
     const outcome = await sortIntoObjects(turning(reader, task), {
-      keys, order, threshold, objects, spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
+      keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
     return { ...outcome, warnings: [] };
@@ -41,6 +42,9 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
     budget.end();
   }
 };
+
+/** What a load may hold, of the limits of inputs. */
+export const shapeLimitsOf = ({ typesMax = Infinity, columnsMax = Infinity }: ReadOptions): ShapeLimits => ({ typesMax, columnsMax });
 
 /** Frees the memory of a batch that came packed. */
 const freeBatch = (batch: Vector): void => {

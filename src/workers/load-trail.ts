@@ -6,20 +6,17 @@
  * - Messages keep their order, and each is told once.
  * - The machine begins with the load, or a turn behind it; it is told all by the turn after the last message.
  */
-import type { Actor } from 'xstate';
 import type { LoadEvent } from '../../machines/load.events.ts';
-import type { loadMachine } from '../../machines/load.machine.ts';
-
-type LoadActor = Actor<typeof loadMachine>;
+import type { LoadRun } from './load-run.ts';
 
 export class LoadTrail {
-  private readonly begin: () => LoadActor;
-  private actor: LoadActor | undefined;
+  private readonly begin: () => LoadRun;
+  private run: LoadRun | undefined;
   private waiting: LoadEvent[] = [];
   private planned = false;
 
   /** `isSmall`: tell at the end of turns. */
-  constructor(begin: () => LoadActor, isSmall: boolean) {
+  constructor(begin: () => LoadRun, isSmall: boolean) {
     this.begin = begin;
     if (isSmall) this.plan();
     else this.tell();
@@ -42,7 +39,7 @@ export class LoadTrail {
   private tell(): void {
     const { waiting } = this;
     this.waiting = [];
-    this.actor ??= this.begin();
-    for (const event of waiting) this.actor.send(event);
+    this.run ??= this.begin();
+    for (const event of waiting) this.run.send(event);
   }
 }

@@ -107,3 +107,8 @@ export const toWire = (error: unknown, queryText = ''): WireError => {
 /** The error as it was thrown in the other thread; what was no LakeError is `internal`. */
 export const fromWire = (error: WireError): LakeError =>
   error.code && error.code in errorTable ? new LakeError(error.code, error.parameters, { details: error.details }) : new LakeError('internal', { text: error.message });
+
+/** Places for the numbers of tasks that were given up. Two tasks that share one are told by message alone. */
+const stopPlaces = 1024;
+export const stopBytes = stopPlaces * Int32Array.BYTES_PER_ELEMENT;
+export const stopPlace = (task: number): number => task % stopPlaces;

@@ -11,7 +11,6 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { type Actor, createActor, waitFor } from 'xstate';
-import { loadMachine } from '../../machines/load.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
@@ -25,6 +24,7 @@ import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from 
 import type {
   CompileReply, LakeServices, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
 } from './pool.types.ts';
+import { LoadRun } from './load-run.ts';
 import { LoadTrail } from './load-trail.ts';
 import { QueryStream } from './query-reply.ts';
 import { QueryTrail } from './query-trail.ts';
@@ -48,7 +48,7 @@ export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices):
 class Workers implements WorkerPool {
   private readonly options: WorkerPoolOptions & typeof defaults;
   private readonly lake: LakeServices;
-  private readonly settings: Omit<WorkerSettings, 'thread'>;
+  private readonly settings: Omit<WorkerSettings, 'thread' | 'stops'>;
   private readonly objects: ObjectStore;
   private readonly threads = new Set<Thread>();
   private readonly threadCount: number;
@@ -78,7 +78,7 @@ class Workers implements WorkerPool {
   }
 
   async load(request: LoadRequest): Promise<LoadReply> {
-    const { pool, whole } = request, trail = new LoadTrail(() => this.loadActor(pool.id), whole !== undefined);
+    const { pool, whole } = request, trail = new LoadTrail(() => new LoadRun({ poolId: pool.id }, request.unseen ? undefined : this.options.inspect), whole !== undefined);
     this.running.loads++;
     try {
       const outcome = whole ? await this.loadWhole(request, await whole(), trail) : await this.loadChunks(request, trail), { objects } = outcome;
@@ -89,11 +89,6 @@ class Workers implements WorkerPool {
     } finally {
       this.running.loads--;
     }
-  }
-  private loadActor(poolId: string): Actor<typeof loadMachine> {
-    const actor = createActor(loadMachine, { input: { poolId }, inspect: this.options.inspect });
-    actor.start();
-    return actor;
   }
 
   private async loadWhole(request: LoadRequest, body: Uint8Array, trail: LoadTrail): Promise<LoadOutcome> {
@@ -138,8 +133,8 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, signal }: QueryRequest): Promise<QueryReply> {
-    const stream = new QueryStream(), session = new LakeSession(lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id), this.untold);
+  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, unseen, signal }: QueryRequest): Promise<QueryReply> {
+    const stream = new QueryStream(), session = new LakeSession(lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, unseen), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
       step: () => { trail.note({ type: 'compiled' }); },
@@ -310,8 +305,8 @@ class Workers implements WorkerPool {
 
   private tellAll(): void { for (const trail of [...this.untold]) trail.actor(); }
 
-  private queryActor(id: string): Actor<typeof queryMachine> {
-    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect: this.options.inspect });
+  private queryActor(id: string, unseen: boolean | undefined): Actor<typeof queryMachine> {
+    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, ...(!unseen && { inspect: this.options.inspect }) });
     this.queries.get(id)?.stop();
     this.queries.set(id, actor);
     actor.subscribe({ complete: () => { if (this.queries.get(id) === actor) this.queries.delete(id); } });

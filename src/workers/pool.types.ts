@@ -23,6 +23,8 @@ export interface LoadRequest {
   readonly body: AsyncIterable<Uint8Array>;
   /** Reads the whole body instead, where it is known to be small. */
   readonly whole?: () => Promise<Uint8Array>;
+  /** No inspector or recording is told of it. */
+  readonly unseen?: boolean;
   readonly signal?: AbortSignal;
 }
 /** Objects are in files that are synced, or inline. Nothing is committed yet. `bytes`: encoded size of all objects. */
@@ -54,6 +56,8 @@ export interface QueryRequest {
   readonly readOnly?: boolean;
   /** The lake as the one who asks sees it; default: all of it. */
   readonly lake?: LakeServices;
+  /** No inspector or recording is told of it. */
+  readonly unseen?: boolean;
   readonly signal?: AbortSignal;
 }
 export interface QueryStats {

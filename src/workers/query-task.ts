@@ -17,6 +17,7 @@ import { compile } from '../query/analyze.ts';
 import { parse } from '../query/parser.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
+import { working } from '../vectors/stop.ts';
 import { types } from '../vectors/type.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue } from '../vectors/value.ts';
@@ -159,9 +160,12 @@ class Output {
   /** Writers make their chunks as they are asked for them, so a slow client holds up the writing too. */
   private async hold(chunks: Iterable<Uint8Array>): Promise<void> {
     if (this.heldBytes === 0) this.heldSince = Date.now();
-    for (const chunk of chunks) {
-      this.held.push(chunk);
-      this.heldBytes += chunk.length;
+    const iterator = chunks[Symbol.iterator](), next = (): IteratorResult<Uint8Array> => iterator.next();
+    for (;;) {
+      const { done, value } = working(this.task.signal, next);
+      if (done) return;
+      this.held.push(value);
+      this.heldBytes += value.length;
       if (this.heldBytes >= chunkBytes) await this.flush();
     }
   }

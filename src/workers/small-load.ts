@@ -36,7 +36,7 @@ export const runSmallLoad = async ({ pool: { keys, order, threshold }, format, c
   const options = { ...readLimits, ...(csvDelimiter !== undefined && { csvDelimiter }) }, direct = format === 'auto' ? undefined : formatTable[format].reader;
   // What `isSmallLoad` lets through has no coding that would have to be undone first.
   const reader = direct ? direct(once(body), options) : await openReader(format, once(body), options);
-  const outcome = await sortIntoObjects(reader, { keys, order, threshold, objects, spill: noSpill, memoryBytesMax: Infinity });
+  const outcome = await sortIntoObjects(reader, { keys, order, threshold, objects, ...(readLimits.typesMax !== undefined && { shapeLimits: { typesMax: readLimits.typesMax, columnsMax: readLimits.columnsMax ?? Infinity } }), spill: noSpill, memoryBytesMax: Infinity });
   if (outcome.records === 0) throw new LakeError('load-empty');
   return { ...outcome, warnings: [] };
 };

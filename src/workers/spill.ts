@@ -10,6 +10,7 @@ import { ObjectWriter } from '../lake/object-writer.ts';
 import { openObject } from '../lake/object-reader.ts';
 import { type ObjectStore, openScratch } from '../lake/objects.ts';
 import { type Vector, slice } from '../vectors/vector.ts';
+import { collectWorthwhile } from './collector.ts';
 
 /** Removes what earlier processes left and makes the folder. */
 export const clearSpill = (directory: string): void => {
@@ -23,12 +24,20 @@ export class TaskSpill implements SpillStore {
   private folder: string | undefined;
   private readonly runs = new Set<FileRun>();
   private scratch: ObjectStore | undefined;
-  constructor(parent: string) { this.parent = parent; }
+  private readonly began: (() => void) | undefined;
+  /** `began`: told when the first rows are put aside. */
+  constructor(parent: string, began?: () => void) {
+    this.parent = parent;
+    this.began = began;
+  }
+  private isUsed = false;
 
   /** A folder for sorted runs. */
   objects(): ObjectStore { return (this.scratch ??= openScratch(this.directory())); }
 
   open(): SpillRun {
+    if (!this.isUsed) this.began?.();
+    this.isUsed = true;
     const run = new FileRun(join(this.directory(), `run${this.runs.size}`), () => this.runs.delete(run));
     this.runs.add(run);
     return run;
@@ -74,6 +83,7 @@ class FileRun implements SpillRun {
     for (let done = 0; done < size;) done += writeSync(this.fd, bytes, done, size - done, offset + done);
     this.at += (size + 7) & ~7;
     this.frames.push({ offset, size });
+    collectWorthwhile();
     return Promise.resolve();
   };
 
@@ -81,6 +91,7 @@ class FileRun implements SpillRun {
     for (const { offset, size } of this.frames) {
       const reader = await openObject({ id: 'spill file', size, read: (from, length) => this.bytes(offset + from, length) });
       for (let k = 0; k < reader.blocks.length; k++) yield await reader.read(k);
+      collectWorthwhile();
     }
   }.bind(this);
 

@@ -5,9 +5,12 @@
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
-import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, toWire } from './messages.ts';
+import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { WorkerSettings } from './worker-settings.ts';
+
+/** What is young in a thread's heap: half of what the engine takes by itself, of which each thread would keep the most it ever had. */
+const maxYoungGenerationSizeMb = 24;
 
 /** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
 export interface TaskEvents {
@@ -83,6 +86,7 @@ export class RunningTask {
   /** Ends the task for its host at once; the worker hears of it and has some time to stop. */
   cancel(error: LakeError): void {
     if (!this.events) return;
+    this.thread.stop(this.id);
     this.thread.post({ type: 'cancel', task: this.id });
     this.thread.watch(this.id);
     this.settle((events) => { events.failed(error, false); });
@@ -133,7 +137,7 @@ export class RunningTask {
 }
 
 export interface ThreadOptions {
-  readonly settings: WorkerSettings;
+  readonly settings: Omit<WorkerSettings, 'stops'>;
   readonly cancelMsMax: number;
   /** The thread has ended, by itself or because it hung; its tasks have failed. */
   readonly ended: (thread: Thread) => void;
@@ -148,13 +152,15 @@ export class Thread {
   readonly startedAt = performance.now();
   private readonly worker: Worker;
   private readonly options: ThreadOptions;
+  /** Seen by loops that no message reaches. */
+  private readonly stops = new Int32Array(new SharedArrayBuffer(stopBytes));
   private isAlive = true;
   private waiting: ToWorker[] = [];
   private transfers: (ArrayBuffer | MessagePort)[] = [];
 
   constructor(options: ThreadOptions) {
     this.options = options;
-    this.worker = new Worker(entry, { workerData: options.settings, execArgv: [], name: 'lake-worker' });
+    this.worker = new Worker(entry, { workerData: { ...options.settings, stops: this.stops.buffer }, execArgv: [], name: 'lake-worker', resourceLimits: { maxYoungGenerationSizeMb } });
     let reason = '';
     this.worker.on('message', (messages: readonly FromWorker[]) => { for (const message of messages) this.take(message); });
     this.worker.on('messageerror', (error) => { this.end(`a message could not be read: ${error.message}`); });
@@ -182,6 +188,9 @@ export class Thread {
     this.transfers = [];
     this.worker.postMessage(waiting, transfers);
   }
+
+  /** Tells long loops of the task that it was given up. */
+  stop(task: number): void { Atomics.store(this.stops, stopPlace(task), task); }
 
   /** Replaces the thread if it still has the task when its time is over. */
   watch(task: number): void {

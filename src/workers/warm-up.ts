@@ -7,6 +7,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
 import { CacheCounters } from './cache-counts.ts';
+import { collect } from './collector.ts';
 import { type FormatName, openReader } from '../formats/formats.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
@@ -74,6 +75,12 @@ export class WarmUp {
   yield(): void { this.current?.cancel(); }
 
   async run(): Promise<void> {
+    await this.queries();
+    // What it made would stay until the first tasks have made as much again.
+    if (this.options.isIdle()) collect();
+  }
+
+  private async queries(): Promise<void> {
     const rows = await openReader('json', body(), this.options.tools.readLimits), objects = new MemoryObjects();
     const page = await sortIntoObjects(rows, { keys: [['at']], order: 'asc', threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => objects });
     const source = { kind: 'pool', name: 'warm', handle: '0', sortKeys: [['at']], order: 'asc' } as const;

@@ -18,6 +18,8 @@ export interface WorkerSettings {
   readonly formatLimits: FormatLimits;
   readonly recursion: NonNullable<ExecutionContext['recursion']>;
   readonly from: FromPolicy;
+  /** Numbers of tasks that were given up, by their place (`stopPlace`). */
+  readonly stops: SharedArrayBuffer;
   /** How long its code may be made warm before it is needed; 0: not at all. */
   readonly warmUpMs: number;
   /** Its number among the threads, from 0. */

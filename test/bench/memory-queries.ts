@@ -1,10 +1,10 @@
 /**
- * The peak memory of large queries: `npm run bench:memory-queries -- --rows 10000000 --only 'sort|join'`.
+ * The peak memory of large queries: `npm run bench:memory-queries -- --rows 10000000 --only 'sort|join' --lake /somewhere/kept`.
  *
  * Rows are made as they are sent; each step's figure is the highest resident memory that the service's process had while the step ran (/proc, reset before it).
  * Answers are checked against what the rows were made from.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -119,9 +119,10 @@ const steps: readonly Step[] = [
   { name: 'fuse of all rows', query: () => 'from large | fuse | aggregate c:=count()', check: saysOf((rows) => `{"c":${rows}}`) },
 ];
 
-/** Loads so many rows into a new service and watches its memory in each step. */
-export const measureQueries = async (rows: number, flags: readonly string[] = [], only?: RegExp): Promise<readonly QueryFigures[]> => {
-  const service = await startBuiltService({ asShipped: true, flags }), { pid } = service.process, out: QueryFigures[] = [];
+/** Loads so many rows into a new service and watches its memory in each step. `lake`: a folder that is kept; if it is there already, its rows are not loaded again. */
+export const measureQueries = async ({ rows, flags = [], only, lake }: { readonly rows: number; readonly flags?: readonly string[]; readonly only?: RegExp; readonly lake?: string }): Promise<readonly QueryFigures[]> => {
+  const isLoaded = lake !== undefined && existsSync(lake), service = await startBuiltService({ asShipped: true, flags, ...(lake !== undefined && { lake }) });
+  const { pid } = service.process, out: QueryFigures[] = [];
   const measured = async (step: string, work: () => Promise<string | undefined>): Promise<void> => {
     writeFileSync(`/proc/${pid!}/clear_refs`, '5');
     const began = performance.now(), fault = await work().catch((error: unknown) => String(error));
@@ -130,12 +131,12 @@ export const measureQueries = async (rows: number, flags: readonly string[] = []
     printFigures(step, { rows, seconds: figures.seconds.toFixed(1), 'peak MB': figures.peakMb.toFixed(0), answer: fault ?? 'right' });
   };
   try {
-    await post(`${service.address}/pool`, JSON.stringify({ name: 'large', layout: { order: 'asc', keys: [['n']] } }));
+    if (!isLoaded) await post(`${service.address}/pool`, JSON.stringify({ name: 'large', layout: { order: 'asc', keys: [['n']] } }));
     const piece = new Piece(rows);
     const body = function* (): Generator<Buffer> {
       for (let at = 0; at < rows; at += pieceRows) yield piece.numbered(at, Math.min(pieceRows, rows - at));
     };
-    await measured('load', async () => {
+    if (!isLoaded) await measured('load', async () => {
       await post(`${service.address}/pool/large/branch/main`, Readable.from(body()));
       return undefined;
     });
@@ -179,6 +180,7 @@ const post = (url: string, body: string | Readable, line?: (line: Buffer) => voi
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const option = (name: string): string | undefined => (process.argv.includes(`--${name}`) ? process.argv[process.argv.indexOf(`--${name}`) + 1] : undefined), only = option('only');
-  const figures = await measureQueries(Number(option('rows') ?? 10_000_000), option('memory') ? ['-memory', option('memory')!] : [], only === undefined ? undefined : new RegExp(only));
+  const memory = option('memory'), lake = option('lake');
+  const figures = await measureQueries({ rows: Number(option('rows') ?? 10_000_000), ...(memory !== undefined && { flags: ['-memory', memory] }), ...(only !== undefined && { only: new RegExp(only) }), ...(lake !== undefined && { lake }) });
   if (figures.some((f) => f.fault !== undefined)) process.exitCode = 1;
 }

@@ -32,9 +32,11 @@ export const faultsPart: PartRun = async ({ folder, seeds, count, failed }) => {
       references.set(number, (known = { reference, calls: await callsOf(join(folder, `counted-${number}`), script) }));
     }
     // One seed is one place: a kind of call, its number, and what it fails with.
-    const places = faults.flatMap(({ calls, errors }, kind) => Array.from({ length: known.calls[kind]! }, (_, n) => errors.map((error) => ({ calls, error, n: n + 1 }))).flat());
-    const at = Math.floor(seed / scriptCount), place = places[at];
-    if (!place) {
+    // What the n-th call fails with changes from script to script.
+    const places = faults.flatMap(({ calls, errors }, kind) => Array.from({ length: known.calls[kind]! }, (_, n) => ({ calls, error: errors[(n + number) % errors.length]!, n: n + 1 })));
+    // All places in an order that has all kinds early: the step is a prime.
+    const at = Math.floor(seed / scriptCount), place = places[(at * 7919) % places.length];
+    if (!place || at >= places.length) {
       count('not reached');
       continue;
     }

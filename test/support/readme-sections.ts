@@ -1,9 +1,11 @@
 /** The parts of README.md that the code's own tables print. */
+import { readFileSync } from 'node:fs';
 import { type HelpRow, aggregateRows, functionRows, windowRows } from '../../src/commands/help.ts';
-import { commands, fsckOptions, loadOptions, optionsTable, queryOptions, replayOptions, serveOptions, shellOptions } from '../../src/config.ts';
+import { commands, fsckOptions, loadOptions, optionsTable, queryOptions, keyOptions, replayOptions, serveOptions, shellOptions } from '../../src/config.ts';
 import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { operatorTable } from '../../src/query/operator-table.ts';
+import type { Need } from '../../src/http/access/access.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { readTotals } from '../campaign/campaign.ts';
 import { totalsTable } from '../campaign/totals-table.ts';
@@ -18,6 +20,12 @@ const parametersOf = (schema: unknown): string => Object.keys((schema as Paramet
 const helpTable = (rows: readonly HelpRow[]): string =>
   table(['', ''], [...rows].sort((a, b) => (a.name < b.name ? -1 : 1)).map((r) => [code(r.syntax), cell(r.text)]));
 
+/** Who may ask, for people. */
+const needs = {
+  'open': 'anybody', 'known': 'any token; what one may read decides', 'reader': 'reader of the lake', 'writer': 'writer of the lake', 'admin': 'admin of the lake',
+  'reader of pool': 'reader of the pool', 'writer of pool': 'writer of the pool', 'admin of pool': 'admin of the pool',
+} as const satisfies Record<Need, string>;
+
 export const sections: Readonly<Record<string, () => string>> = {
   'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` tells of one, `lake help functions` and `lake help operators` of the language']]),
   'serve-options': () => optionsTable(serveOptions),
@@ -27,7 +35,9 @@ export const sections: Readonly<Record<string, () => string>> = {
   'fsck-options': () => optionsTable(fsckOptions),
   'campaign-totals': () => totalsTable(readTotals()),
   'replay-options': () => optionsTable(replayOptions),
-  'endpoints': () => table(['Method', 'Path', 'What it does', 'Query parameters'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary), parametersOf(r.query)])),
+  'endpoints': () => table(['Method', 'Path', 'What it does', 'Query parameters', 'With access control'], routes.map((r) => [r.method, code(r.path.replaceAll(/:(\w+)/g, '{$1}')), cell(r.summary), parametersOf(r.query), needs[r.need]])),
+  'client-example': () => `\`\`\`js\n${readFileSync(new URL('../demo/client.mjs', import.meta.url), 'utf8').trimEnd()}\n\`\`\``,
+  'key-options': () => optionsTable(keyOptions),
   'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)
     .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', 'yes'])),
   'errors': () => table(['Status', 'Kind', 'Text'], Object.values(errorTable).map((row) => [String(row.status), row.kind, cell(code(row.text))])),

@@ -1,4 +1,5 @@
 /** Arrays, sets and maps made of vectors of elements: the type of a row's container is inferred from the elements of the row. */
+import { checkStopAt } from '../../vectors/stop.ts';
 import { type Type, arrayType, mapType, setType, types, unionType } from '../../vectors/type.ts';
 import { type Value, arrayValue, canonicalSet, mapValue, setValue } from '../../vectors/value.ts';
 import { type Vector, dataAt, emptyVector, flatten, take, uniformType, valueAt } from '../../vectors/vector.ts';
@@ -21,7 +22,10 @@ export const listsOf = (kind: ListKind, offsets: Uint32Array, items: Vector, len
   const out = new Builder();
   for (let i = 0; i < length; i++) {
     const values: Value[] = [];
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) values.push(valueAt(items, at));
+    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+      checkStopAt(at);
+      values.push(valueAt(items, at));
+    }
     out.append(values.length === 0 ? { type: kind === 'array' ? arrayType(empty) : setType(empty), data: [] } : kind === 'array' ? arrayValue(values) : setValue(values));
   }
   return out.finish();
@@ -81,7 +85,10 @@ const setsOf = (element: Type, offsets: Uint32Array, items: Vector, length: numb
   const out = new Builder(), type = setType(element);
   for (let i = 0; i < length; i++) {
     const data = [];
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) data.push(dataAt(items, at));
+    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+      checkStopAt(at);
+      data.push(dataAt(items, at));
+    }
     out.appendData(type, canonicalSet(element, data));
   }
   return length === 0 ? emptyVector(type) : out.finish();
@@ -92,7 +99,10 @@ export const mapsOf = (offsets: Uint32Array, keys: Vector, values: Vector, lengt
   const out = new Builder();
   for (let i = 0; i < length; i++) {
     const entries: (readonly [Value, Value])[] = [];
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) entries.push([valueAt(keys, at), valueAt(values, at)]);
+    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+      checkStopAt(at);
+      entries.push([valueAt(keys, at), valueAt(values, at)]);
+    }
     out.append(entries.length === 0 ? { type: mapType(empty.key, empty.value), data: [] } : mapValue(entries));
   }
   return out.finish();

@@ -1,5 +1,6 @@
 /** Regular expressions in RE2 syntax (linear time), and the patterns of LIKE. */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
+import { checkStop } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type BytesVector, type Vector, bools, nulls, textAt } from '../../vectors/vector.ts';
 import { apply, type Kernel } from './apply.ts';
@@ -39,7 +40,10 @@ export const regexpTest = (pattern: string): ((text: string) => boolean) => {
 /** Rows of a string vector that pass; the test is asked once per row. */
 export const testRows = (v: BytesVector, test: (text: string) => boolean): Uint8Array => {
   const out = new Uint8Array(v.length);
-  for (let i = 0; i < v.length; i++) if (test(textAt(v, i))) out[i] = 1;
+  for (let i = 0; i < v.length; i++) {
+    checkStop();
+    if (test(textAt(v, i))) out[i] = 1;
+  }
   return out;
 };
 

@@ -6,6 +6,7 @@
  * so the demands come in the same order each time. A chain of calls costs twice its work at most.
  */
 import { strict as assert } from 'node:assert';
+import { checkStop, sameTask } from '../../vectors/stop.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator, Evaluator } from './evaluator.ts';
 
@@ -36,6 +37,7 @@ const remembered = (): Vector | undefined => {
 
 /** Evaluates a function's body, on this stack up to `levelsMax` calls deep. */
 export const call = (evaluate: Evaluator, batch: Vector, levelsMax: number): Vector => {
+  checkStop();
   if (level >= levelsMax) {
     const known = remembered();
     if (known) return known;
@@ -112,11 +114,12 @@ export const drivenAsync = (evaluate: Evaluator, depth: number): AsyncEvaluator 
 };
 const settle = async (stack: Frame[], first: Extract<Demand, { kind: 'wait' }>): Promise<Vector> => {
   let demand = first;
+  const goOn = sameTask();
   for (;;) {
     const answer = await demand.promise;
     if (demand.keep) demand.keep(answer);
     else stack[stack.length - 1]!.results.push(answer);
-    const result = advance(stack);
+    const result = goOn(() => advance(stack));
     if ('form' in result) return result;
     demand = result;
   }

@@ -1,4 +1,5 @@
 /** Searches and regular expressions: grep, regexp, regexp_replace. */
+import { checkStop } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, bools, dataAt, nulls, noRows, take } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder.ts';
@@ -78,6 +79,7 @@ const replaceMatches = (text: string, pattern: string, by: string): string => {
   const re = compiled(pattern), matcher = re.matcher(text), names = re.namedGroups();
   let out = '', done = 0;
   while (matcher.find()) {
+    checkStop();
     out += text.slice(done, matcher.start(0)) + by.replace(reference, (_, braced?: string, bare?: string) => {
       const name = braced ?? bare;
       if (name === undefined) return '$';

@@ -1,4 +1,5 @@
 /** A row of the function table, and what the families' kernels share. */
+import { checkStop } from '../../vectors/stop.ts';
 import { type PrimitiveType, type Type, namedType, types } from '../../vectors/type.ts';
 import { type Value, nullValue, wrappedError } from '../../vectors/value.ts';
 import { type BytesVector, type FlatVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
@@ -33,7 +34,10 @@ export const byVectors = (evaluate: Evaluate): FunctionRow['make'] => () => eval
 export const byValues = (f: (...values: readonly Value[]) => Value): FunctionRow['make'] => byKernel((args, length) => {
   const out = new Builder();
   const readers = args.map(valueReader);
-  for (let i = 0; i < length; i++) out.append(f(...readers.map((read) => read(i))));
+  for (let i = 0; i < length; i++) {
+    checkStop();
+    out.append(f(...readers.map((read) => read(i))));
+  }
   return out.finish();
 });
 const valueReader = (v: Vector): ((i: number) => Value) => {

@@ -1,4 +1,5 @@
 /** Functions on strings. */
+import { checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { types, arrayType } from '../../vectors/type.ts';
 import { type BytesVector, type ListVector, type Vector, flatten, nulls, numbers } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder.ts';
@@ -8,7 +9,10 @@ import { byKernel, isError, isNull, isText, onTexts, texts, type FunctionRow, ty
 
 const stringOf = (text: (i: number) => string, length: number): Vector => {
   const out = new BytesBuilder(types.string);
-  for (let i = 0; i < length; i++) out.text(text(i));
+  for (let i = 0; i < length; i++) {
+    checkStop();
+    out.text(text(i));
+  }
   return out.finish();
 };
 const textResult: FunctionRow['result'] = (args) => (args.every((t) => t === types.string) ? types.string : undefined);
@@ -26,8 +30,17 @@ const changeCase = (message: string, table: Uint8Array, change: (character: stri
     return { ...v, bytes, offsets: start === 0 ? v.offsets : v.offsets.subarray(0, length + 1).map((o) => o - start) };
   }
   const text = texts(v);
-  return stringOf((i) => [...text(i)].map(change).join(''), length);
+  return stringOf((i) => codePoints(text(i)).map(change).join(''), length);
 });
+/** The code points of a text. */
+const codePoints = (text: string): string[] => {
+  const out: string[] = [];
+  for (const c of text) {
+    checkStopAt(out.length);
+    out.push(c);
+  }
+  return out;
+};
 /** Only changes that give one character: `ß` has no upper case letter of its own. */
 const single = (changed: string, character: string): string => (changed.length === 1 || [...changed].length === 1 ? changed : character);
 const upperTable = Uint8Array.from({ length: 128 }, (_, b) => (b >= 97 && b <= 122 ? b - 32 : b));
@@ -42,7 +55,7 @@ const trimText = (text: string): string => {
   return text.slice(0, end).replace(leading, '');
 };
 
-const replaceAll = (text: string, old: string, by: string): string => (old === '' ? [by, ...[...text].flatMap((c) => [c, by])].join('') : text.split(old).join(by));
+const replaceAll = (text: string, old: string, by: string): string => (old === '' ? by + codePoints(text).map((c) => c + by).join('') : text.split(old).join(by));
 
 const positionOf = (text: string, part: string): number => {
   const at = text.indexOf(part);
@@ -51,13 +64,13 @@ const positionOf = (text: string, part: string): number => {
 
 /** Least number of inserted, deleted and changed code points. */
 const levenshtein = (left: string, right: string): number => {
-  const a = [...left], b = [...right];
-  let row = Uint32Array.from({ length: b.length + 1 }, (_, i) => i);
+  const a = codePoints(left), b = codePoints(right);
+  let row = Uint32Array.from({ length: b.length + 1 }, (_, i) => i), next = new Uint32Array(b.length + 1);
   for (let i = 0; i < a.length; i++) {
-    const next = new Uint32Array(b.length + 1);
+    checkStop();
     next[0] = i + 1;
     for (let k = 0; k < b.length; k++) next[k + 1] = Math.min(row[k]! + (a[i] === b[k] ? 0 : 1), row[k + 1]! + 1, next[k]! + 1);
-    row = next;
+    [row, next] = [next, row];
   }
   return row[b.length]!;
 };
@@ -94,7 +107,7 @@ const split: Kernel = (args, length) => {
   const other = args.find((a) => !isText(a));
   if (other) return wrapErrors('split: string arg required', other);
   const text = texts(s!), by = texts(separator!);
-  return textLists((i) => (by(i) === '' ? [...text(i)] : text(i).split(by(i))), length);
+  return textLists((i) => (by(i) === '' ? codePoints(text(i)) : text(i).split(by(i))), length);
 };
 
 const levenshteinKernel = onTexts('levenshtein: string args required', ([a, b], length) => {

@@ -4,6 +4,7 @@
  * When memory runs out, groups that are there go on in memory; rows of new groups are spilled, by a hash of their keys, and aggregated afterwards.
  */
 import type { Aggregate, FieldPath, PlanOp } from '../../query/plan.ts';
+import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import { type Vector, noRows, take } from '../../vectors/vector.ts';
 import { aggregateNamed } from '../aggregates/aggregates.ts';
 import { DistinctState } from '../aggregates/distinct.ts';
@@ -109,6 +110,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
         yield* batches(closed, parts.build.context.batchRows);
         groups = open;
       }
+      if (isTurnLong()) yield nextTurn();
     }
     yield* batches(groups.result(), parts.build.context.batchRows);
     groups.free();

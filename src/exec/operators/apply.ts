@@ -4,6 +4,7 @@
  * Equal combinations of outer values share one run. A subquery in an expression remembers the answers of the combinations that it met, within the budget.
  */
 import type { Correlated, PlanExpr, PlanOp } from '../../query/plan.ts';
+import { isTurnLong, nextTurn, working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Vector, bools, dataAt, flatten, gather, noRows, nulls, numbers, sizeOf, take } from '../../vectors/vector.ts';
@@ -21,8 +22,6 @@ import { formGroups } from './subquery.ts';
 
 /** Answers that a subquery remembers, at most. */
 const memoMax = 1 << 16;
-/** How long a run goes on before the event loop has a turn. */
-const turnMsMax = 10;
 
 /** What came of several combinations of outer values: row i belongs to combination ids[i]; rows of one keep their order. */
 interface Results { readonly rows: Vector; readonly ids: Uint32Array }
@@ -104,26 +103,21 @@ const joinedIds = (list: readonly Uint32Array[]): Uint32Array => {
 
 /** Takes all results: at once if nothing has to be awaited and it does not take long, else the promise of the end. What goes to other channels is dropped. */
 const drain = (items: Generator<Side | Results>, take_: (r: Results) => void, signal: AbortSignal): Promise<void> | undefined => {
-  const end = performance.now() + turnMsMax;
   for (let next = items.next(); !next.done; next = items.next()) {
     const { value } = next;
-    if (value instanceof Promise || performance.now() > end) return drainLate(items, value, take_, signal);
+    if (value instanceof Promise || isTurnLong()) return drainLate(items, value, take_, signal);
     if ('rows' in value) take_(value);
   }
   return undefined;
 };
 const drainLate = async (items: Generator<Side | Results>, first: Side | Results, take_: (r: Results) => void, signal: AbortSignal): Promise<void> => {
-  let turn = performance.now();
   try {
     for (let value: Side | Results | undefined = first; value !== undefined;) {
       if (value instanceof Promise) await value;
       else if ('rows' in value) take_(value);
-      if (performance.now() - turn > turnMsMax) {
-        await new Promise((resolve) => { setImmediate(resolve); });
-        turn = performance.now();
-      }
+      if (isTurnLong()) await nextTurn();
       signal.throwIfAborted();
-      const next: IteratorResult<Side | Results> = items.next();
+      const next = working(signal, () => items.next());
       value = next.done ? undefined : next.value;
     }
   } finally {

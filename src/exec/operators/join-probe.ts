@@ -102,9 +102,9 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
     const ownLeft = kept ? pickRows(leftRows, kept) : leftRows, ownRight = kept ? pickRows(rightRows, kept) : rightRows;
     if (piece || keepsLeft(op)) for (let k = 0; k < ownLeft.length; k++) matched[ownLeft[k]!] = 1;
     if (keepsRight(op)) for (let k = 0; k < ownRight.length; k++) index.matched[ownRight[k]!] = 1;
-    // Long rows of pairs without a match must not keep a cancel waiting.
-    if (kept?.length === 0) yield* breath.take();
     yield* results(ownLeft, ownRight, from, to);
+    // Long rows of pairs must not keep a cancel waiting, nor others.
+    yield* breath.take();
   }
   function* test(leftRows: Uint32Array, rightRows: Uint32Array): Generator<Side, Uint32Array | undefined> {
     if (!parts.residual || leftRows.length === 0) return undefined;

@@ -11,12 +11,12 @@ import type { SpillRun, SpillStore } from '../source.ts';
 import type { Build } from './build.ts';
 import { compact } from './compact.ts';
 
-/** Partitions of one level. */
-const partsMax = 16;
+/** Partitions of one level: few of them have to be put aside another time. */
+const partsMax = 64;
 /** Partitions of partitions: beyond so many levels rows share their hash, or nearly so. */
 export const levelsMax = 4;
 /** Rows of a partition that are written together. */
-const togetherMin = 2048;
+const togetherMin = 1024;
 
 /** The partition of each row by its keys; each level looks at other bits. */
 export const partitionsOf = (keys: readonly Vector[], length: number, level: number): Uint8Array => {

@@ -3,6 +3,7 @@ import type { FieldPath, PlanExpr, Scan } from '../../query/plan.ts';
 import { fieldsRead } from '../../query/plan-walk.ts';
 import { type Vector, nulls, slice, take } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
+import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -47,7 +48,7 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
-    const filter = scanFilter(test && { test, columns: fieldsRead(op.filter!), textOnly: isTextSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
+    const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), textOnly: isTextSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
       for (const item of pulled(() => host.scan(source, isFiltered ? { ...request, filter } : request), context.signal)) {
@@ -78,7 +79,7 @@ const isTextSearch = (e: PlanExpr): boolean => {
 
 /** The filter and the bound of a top behind it, as the scan of a host may use them. */
 const scanFilter = (
-  filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly textOnly: boolean; readonly runs?: Runs } | undefined, bound: KeyBound | undefined, progress: Progress,
+  signal: AbortSignal, filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly textOnly: boolean; readonly runs?: Runs } | undefined, bound: KeyBound | undefined, progress: Progress,
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
@@ -89,14 +90,14 @@ const scanFilter = (
   };
   return {
     ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true }), ...(bound && { best: bestOf(bound, filter?.test) }),
-    keep: (rows, inOrder) => {
+    keep: (rows, inOrder) => working(signal, () => {
       progress.recordsRead += rows.length;
       if (!filter) return bounded(rows, undefined);
       const run = inOrder && rows.length >= runRowsMin ? filter.runs?.find(rows) : undefined;
       if (run) return keptOfRun(rows, run, filter.runs!.rest, (kept) => bounded(rows, kept));
       const truth = filter.test(rows);
       return truth instanceof Promise ? truth.then((t) => bounded(rows, trueRows(t))) : bounded(rows, trueRows(truth));
-    },
+    }),
   };
 };
 const bestOf = ({ path, greater, dropsNulls, floor, ahead }: KeyBound, test: AsyncEvaluator | undefined): BestRows => {

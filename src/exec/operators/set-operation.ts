@@ -23,7 +23,8 @@ function* run(left: Stream, right: Stream, options: SetOptions, build: Build, le
   const items = left[Symbol.iterator](), { memory, context } = build, counter = new Counter(options);
   let waiting: Vector[] = [], held = 0, waitingBytes = 0, aside: Aside | undefined;
   const account = (): void => {
-    const bytes = counter.bytes + waitingBytes;
+    // What is put aside is copied first.
+    const bytes = counter.bytes * (!aside && context.host.spill && level < levelsMax ? 2 : 1) + waitingBytes;
     memory.add(bytes - held);
     held = bytes;
   };

@@ -1,4 +1,5 @@
 /** Ranks of byte runs (strings, addresses): radix over eight bytes at a time, deeper only where runs share what was compared. */
+import { checkStop } from '../../vectors/stop.ts';
 import { sortedOrder } from './sort-words.ts';
 
 /** The rank of each run among all, equal runs sharing one. `lengthFirst`: shorter runs come before longer ones. */
@@ -20,11 +21,15 @@ export const rankRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number
 /** `rows` is sorted in place; `starts[i]`: row i differs from the one before it. */
 interface Job { readonly bytes: Uint8Array; readonly offsets: Uint32Array; readonly lengthFirst: boolean; readonly rows: Uint32Array; readonly starts: Uint8Array }
 
+/** Fewer are ranked in no time. */
+const checkedRows = 512;
+
 /** Sorts rows[start, end), whose first `depth` bytes are equal. */
 const sortRange = (job: Job, start: number, end: number, depth: number): void => {
   const work: [number, number, number][] = [[start, end, depth]];
   for (let next = work.pop(); next; next = work.pop()) {
     const [from, to, skip] = next;
+    if (to - from > checkedRows) checkStop();
     const words = prefixWords(job, from, to, skip);
     const order = sortedOrder(words, to - from), moved = job.rows.slice(from, to);
     for (let i = 0; i < order.length; i++) job.rows[from + i] = moved[order[i]!]!;

@@ -5,6 +5,7 @@
  * Words are comparable within one call only: strings and odd kinds are ranked among the rows at hand.
  */
 import { types } from '../../vectors/type.ts';
+import { checkStopAt, checked } from '../../vectors/stop.ts';
 import { compareValues } from '../../vectors/compare.ts';
 import { type Vector, type NumberArray, type NumberVector, type BytesVector, valueAt } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -94,8 +95,11 @@ const withClasses = (groups: readonly ClassRows[], length: number, { order, null
 
 /** Ranks of rows that have no words of their own, by comparing values. */
 const rankOdd = (key: Vector, rows: readonly number[], { nulls }: Direction): ClassRows => {
-  const sorted = rows.map((row, at) => ({ at, value: valueAt(key, row) }));
-  const compare = (a: (typeof sorted)[number], b: (typeof sorted)[number]): number => compareValues(a.value, b.value, nulls === 'last');
+  const sorted = rows.map((row, at) => {
+    checkStopAt(at);
+    return { at, value: valueAt(key, row) };
+  });
+  const compare = checked((a: (typeof sorted)[number], b: (typeof sorted)[number]): number => compareValues(a.value, b.value, nulls === 'last'));
   sorted.sort(compare);
   const ranks = new Uint32Array(rows.length);
   let rank = 0;
@@ -124,7 +128,7 @@ const numberWords = (parts: readonly { readonly part: NumberVector; readonly row
   return { class: classes.number, rows, words: [rankNumbers(numbers)] };
 };
 const rankNumbers = (numbers: readonly (number | bigint)[]): Uint32Array => {
-  const order = numbers.map((_, i) => i).sort((a, b) => compareMixed(numbers[a]!, numbers[b]!));
+  const order = numbers.map((_, i) => i).sort(checked((a, b) => compareMixed(numbers[a]!, numbers[b]!)));
   const ranks = new Uint32Array(numbers.length);
   let rank = 0;
   order.forEach((i, n) => {

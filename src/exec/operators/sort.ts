@@ -15,6 +15,9 @@ const runsMax = 128;
 /** What is read of a run at a time, in bytes; at least so many rows. */
 const frameBytes = 256 << 10, frameRowsMin = 128;
 
+/** What a row takes while it is put in order, and what each key takes for it. */
+const orderBytes = 8, wordBytes = 8;
+
 export const sort = (named: readonly SortKey[], reverse: boolean, build: Build): Step => {
   const guess = guessing(named, reverse, build.expression);
   return stage(() => sorter(guess, build));
@@ -66,7 +69,7 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
       rows.push(batch);
       own.forEach((v, k) => (columns[k] ??= []).push(v));
       // Rows are put together in one piece and then in order, besides their keys.
-      const bytes = flatSize(batch) * 2.5;
+      const bytes = flatSize(batch) * 2.5 + batch.length * (orderBytes + wordBytes * keys.length);
       held += bytes;
       memory.add(bytes);
       if (!memory.isOverWith(held)) return;

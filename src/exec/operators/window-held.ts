@@ -13,6 +13,9 @@ import { type WindowParts, ascending, placeBytes, resultsOf, segmentOver, shownB
 /** Partitions are worked out together until there are so many rows of them. */
 const segmentRowsMin = 32_768;
 
+/** A partition of more rows is cut sooner than put together, where that can be done: pieces of it are copied more than once while they are worked out. */
+const cutRowsMin = 4 * segmentRowsMin;
+
 /** What the columns of a partition may take however small the budget. */
 const columnBytesMin = 1 << 20;
 
@@ -130,10 +133,13 @@ class Held {
   /** More is held than there is room for. */
   get isLarge(): boolean { return this.parts.build.memory.isOverWith(this.bytes); }
 
-  /** Where a partition is to be cut for want of room; 0: nowhere. */
+  /** Where a partition is to be cut; 0: nowhere. */
   get cutRows(): number {
     const { looksBack, build: { memory } } = this.parts;
-    return looksBack && memory.isOverWith(this.bytes) && !this.run ? this.groupRows : 0;
+    if (!looksBack || this.run) return 0;
+    // What stays behind the cut is copied: it has to be the smaller part, unless there is no room for it.
+    const isLong = this.length >= cutRowsMin && this.groupRows * 2 >= this.length;
+    return isLong || memory.isOverWith(this.bytes) ? this.groupRows : 0;
   }
 
   /** Puts rows aside, on disk once a partition has been too large. */

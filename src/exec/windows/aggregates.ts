@@ -2,6 +2,7 @@
  * Aggregates over frames. Frames that are whole partitions are grouped as any aggregation; count, sum, avg, min and max of numbers (min and max of texts too) have
  * sums up to each row and trees over rows; any other aggregate is carried on where its frames only grow, else worked out anew for each row.
  */
+import { checkStopAt } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers, range, slice, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -54,6 +55,7 @@ export const countsBefore = ({ segment, passes }: AggregateInput, counts: (row: 
   const before = new Uint32Array(segment.length + 1);
   let n = 0;
   for (let i = 0; i < segment.length; i++) {
+    checkStopAt(i);
     before[i] = n;
     if ((!passes || passes[i] === 1) && counts(i)) n++;
   }
@@ -79,6 +81,7 @@ const carriedOn = (input: AggregateInput, carry: Carry = {}): Vector => {
   const { segment, frames, passes, make } = input, argument = argumentOf(input), out = new Builder();
   let state = make(), partition = -1, done = 0, value = undefined as ReturnType<typeof valueAt> | undefined;
   for (let i = 0; i < segment.length; i++) {
+    checkStopAt(i);
     if (segment.partitionOf[i] !== partition) {
       partition = segment.partitionOf[i]!;
       done = segment.partitionStarts[partition]!;
@@ -120,6 +123,7 @@ const anew = (input: AggregateInput): Vector => {
       const { bounds, count } = piecesOf(frames, segment, next, pieces);
       for (let k = 0; k < count; k++) {
         for (let row = bounds[k * 2]!; row < bounds[k * 2 + 1]!; row++) {
+          checkStopAt(row);
           if (passes && passes[row] === 0) continue;
           if (n === rowsAtOnce) flush();
           ids[n] = next - first;

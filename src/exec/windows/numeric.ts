@@ -1,4 +1,5 @@
 /** sum, avg, min and max over frames of numbers; min and max of texts and of integers beyond 2^53 by their ranks. Same results as the states of the aggregates. */
+import { checkStopAt } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type NumberArray, type Vector, nulls, take } from '../../vectors/vector.ts';
 import { classOf, classes, numbersOfGroups, wrapped } from '../aggregates/numeric.ts';
@@ -58,6 +59,7 @@ const numberColumn = (input: AggregateInput, parts: readonly PartRows[]): Number
     const c = classOf(part.type);
     if (!(part.values instanceof Float64Array)) big = true;
     for (let k = 0; k < part.length; k++) {
+      checkStopAt(k);
       const row = rows ? rows[k]! : k;
       if (passes && passes[row] === 0) continue;
       const x = Number(part.values[k]!);
@@ -79,6 +81,7 @@ const bigsOf = (parts: readonly PartRows[], passes: Uint8Array | undefined, leng
     if (part.form !== 'number') continue;
     const own: NumberArray = part.values;
     for (let k = 0; k < part.length; k++) {
+      checkStopAt(k);
       const row = rows ? rows[k]! : k;
       if (!passes || passes[row] === 1) out[row] = BigInt(own[k]!);
     }
@@ -93,6 +96,7 @@ interface Found { count: number; class: number }
 const eachFrame = (input: AggregateInput, column: NumberColumn, piece: (start: number, end: number) => void, done: (row: number, found: Found) => void): void => {
   const { segment, frames } = input, { before, highBefore, low, high } = column, pieces = newPieces(), found: Found = { count: 0, class: 0 };
   for (let i = 0; i < segment.length; i++) {
+    checkStopAt(i);
     const { bounds, count } = piecesOf(frames, segment, i, pieces);
     let n = 0, highs = 0;
     for (let k = 0; k < count; k++) {

@@ -1,4 +1,5 @@
 /** Functions that give the argument of another row: lag, lead, first_value, last_value, nth_value. Types are kept, for rows are taken as they are. */
+import { checkStopAt } from '../../vectors/stop.ts';
 import { type Vector, nulls, take } from '../../vectors/vector.ts';
 import { combine } from '../expressions/rows.ts';
 import { kinds, kindsOf } from '../operators/kinds.ts';
@@ -67,6 +68,7 @@ const within = ({ rows }: Filled, at: number, end: number): number => (at < rows
 const fromFrame = (s: Segment, frames: Frames, argument: Vector, find: (start: number, end: number) => number, which: 'first' | 'last'): Vector => {
   const index = new Uint32Array(s.length), pieces = newPieces();
   for (let i = 0; i < s.length; i++) {
+    checkStopAt(i);
     const { bounds, count } = piecesOf(frames, s, i, pieces);
     let at = nowhere;
     for (let k = 0; k < count && at === nowhere; k++) {
@@ -82,6 +84,7 @@ export const nthValue = (s: Segment, frames: Frames, [argument, nth]: readonly V
   counted('nth_value: argument must be an integer greater than zero', nth!, s.length, (counts) => {
     const filledRows = filled(argument!, ignoreNulls), index = new Uint32Array(s.length), pieces = newPieces();
     for (let i = 0; i < s.length; i++) {
+      checkStopAt(i);
       const { bounds, count } = piecesOf(frames, s, i, pieces);
       let left = counts[i]! - 1;
       index[i] = nowhere;

@@ -4,6 +4,7 @@
  *
  * Invariant: ranges are written in order, each row once.
  */
+import { checkStop } from '../../vectors/stop.ts';
 import {
   type Field, type ListVector, type MapVector, type RecordVector, type UnionVector, type Vector, range, slice,
 } from '../../vectors/vector.ts';
@@ -224,6 +225,7 @@ const listColumn = (v: ListVector | MapVector, rows: Rows, children: readonly Ve
     ends[i + 1] = ends[i] + offsets[row + 1] - offsets[row];
   }
   const total = ends[length];
+  checkStop();
   if (budget.limited && budget.cells + total * children.length > cellsMax) throw tooManyCells;
   const items = { index: itemsOf(offsets, rows, total), length: total, wrapped: false };
   const columns = children.map((child) => column(child, items, budget));

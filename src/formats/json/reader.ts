@@ -2,13 +2,14 @@
 import { LakeError } from '../../errors.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { parseInteger, fitsInt64 } from '../../vectors/literal.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
 import { type Type, types, arrayType } from '../../vectors/type.ts';
 import { type Data, type Value, arrayValue, nullValue, recordValue } from '../../vectors/value.ts';
 import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
-import { type ReadOptions, readLimits } from '../format.types.ts';
+import { type ReadOptions, readLimits, turnsOver } from '../format.types.ts';
 import { beginLayout } from '../key-layouts.ts';
 import { JsonTape, decodeText, kind } from './tape.ts';
 
@@ -31,19 +32,20 @@ async function* readInSequence(
   const window = new ByteWindow(input, { format: 'json', valueBytesMax: limits.valueBytesMax, offset });
   const tape = new JsonTape(limits.nestingMax);
   tape.place = place;
+  const inTurn = turnsOver(options, window), scan = (): ReturnType<JsonTape['next']> => tape.next(window, rows), write = (): number => writeEntry(tape, 0, builder);
   let builder = new Builder(), rows = values, handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
   try {
     while (await window.more()) {
       for (;;) {
         let state;
         try {
-          state = tape.next(window, rows);
+          state = inTurn(scan);
         } catch (problem) {
           if (builder.length > 0) yield builder.finish();
           throw problem;
         }
         if (state !== 'value') break;
-        writeEntry(tape, 0, builder);
+        inTurn(write);
         rows++;
         if (builder.length === limits.batchRows) {
           const batch = builder.finish();
@@ -136,7 +138,10 @@ const writeObject = (tape: JsonTape, i: number, builder: Builder): number => {
 };
 const childrenOf = (tape: JsonTape, i: number): number[] => {
   const out: number[] = [];
-  for (let at = i + 1; at < tape.ends[i]!; at = behind(tape, at)) out.push(at);
+  for (let at = i + 1; at < tape.ends[i]!; at = behind(tape, at)) {
+    checkStopAt(out.length);
+    out.push(at);
+  }
   return out;
 };
 const behind = (tape: JsonTape, i: number): number => (tape.kinds[i]! >= kind.array ? tape.ends[i]! : i + 1);
@@ -155,7 +160,10 @@ const writeArray = (tape: JsonTape, i: number, builder: Builder): number => {
     return end;
   }
   const list = builder.list(type);
-  for (let at = i + 1; at < end; at++) writeEntry(tape, at, list.items);
+  for (let at = i + 1; at < end; at++) {
+    checkStopAt(at - i);
+    writeEntry(tape, at, list.items);
+  }
   list.end();
   return end;
 };
@@ -174,7 +182,10 @@ const valueOf = (tape: JsonTape, i: number): Value => {
     case kind.float: return { type: types.float64, data: tape.numbers[i]! };
     case kind.true: case kind.false: return { type: types.bool, data: tape.kinds[i] === kind.true };
     case kind.null: return nullValue;
-    case kind.array: return arrayValue(childrenOf(tape, i).map((at) => valueOf(tape, at)));
+    case kind.array: return arrayValue(childrenOf(tape, i).map((at, n) => {
+      checkStopAt(n);
+      return valueOf(tape, at);
+    }));
     case kind.object: {
       const { shape, sources } = tape.layouts[i]!, children = childrenOf(tape, i);
       return recordValue(shape.names.map((name, k) => ({ name, value: valueOf(tape, children[sources ? sources[k]! : k]!) })));

@@ -1,4 +1,5 @@
 /** Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the rest. */
+import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
 import { type RowPrinter, type WeaveStyle, cleanliness, isPlainAscii, strandOf, weavePrinter } from '../../vectors/row-weave.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
@@ -154,6 +155,7 @@ const listPrinter = (v: ListVector, out: TextOut, c: JsonContext): RowPrinter =>
   return (row) => {
     out.byte(0x5b);
     for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {
+      checkStopAt(i);
       if (i > offsets[row]!) out.byte(0x2c);
       items(i);
     }

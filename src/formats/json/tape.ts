@@ -9,6 +9,7 @@
  * - object: entries up to `ends[i]`, `layouts[i]`.
  */
 import { LakeError } from '../../errors.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from '../key-layouts.ts';
 
@@ -32,11 +33,14 @@ for (let i = 128; i < 256; i++) textClass[i] = 2;
 /** The part of a `ByteWindow` that is looked at. */
 export type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 'offset'>;
 
+/** A body of one small value needs no more, and arrays as short as these lie in the engine's own heap: thousands of them cost little. */
+const entriesFirst = 8;
+
 export class JsonTape {
-  kinds = new Uint8Array(256);
-  starts = new Int32Array(256);
-  ends = new Int32Array(256);
-  numbers = new Float64Array(256);
+  kinds = new Uint8Array(entriesFirst);
+  starts = new Int32Array(entriesFirst);
+  ends = new Int32Array(entriesFirst);
+  numbers = new Float64Array(entriesFirst);
   layouts: (Layout | undefined)[] = [];
   length = 0;
   bytes: Uint8Array = new Uint8Array(1);
@@ -283,7 +287,7 @@ export class JsonTape {
         const first = this.length;
         this.value(node);
         elementKinds |= 1 << this.kinds[first]!;
-        count++;
+        checkStopAt(count++);
         this.space();
         const c = this.bytes[this.at];
         if (c === 0x2c) {

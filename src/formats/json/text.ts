@@ -1,4 +1,5 @@
 /** JSON text of single values: what the row printer does not print itself, and everything over several lines. */
+import { checkStopAt } from '../../vectors/stop.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import { type Data, type Value } from '../../vectors/value.ts';
 import { jsonFloatText, primitiveText } from '../../vectors/literal.ts';
@@ -30,7 +31,10 @@ export const jsonText = (type: Type, data: Data, indent = 0, level = 0): string 
         const d = (data as readonly (Data | undefined)[])[i];
         return d === undefined ? [] : [[f.name, inner(f.type, d)] as const];
       }));
-    case 'array': case 'set': return wrapped('[', ']', (data as readonly Data[]).map((d) => inner(type.element, d)), indent, level);
+    case 'array': case 'set': return wrapped('[', ']', (data as readonly Data[]).map((d, i) => {
+      checkStopAt(i);
+      return inner(type.element, d);
+    }), indent, level);
     case 'map':
       return members((data as readonly (readonly [Data, Data])[]).map(([k, v]) => [jsonKey({ type: type.key, data: k }), inner(type.value, v)] as const));
     case 'union': return jsonText((data as Value).type, (data as Value).data, indent, level);

@@ -10,7 +10,7 @@ import type { TypeNames } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
-import { type ReadLimits, type ReadOptions, readLimits } from '../format.types.ts';
+import { type ReadLimits, type ReadOptions, readLimits, turnsOver } from '../format.types.ts';
 import { validUtf8 } from '../valid-stream.ts';
 import { writeEntry } from './rows.ts';
 import { SupTape } from './tape.ts';
@@ -20,17 +20,20 @@ export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOp
   const limits = readLimits(options), tape = new SupTape(limits.nestingMax);
   const window = new ByteWindow(validUtf8(input), { format: 'sup', valueBytesMax: limits.valueBytesMax, place: () => ` (line ${tape.line})` });
   const batches = new Batches(limits.batchRows), general = new GeneralValues(window, tape, limits);
+  const inTurn = turnsOver(options, window), scan = (): ReturnType<SupTape['next']> => tape.next(window);
   try {
     while (await window.more()) {
-      for (let state = tape.next(window); state === 'value' || state === 'other'; state = tape.next(window)) {
+      for (let state = inTurn(scan); state === 'value' || state === 'other'; state = inTurn(scan)) {
         if (state === 'value') {
-          writeEntry(tape, 0, batches.builder);
+          inTurn(() => writeEntry(tape, 0, batches.builder));
           general.plain();
           if (batches.isFull) yield batches.take();
         } else {
           let values = 0;
-          for (const value of general.next(batches.rows)) {
-            batches.builder.append(value);
+          const found = general.next(batches.rows);
+          for (let next = inTurn(() => found.next()); !next.done; next = inTurn(() => found.next())) {
+            const { value } = next;
+            inTurn(() => { batches.builder.append(value); });
             values++;
             if (batches.isFull) yield batches.take();
           }

@@ -1,6 +1,7 @@
 /** What a tape holds, appended to builders. */
 import type { Builder } from '../../vectors/builder.ts';
 import { type ArrayType, type PrimitiveType, arrayType, primitiveOfId, recordType, types } from '../../vectors/type.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
 import { type Data, type Value, arrayValue, boolValue, integer, nullValue, stringValue } from '../../vectors/value.ts';
 import { beginLayout } from '../key-layouts.ts';
 import { appendAddress } from '../text-cell.ts';
@@ -45,7 +46,10 @@ const writeArray = (tape: SupTape, i: number, builder: Builder): number => {
     return end;
   }
   const list = builder.list(arrays[typeId]);
-  for (let at = i + 1; at < end; at++) writeEntry(tape, at, list.items);
+  for (let at = i + 1; at < end; at++) {
+    checkStopAt(at - i);
+    writeEntry(tape, at, list.items);
+  }
   list.end();
   return end;
 };
@@ -59,7 +63,10 @@ const valueOf = (tape: SupTape, i: number): Value => {
     case kind.ipv4: return { type: types.ip, data: quadOf(tape.numbers[i]) };
     case kind.null: return nullValue;
     case kind.bool: return boolValue(tape.numbers[i] === 1);
-    case kind.array: return arrayValue(childrenOf(tape, i).map((at) => valueOf(tape, at)));
+    case kind.array: return arrayValue(childrenOf(tape, i).map((at, n) => {
+      checkStopAt(n);
+      return valueOf(tape, at);
+    }));
     case kind.record: return recordOf(tape, i);
     default: return tape.values[i]!;
   }

@@ -15,6 +15,7 @@ import { type PrimitiveType, componentsMax, isFloat, isInteger, primitiveIds, pr
 import { type Value, integer } from '../../vectors/value.ts';
 import { SupError } from '../../vectors/sup-error.ts';
 import { wordValue } from '../../vectors/sup-words.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from '../key-layouts.ts';
 import { plainAddress } from '../text-cell.ts';
@@ -324,7 +325,8 @@ export class SupTape {
     this.enter();
     if (this.bytes[this.at] === 0x5d) this.at++;
     else {
-      for (;;) {
+      for (let count = 0; ; count++) {
+        checkStopAt(count);
         const element = this.length;
         this.value(node);
         const id = this.kinds[element] >= kind.array ? -1 : this.typeIds[element];

@@ -13,6 +13,7 @@ export class ColumnCache {
   /** Least recently used first. */
   private readonly entries = new Map<object, Entry>();
   private held = 0;
+  private lent = 0;
   private scan = 0;
   /** By key, the latest last. */
   private readonly derived = new Map<object, { readonly name: string; readonly value: unknown }[]>();
@@ -29,7 +30,15 @@ export class ColumnCache {
   }
 
   get bytes(): number { return this.held; }
-  private get bytesMax(): number { return this.room ? Math.max(this.own, this.room.left()) : this.own; }
+  private get bytesMax(): number { return Math.max(0, (this.room ? Math.max(this.own, this.room.left()) : this.own) - this.lent); }
+
+  /** Leaves so many bytes to something else for a while (negative: takes them back). */
+  lend(bytes: number): void {
+    this.lent += bytes;
+    this.tell();
+    this.trim();
+  }
+  private tell(): void { this.room?.told(this.held + this.lent); }
 
   /** A new scan. */
   begin(): void {
@@ -51,7 +60,7 @@ export class ColumnCache {
     this.held -= this.entries.get(key)!.bytes;
     this.entries.delete(key);
     this.derived.clear();
-    this.room?.told(this.held);
+    this.tell();
   }
 
   get(key: object): unknown {
@@ -104,7 +113,7 @@ export class ColumnCache {
     this.refused--;
     this.entries.set(key, { value: value(), bytes, scan: this.scan });
     this.held += bytes;
-    this.room?.told(this.held);
+    this.tell();
   }
 }
 

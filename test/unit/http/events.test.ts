@@ -6,7 +6,7 @@ interface Event { readonly event: string; readonly data: string; readonly id: nu
 interface Stream { readonly events: Event[]; readonly headers: IncomingMessage['headers']; readonly ended: () => boolean; readonly until: (count: number) => Promise<Event[]>; readonly close: () => void }
 
 let service: TestService;
-beforeAll(async () => { service = await startService(['-events.queue.max', '3', '-events.heartbeat', '50ms']); });
+beforeAll(async () => { service = await startService(['-events.queue.max', '3', '-events.heartbeat', '50ms', '-name.max', '1MiB']); });
 afterAll(() => service?.close());
 
 const parse = (lines: readonly string[]): Event => {

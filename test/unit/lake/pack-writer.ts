@@ -19,9 +19,12 @@ const lake = await openLake({
     },
   },
 });
+const packingMs = 500;
 if (lake.pools().length === 0) await lake.createPool({ name: 'p', keys });
 for (let k = Number(first); ; k++) {
   const made = await runSmallLoad({ pool: { keys, order, threshold }, format: 'json', body: Buffer.from(JSON.stringify({ k, text: `row ${k}` })) }, { objects, readLimits: {} });
   await lake.pool('p').load('main', made.objects);
   process.stdout.write(`${k}\n`);
+  // A branch that is written to all the time is left alone by the packer.
+  if (k % 30 === 29) await new Promise((resolve) => { setTimeout(resolve, packingMs); });
 }

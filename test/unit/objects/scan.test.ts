@@ -163,7 +163,7 @@ describe('loading and scanning', () => {
     const seen: PageRequest[] = [];
     const rows = scanObjects({ keys: [['k']], order: 'asc', objects, page: listed(metas, 'asc', seen) }, { ordered: true, limit: 1 })[Symbol.asyncIterator]();
     expect((await rows.next()).value!.length).toBeGreaterThan(0);
-    expect(seen).toEqual([{ limit: 16 }]);
+    expect(seen).toEqual([{ limit: 16, packs: true }]);
     await rows.return!(undefined);
     const sizes: number[] = [];
     for await (const batch of scanObjects({ keys: [['k']], order: 'asc', objects, page: listed(metas, 'asc') }, { ordered: false })) sizes.push(batch.length);

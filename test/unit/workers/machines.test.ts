@@ -4,6 +4,8 @@ import { loadMachine } from '../../../machines/load.machine.ts';
 import type { LoadEvent } from '../../../machines/load.events.ts';
 import { queryMachine } from '../../../machines/query.machine.ts';
 import type { QueryEvent } from '../../../machines/query.events.ts';
+import { MachineWatch } from '../../../src/recording/watch.ts';
+import { LoadRun } from '../../../src/workers/load-run.ts';
 
 const loadAfter = (events: readonly LoadEvent[]) => {
   let [state] = initialTransition(loadMachine, { poolId: 'p' });
@@ -30,6 +32,27 @@ describe('load machine', () => {
       const state = loadAfter([...way.slice(0, i), { type: 'failed', text: 'no' }]);
       expect([state.value, state.context.error, state.context.commit]).toEqual(['rejected', 'no', null]);
     }
+  });
+  test('a load tells whoever inspects it the same as an actor does, whatever comes in whatever order, also behind its end', () => {
+    const told = (begin: (inspect: (event: unknown) => void) => { send(event: LoadEvent): void; getPersistedSnapshot(): unknown }, events: readonly LoadEvent[]): unknown => {
+      const watch = new MachineWatch(() => 7), records: unknown[] = [];
+      watch.listen({ actor: (record) => { records.push(record); }, message: (record, { status, value, context }) => { records.push(record, { status, value, context }); } });
+      const load = begin(watch.inspect), persisted = [load.getPersistedSnapshot()];
+      for (const event of events) {
+        load.send(event);
+        persisted.push(load.getPersistedSnapshot());
+      }
+      return { records, live: watch.actors({ snapshots: true }).map((one) => one.actor), persisted };
+    };
+    const failed: LoadEvent = { type: 'failed', text: 'no' }, atOnce: LoadEvent = { type: 'done at once', bodyBytes: 3, objects: ['b'], records: 1, bytes: 50 };
+    const ways: readonly (readonly LoadEvent[])[] = [[], way, [...way].reverse(), [atOnce, way[3]!], [atOnce, way[3]!, failed, atOnce], [atOnce, failed], [failed, ...way], [way[0]!, atOnce, way[1]!, failed]];
+    for (const events of ways) {
+      const ofActor = told((inspect) => createActor(loadMachine, { input: { poolId: 'p' }, inspect }).start(), events);
+      expect(told((inspect) => new LoadRun({ poolId: 'p' }, inspect), events)).toEqual(ofActor);
+    }
+    const one = new LoadRun({ poolId: 'p' });
+    for (const event of way) one.send(event);
+    expect(one.getSnapshot()).toMatchObject({ value: 'committed', status: 'done', context: { objects: ['a'], commit: 'c' } });
   });
   test('a commit before the objects are written changes nothing', () => {
     expect(loadAfter([{ type: 'committed', commit: 'c' }]).value).toBe('receiving');

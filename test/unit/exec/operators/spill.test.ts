@@ -24,9 +24,9 @@ const random = randomOf(11), rowsOf = (count: number, keys: number): string => A
   return `{i:${i},k:${k},s:"${random.hex(1)}"${wide}}`;
 }).join(' ');
 const inputs = {
-  left: vectorOf(parseSupValues(rowsOf(2000, 300))), right: vectorOf(parseSupValues(rowsOf(1000, 300))),
+  left: vectorOf(parseSupValues(rowsOf(1000, 150))), right: vectorOf(parseSupValues(rowsOf(500, 150))),
   /** Nearly all rows share a key. */
-  same: vectorOf(parseSupValues(Array.from({ length: 300 }, (_, i) => `{i:${i},k:${i % 50 === 0 ? i : 7},s:"${i % 3}"}`).join(' '))),
+  same: vectorOf(parseSupValues(Array.from({ length: 200 }, (_, i) => `{i:${i},k:${i % 50 === 0 ? i : 7},s:"${i % 3}"}`).join(' '))),
 };
 
 const answers = async (query: string, options: RunPlanOptions): Promise<readonly string[]> => {
@@ -41,24 +41,40 @@ const queries = [
   joined('left', 'l.k==r.k', 'same'), 'from same | join (from same) as {l,r} on l.k==r.k', 'from same | left join (from same) as {l,r} on l.k==r.k and l.i>r.i',
   'select a.i as x, b.i as y from left a full join right b on a.k = b.k and a.s = b.s', 'select a.i as x, b.i as y from same a full join same b on a.k = b.k and a.i <> b.i',
   'from same | anti join (from same) as {l,r} on l.k==r.k and l.i<r.i',
-  'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i', 'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 290 and a.s = b.s',
+  'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i', 'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 190 and a.s = b.s',
   'select i from left where k in (select k from same)',
   'from left | distinct k', 'from left | distinct s', 'from left | distinct {k,s}', 'from left | drop i | distinct this', 'select distinct k, s from left', 'select k, s from left union select k, s from right',
   ...['intersect', 'except'].flatMap((operator) => [`select k, s from left ${operator} select k, s from right`, `select k, s from left ${operator} all select k, s from right`]),
   'select s from same except select s from left', 'select s from same intersect all select s from same',
   'from left | fork ( where s<"8" ) ( where s>="4" ) | join on left.i==right.i | count()',
-  'from left | tail 10', 'from left | tail 1500', 'from left | tail 1999', 'from left | tail 5000', 'from left | sort k, i', 'from left | sort -r s, i', 'from left | sort s | tail 700', 'from left | top 1200 i', 'from left | top 30 s, i',
+  'from left | tail 10', 'from left | tail 700', 'from left | tail 999', 'from left | tail 5000', 'from left | sort k, i', 'from left | sort -r s, i', 'from left | sort s | tail 400', 'from left | top 700 i', 'from left | top 30 s, i',
   'from left | cut s | sort this | uniq -c', 'from left | fuse', 'from left | aggregate n:=count(), list:=union(s) by k | sort k | cut k,n', 'from left | aggregate n:=count() by i | sort i',
   'select i, row_number() over (partition by s order by i) as n, sum(i) over (partition by s) as t from left', 'select i, lag(i) over (order by s, i) as b from left',
 ];
 
-describe.each([['a little', 30_000], ['more', 150_000]])('with %s of memory', (_, memoryBytesMax) => {
-  test.each(queries)('%s', async (query) => {
-    expect(await answers(query, { host: { spill }, memoryBytesMax, batchRows: 128 })).toEqual(await answers(query, { batchRows: 128 }));
-  });
-});
+/** Of plenty of memory, where nothing is spilled; each is worked out once. */
+const roomy = { spill: { open: () => { throw new Error('spilled'); } } }, expected = new Map<string, Promise<readonly string[]>>();
+const wanted = (query: string): Promise<readonly string[]> => {
+  const known = expected.get(query) ?? answers(query, { host: roomy, batchRows: 128 });
+  expected.set(query, known);
+  return known;
+};
 
-test('nothing is spilled where there is room', async () => {
-  const host = { spill: { open: () => { throw new Error('spilled'); } } };
-  for (const query of queries) await answers(query, { host });
+const little = 30_000;
+/** Queries for which that is enough. */
+const small: ReadonlySet<string> = new Set([
+  'select i from left where k in (select k from same)', 'from left | distinct k', 'from left | distinct s', 'select s from same except select s from left', 'select s from same intersect all select s from same',
+  'from left | tail 10', 'from left | top 30 s, i',
+]);
+
+describe.each([['a little', little], ['more', 60_000]])('with %s of memory', (_, memoryBytesMax) => {
+  test.each(queries)('%s', async (query) => {
+    let runs = 0;
+    const counted = { open: () => {
+      runs++;
+      return spill.open();
+    } };
+    expect(await answers(query, { host: { spill: counted }, memoryBytesMax, batchRows: 128 })).toEqual(await wanted(query));
+    if (memoryBytesMax === little) expect(runs > 0, 'rows are put aside').toBe(!small.has(query));
+  });
 });

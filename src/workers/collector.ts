@@ -1,0 +1,45 @@
+/**
+ * The collector of this thread, called at chosen moments. By itself it lets buffers that nobody uses any more pile up to some hundred megabytes for each thread,
+ * and in a thread that has nothing to do it never runs.
+ */
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** So many bytes of new buffers make it worth while for a task that puts rows aside: to look at young ones, and at all. */
+const youngBytesMax = 16 << 20, freshBytesMax = 32 << 20;
+/** Where a thread holds so much, each task is one of those. */
+const largeBytes = 128 << 20;
+/** In a thread without a task, which has the time; after a usual task less often, since what is warm cools down with each run. */
+const idleBytesMax = { large: 16 << 20, usual: 48 << 20 };
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
+const bytesNow = (): number => getHeapStatistics().external_memory;
+
+/** Bytes of buffers after the collector's last run, and after the last one that looked at all. */
+let kept = 0, keptOfAll = 0;
+
+/** For a task whose rows do not fit into memory: runs the collector if much was made since the last time. */
+export const collectWorthwhile = (): void => {
+  if (fresh() <= youngBytesMax) return;
+  gc({ type: 'minor' });
+  kept = bytesNow();
+  if (kept - keptOfAll > freshBytesMax) collect();
+};
+/** For any task, every now and then. */
+export const collectLarge = (): void => { if (bytesNow() > largeBytes) collectWorthwhile(); };
+/** For a thread that has nothing else to do. */
+export const collectIdle = (after: keyof typeof idleBytesMax): void => { if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[after]) collect(); };
+
+const fresh = (): number => {
+  const bytes = bytesNow();
+  kept = Math.min(kept, bytes);
+  keptOfAll = Math.min(keptOfAll, bytes);
+  return bytes - kept;
+};
+
+/** Runs the collector. */
+export const collect = (): void => {
+  gc();
+  kept = keptOfAll = bytesNow();
+};
