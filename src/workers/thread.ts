@@ -9,9 +9,6 @@ import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcom
 import type { QueryStats } from './pool.types.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
-/** What is young in a thread's heap: half of what the engine takes by itself, of which each thread would keep the most it ever had. */
-const maxYoungGenerationSizeMb = 24;
-
 /** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
 export interface TaskEvents {
   readonly step?: (step: Step) => void;
@@ -160,7 +157,7 @@ export class Thread {
 
   constructor(options: ThreadOptions) {
     this.options = options;
-    this.worker = new Worker(entry, { workerData: { ...options.settings, stops: this.stops.buffer }, execArgv: [], name: 'lake-worker', resourceLimits: { maxYoungGenerationSizeMb } });
+    this.worker = new Worker(entry, { workerData: { ...options.settings, stops: this.stops.buffer }, execArgv: [], name: 'lake-worker' });
     let reason = '';
     this.worker.on('message', (messages: readonly FromWorker[]) => { for (const message of messages) this.take(message); });
     this.worker.on('messageerror', (error) => { this.end(`a message could not be read: ${error.message}`); });
