@@ -143,7 +143,9 @@ export class JsonTape {
   }
   private unexpected(where: string): never {
     if (this.at >= this.end) this.stop();
-    throw new JsonFault(`invalid character ${quoted(this.bytes, this.at)} ${where}`);
+    // All of the character is to be shown, also where the window ends amid it.
+    if (!this.final && this.at + characterBytes(this.bytes[this.at]!) > this.end) throw cut;
+    throw new JsonFault(`invalid character ${quoted(this.bytes, this.at, this.end)} ${where}`);
   }
 
   private value(node: KeyNode): void {
@@ -377,7 +379,9 @@ export const decodeText = (bytes: Uint8Array, start: number, end: number): strin
 };
 
 /** The character at that byte as error texts show it. */
-const quoted = (bytes: Uint8Array, at: number): string => {
+/** By its first byte. */
+const characterBytes = (first: number): number => (first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1);
+const quoted = (bytes: Uint8Array, at: number, end: number): string => {
   const c = bytes[at]!;
   if (c === 0x27) return `'\\''`;
   if (c === 0x22) return `'"'`;
@@ -385,5 +389,5 @@ const quoted = (bytes: Uint8Array, at: number): string => {
   if (c === 0x0d) return `'\\r'`;
   if (c === 0x09) return `'\\t'`;
   if (c < 0x20 || c === 0x7f) return `'\\x${c.toString(16).padStart(2, '0')}'`;
-  return `'${c < 0x80 ? String.fromCharCode(c) : [...decoder.decode(bytes.subarray(at, at + 4))][0]!}'`;
+  return `'${c < 0x80 ? String.fromCharCode(c) : [...decoder.decode(bytes.subarray(at, Math.min(end, at + 4)))][0]!}'`;
 };

@@ -74,6 +74,9 @@ describe('reading JSON', () => {
       expect(values.map((v) => Number(v.data))).toEqual(texts.map((t) => (Number.isInteger(Number(t)) && !/[.e]/.test(t) ? Number(t) + 0 : Number(t))));
     }), { numRuns: 500 });
   });
+  test('a character that does not belong there is shown whole, wherever the pieces end', async () => {
+    for (const pieceBytes of [1, 2, 3, 50]) expect((await convert(Buffer.from('[1é'), { from: 'json', pieceBytes })).error).toBe("json: invalid character 'é' after array element (line 1, column 3, byte 2)");
+  });
   test('cut or damaged bytes give an error or values, nothing else', async () => {
     const text = '{"a":1,"b":[1,2.5,"x\\n"],"c":{"d":null,"e":"é"}}\n{"a":"y","b":[],"c":true}\n';
     await fc.assert(fc.asyncProperty(fc.integer({ min: 0, max: text.length }), fc.array(fc.tuple(fc.nat(text.length - 1), fc.integer({ min: 0, max: 255 })), { maxLength: 3 }), async (length, changes) => {
