@@ -66,15 +66,16 @@ const startsAlike = (bytes: Uint8Array, a: number, b: number): boolean => {
   for (let k = 15; k >= 0; k--) if (bytes[a + k] !== bytes[b + k]) return false;
   return true;
 };
-/** Seconds of `2024-01-02T03:04`; NaN when it is something else. */
-const minuteOf = (bytes: Uint8Array, start: number): number => {
+/** Seconds since 1970 of `2024-01-02T03:04` in UTF-8 bytes; NaN when it is something else. */
+export const minuteOf = (bytes: Uint8Array, start: number): number => {
   if (bytes[start + 4] !== 45 || bytes[start + 7] !== 45 || bytes[start + 10] !== 84 || bytes[start + 13] !== 58) return NaN;
   const year = two(bytes, start) * 100 + two(bytes, start + 2), month = two(bytes, start + 5), day = two(bytes, start + 8);
   const hour = two(bytes, start + 11), minute = two(bytes, start + 14);
   if (!(year >= 1678 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59) || day > daysOfMonth(year, month)) return NaN;
   return daysOfDate(year, month, day) * 86400 + hour * 3600 + minute * 60;
 };
-const two = (bytes: Uint8Array, at: number): number => {
+/** The number of two digits; NaN when they are none. */
+export const two = (bytes: Uint8Array, at: number): number => {
   const a = bytes[at]! - 48, b = bytes[at + 1]! - 48;
   return a >= 0 && a <= 9 && b >= 0 && b <= 9 ? a * 10 + b : NaN;
 };

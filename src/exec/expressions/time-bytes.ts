@@ -1,8 +1,7 @@
 /** Times kept as nanoseconds in 64 bits, worked on without a bigint per row: through the two 32-bit halves of each value. */
 import { types } from '../../vectors/type.ts';
-import { daysOfDate, daysOfMonth } from '../../vectors/literal.ts';
 import { narrowed } from './arithmetic.ts';
-import { type TimeRange, rangeBehind, timesBehind } from '../../vectors/time-texts.ts';
+import { type TimeRange, minuteOf, rangeBehind, timesBehind, two } from '../../vectors/time-texts.ts';
 import { type BytesVector, type NumberArray, type NumberVector, type Vector, constant, numbers } from '../../vectors/vector.ts';
 
 const digit = 48;
@@ -122,18 +121,6 @@ const milliseconds = (seconds: number, rest: number): number => {
   if (((s | (s + 0x060600) | m | (m + 0x060606)) & 0xfff0f0f0) !== 0) return -1;
   const tens = (s >> 8) & 15;
   return tens > 5 ? -1 : (tens * 10 + (s >> 16)) * 1000 + (m & 15) * 100 + ((m >> 8) & 15) * 10 + (m >> 16);
-};
-/** Seconds of `2024-01-02T03:04`; NaN when it is something else. */
-const minuteOf = (bytes: Uint8Array, start: number): number => {
-  if (bytes[start + 4] !== 45 || bytes[start + 7] !== 45 || bytes[start + 10] !== 84 || bytes[start + 13] !== 58) return NaN;
-  const year = two(bytes, start) * 100 + two(bytes, start + 2), month = two(bytes, start + 5), day = two(bytes, start + 8);
-  const hour = two(bytes, start + 11), minute = two(bytes, start + 14);
-  if (!(year >= 1678 && year <= 2261 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59) || day > daysOfMonth(year, month)) return NaN;
-  return daysOfDate(year, month, day) * 86400 + hour * 3600 + minute * 60;
-};
-const two = (bytes: Uint8Array, at: number): number => {
-  const a = bytes[at]! - digit, b = bytes[at + 1]! - digit;
-  return a >= 0 && a <= 9 && b >= 0 && b <= 9 ? a * 10 + b : NaN;
 };
 /** Nanoseconds of `.123`, or -1. */
 const fractionOf = (bytes: Uint8Array, start: number, end: number): number => {
