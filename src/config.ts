@@ -122,6 +122,8 @@ export const serveOptions = [
   { name: 'inspect', type: 'switch', fallback: 'true', text: 'keep the last 10,000 messages of the state machines, as ids and counts, and show them live on /inspect', ...shared },
   { name: 'inspect.max', type: 'integer', fallback: '16', value: 'COUNT', least: 1, most: 1000, text: 'pages and inspectors that watch at once; more are refused with 503', ...shared },
   { name: 'inspect.stately', type: 'text', fallback: '', value: 'URL', text: 'WebSocket of a Stately inspector that the messages are sent to as well, for instance ws://localhost:8080', ...shared },
+  { name: 'trace.otlp', type: 'text', fallback: '', value: 'URL', text: 'collector that traces are sent to by OTLP over HTTP, for instance http://localhost:4318; OTEL_EXPORTER_OTLP_ENDPOINT says it too, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name the service', ...shared },
+  { name: 'metrics.pools', type: 'integer', fallback: '100', value: 'COUNT', least: 0, text: 'pools that /metrics tells apart; the others are one sum', ...shared },
   { name: 'shutdown.grace', type: 'duration', fallback: '5s', value: 'TIME', text: 'how long requests may go on after the signal to end', ...shared },
 ] as const satisfies readonly OptionRow[];
 
@@ -374,6 +376,9 @@ export interface ServeConfig {
   readonly subscribersMax: number;
   readonly subscriberEventsMax: number;
   readonly heartbeatMs: number;
+  /** Absent: nothing is traced. */
+  readonly trace?: TraceConfig;
+  readonly metricsPoolsMax: number;
   readonly shutdownMs: number;
   readonly from: FromConfig;
   readonly formatLimits: FormatLimitsConfig;
@@ -398,6 +403,24 @@ export interface AuthConfig {
   readonly skewMs: number;
   readonly sessionMs: number;
 }
+/** Where traces go, and as whose. `url` is that of the traces themselves. */
+export interface TraceConfig { readonly url: string; readonly service: string; readonly resource: Readonly<Record<string, string>> }
+/** From the option, else from the variables that OpenTelemetry's specification names. @throws ConfigError for what is no URL */
+const traceConfig = (option: string, environment: Environment): { readonly trace?: TraceConfig } => {
+  const variable = (name: string): string => environment[name] ?? '', own = variable('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'), base = variable('OTEL_EXPORTER_OTLP_ENDPOINT');
+  const given = option || own || base, label = option ? '-trace.otlp' : own ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' : 'OTEL_EXPORTER_OTLP_ENDPOINT';
+  if (given === '' || (option === '' && /^true$/i.test(variable('OTEL_SDK_DISABLED')))) return {};
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new ConfigError(`bad value for ${label}: ${JSON.stringify(given)} (a URL such as http://localhost:4318)`);
+  // A base has the path of traces added; the option is one if it has no path.
+  if (option ? url.pathname === '/' : !own) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`;
+  const pairs = variable('OTEL_RESOURCE_ATTRIBUTES').split(',').map((pair) => pair.split('=')).filter(([key = '', value]) => key.trim() !== '' && value !== undefined);
+  const resource = Object.fromEntries(pairs.map(([key = '', ...value]) => [key.trim(), percentDecoded(value.join('=').trim())]));
+  return { trace: Object.freeze({ url: url.href, service: variable('OTEL_SERVICE_NAME') || resource['service.name'] || 'lake-data-service', resource: Object.freeze(Object.fromEntries(Object.entries(resource).filter(([key]) => key !== 'service.name'))) }) };
+};
+const percentDecoded = (text: string): string => {
+  try { return decodeURIComponent(text); } catch { return text; }
+};
 /** What `lake serve` shows of its machines. `stately` is empty when no inspector is to be connected to. */
 export interface InspectConfig { readonly on: boolean; readonly watchersMax: number; readonly stately: string }
 /** What `lake serve` records. */
@@ -461,6 +484,8 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     subscribersMax: number('events.max'),
     subscriberEventsMax: number('events.queue.max'),
     heartbeatMs: number('events.heartbeat'),
+    ...traceConfig(values['trace.otlp'] as string, environment),
+    metricsPoolsMax: number('metrics.pools'),
     shutdownMs: number('shutdown.grace'),
     from: fromConfig(values),
     formatLimits: Object.freeze({ ...formatLimits(values), typesMax: number('types.max'), columnsMax: number('columns.max') }), recursion: recursionLimits(values),

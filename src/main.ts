@@ -9,6 +9,7 @@ const io: CommandIo = {
   stdin: process.stdin,
   stdoutIsTerminal: process.stdout.isTTY,
   stderrIsTerminal: process.stderr.isTTY,
+  ...(process.stderr.isTTY && process.env['TERM'] !== 'dumb' && { progress: { columns: () => process.stderr.columns, color: (process.env['NO_COLOR'] ?? '') === '' } }),
   write: (chunk) => new Promise((resolve, reject) => { process.stdout.write(chunk, (problem) => (problem ? reject(problem) : resolve())); }),
   complain: (text) => { process.stderr.write(text); },
 };

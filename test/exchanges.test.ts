@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatTable } from '../src/formats/formats.ts';
+import { watchAnswers } from './openapi/contract.ts';
 import { startService } from './support/server.ts';
 
 const servers = {
@@ -83,7 +84,7 @@ if (missing) {
   describe('recorded exchanges', () => {
     for (const [server, flags] of Object.entries(servers)) {
       test(`those of the server "${server}" match, save for what is listed`, { timeout: 600_000 }, async () => {
-        const service = await startService(flags);
+        const service = await startService(flags), answers = watchAnswers();
         try {
           const { output, results } = await replay(service.url, server, file(`out/exchanges-${server}.json`));
           writeFileSync(file(`out/exchanges-${server}.txt`), output);
@@ -97,6 +98,7 @@ if (missing) {
           const stale = [...new Set(results.map(key))].filter((k) => reasons.has(k) && results.filter((r) => key(r) === k).every((r) => r.result === 'ok'));
           raised[server] = Math.max(floors[server] ?? 0, matched);
           expect({ unlisted, stale }).toEqual({ unlisted: [], stale: [] });
+          expect(answers.stop(), 'what the document of the API does not say').toEqual([]);
           if (!partial) expect(matched).toBeGreaterThanOrEqual(floors[server] ?? 0);
         } finally {
           await service.close();

@@ -1,7 +1,7 @@
 /**
  * Runs test/cases/http/*.yaml over real sockets. A file has `setup` requests and `cases`; a case is one request with the answer that must come, whole.
  * Ids and times in answers are masked (`<id>`, `<time>`). With `unchanged: true` the lake must be the same afterwards: no event, no other answer to
- * "what is in it".
+ * "what is in it". Every answer is held against the document of the API.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { request as httpRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
+import { undocumented } from './openapi/contract.ts';
 import { type TestService, startService } from './support/server.ts';
 
 interface Exchange {
@@ -82,6 +83,8 @@ for (const name of readdirSync(folder).filter((f) => f.endsWith('.yaml')).sort()
           .toEqual({ status: c.status, ...(c.answer !== undefined && { body: c.answer }) });
         if (c.type !== undefined) expect(got.headers['content-type']).toBe(c.type);
         for (const [header, value] of Object.entries(c.answerHeaders ?? {})) expect(got.headers[header.toLowerCase()] ?? null, header).toBe(value);
+        const blank = c.request.indexOf(' '), type = got.headers['content-type'] as string | undefined;
+        expect(undocumented({ method: c.request.slice(0, blank), url: c.request.slice(blank + 1), status: got.status, contentType: type, headers: got.headers, body: got.body })).toBeUndefined();
         if (before) expect(await state()).toEqual(before);
       });
     }

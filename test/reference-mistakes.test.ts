@@ -156,7 +156,7 @@ describe('9: no nesting ends the process', () => {
   beforeAll(async () => { await client.createPool('m9'); });
   const stillThere = async (): Promise<void> => {
     expect([(await client.ask('GET', '/status')).body, await client.query('values 1+1')]).toEqual(['ok', [2]]);
-    expect((await client.ask('GET', '/metrics')).body).toMatch(/^lake_workers_replaced 0$/m);
+    expect((await client.ask('GET', '/metrics')).body).toMatch(/^lake_workers_replaced_total 0$/m);
   };
 
   const queries: Readonly<Record<string, string>> = {

@@ -69,7 +69,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   http: ['query', 'lake', 'formats', 'vectors', 'workers', 'machines', 'recording', 'visualize', 'config', 'errors', 'version'],
   client: [],
   machines: [],
-  visualize: ['machines', 'recording'],
+  visualize: ['machines', 'recording', 'client'],
   commands: all,
   main: all,
 };
@@ -113,7 +113,7 @@ describe('imports', () => {
     // What a query makes the service connect to goes through from-http.ts alone.
     { packages: /^node:(http|https|dns|dns\/promises|tls)$/, home: /^src\/(http|commands|visualize)\/|^src\/workers\/from-http\.ts$/ },
     { packages: /^node:worker_threads$/, home: /^src\/workers\// },
-    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|log-copy|log-copy-reader|probe|fsck|repair|repair-rows)|workers\/(spill|from-files)|recording\/.*|commands\/.*|config|main|http\/.*static.*|http\/access\/tokens)(\.|$|\/)/ },
+    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|tables-head|log-copy|log-copy-reader|probe|fsck|repair|repair-rows)|workers\/(spill|from-files)|recording\/.*|commands\/.*|config|main|http\/.*static.*|http\/access\/tokens)(\.|$|\/)/ },
     { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];
   for (const { packages, home } of homes) {

@@ -12,6 +12,7 @@
  * No dependencies; browsers and Node. A request that the service refuses is thrown as a `LakeFailure`.
  */
 import { eventsOf, type EventsOptions, type LakeEvent } from './events.ts';
+import { type LoadProgress, loadProgress, type QueryProgress, queryProgress } from './progress.ts';
 import { type Format, mediaTypes, Query, type QueryOptions } from './query.ts';
 import { type Body, type ConnectOptions, type RequestOptions, Requests } from './requests.ts';
 import { supText } from './sup.ts';
@@ -20,6 +21,7 @@ import type { LakeRecord, LakeValue } from './values.ts';
 
 export { LakeFailure, type FaultPlace } from './failure.ts';
 export { MalformedAnswer } from './jsup.ts';
+export type { LoadProgress, QueryProgress } from './progress.ts';
 export { type Format, Query, type QueryOptions, type QueryStats, type TypedValue } from './query.ts';
 export type { EventsOptions, LakeEvent } from './events.ts';
 export type { Body, ConnectOptions } from './requests.ts';
@@ -35,6 +37,32 @@ export interface PoolOptions {
 export interface PoolInfo { readonly id: string; readonly name: string; readonly ts: string; readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] } }
 export interface BranchInfo { readonly name: string; readonly commit: string; readonly ts: string }
 
+/** Data objects in sum; `bytes` are encoded. */
+export interface ObjectSums { readonly objects: number; readonly records: number; readonly bytes: number }
+export interface RevisionSums extends ObjectSums { readonly commit: string }
+/** `parents` has two for a merge, none for the first commit. */
+export interface GraphCommit {
+  readonly id: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  readonly date: string;
+  readonly message: string;
+  readonly added: ObjectSums;
+  readonly removed: ObjectSums;
+}
+/** `next`: where to go on from; empty at the end. */
+export interface GraphPage { readonly commits: readonly GraphCommit[]; readonly next: readonly string[] }
+/** What a write would do to the branch. `error`: why it would be refused. */
+export interface Preview {
+  readonly tip: string;
+  readonly adds: readonly string[];
+  readonly removes: readonly string[];
+  readonly recordsAdded: number;
+  readonly recordsRemoved: number;
+  readonly conflicts: readonly string[];
+  readonly error: string | undefined;
+}
+
 export interface WriteOptions {
   readonly author?: string;
   readonly message?: string;
@@ -44,6 +72,8 @@ export interface WriteOptions {
   readonly idempotencyKey?: string;
   /** Commit id: refused with 412 when the branch has moved on from it. */
   readonly ifMatch?: string;
+  /** Names a load, so that `loadProgress` and `cancelLoad` find it. */
+  readonly requestId?: string;
   readonly signal?: AbortSignal;
 }
 export interface LoadOptions extends WriteOptions {
@@ -80,8 +110,33 @@ export class Lake {
   /** A query that runs when it is read. `T` is what the caller knows of the rows; it is not checked. */
   query<T = LakeValue>(text: string, options: QueryOptions = {}): Query<T> { return new Query<T>(this.#requests, text, options); }
 
+  /** The syntax tree of a query that could run. @throws LakeFailure with the places of what is wrong in its text */
+  compile(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> { return this.#requests.json({ method: 'POST', path: ['compile'], ...jsonBody({ query: text }), ...options }); }
+
+  /** How far a query or a load is, by its request id. @throws LakeFailure 404 when none of that id runs or ended lately */
+  queryProgress(requestId: string): Promise<QueryProgress> { return queryProgress(this.#requests, requestId); }
+  loadProgress(requestId: string): Promise<LoadProgress> { return loadProgress(this.#requests, requestId); }
+  /** Ends a query that runs. */
+  async cancelQuery(requestId: string): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['query', requestId] }); }
+  /** Ends a load that is not committed yet. @throws LakeFailure 409 when it is */
+  async cancelLoad(requestId: string): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['load', requestId] }); }
+
   /** What changes from now on, or since an event; reconnects and resumes until the signal fires. */
   events(options: EventsOptions = {}): AsyncGenerator<LakeEvent> { return eventsOf(this.#requests, options); }
+
+  /** The branches of all pools. */
+  branches(): Promise<{ readonly pool: PoolInfo; readonly branch: BranchInfo }[]> { return rowsOf(this.#requests, 'from :branches'); }
+
+  /** How one logs in: by a key, by a token of an issuer (`auth0`), or not at all (an empty kind). */
+  async authMethod(): Promise<{ readonly kind: 'auth0' | 'key' | '' }> { return (await this.#requests.json({ method: 'GET', path: ['auth', 'method'] })) as { readonly kind: 'auth0' | 'key' | '' }; }
+  /** Who one is, and the grants that one has; none without access control. @throws LakeFailure 401 */
+  async identity(): Promise<{ readonly name: string; readonly grants: readonly string[] }> {
+    const { user_id, roles } = (await this.#requests.json({ method: 'GET', path: ['auth', 'identity'] })) as { readonly user_id: string; readonly roles?: readonly string[] };
+    return { name: user_id, grants: roles ?? [] };
+  }
+  /** Changes the token for a session cookie of this browser. */
+  async openSession(): Promise<void> { await this.#requests.send({ method: 'POST', path: ['auth', 'session'] }); }
+  async closeSession(): Promise<void> { await this.#requests.send({ method: 'DELETE', path: ['auth', 'session'] }); }
 
   async version(): Promise<string> { return ((await this.#requests.json({ method: 'GET', path: ['version'] })) as { readonly version: string }).version; }
 }
@@ -108,6 +163,13 @@ export class Pool {
   branches(): Promise<BranchInfo[]> {
     return rowsOf<{ readonly branch: BranchInfo }>(this.#requests, `from ${nameText(this.pool)}:branches`).then((rows) => rows.map(({ branch }) => branch));
   }
+  /** The commits of all branches, the newest first, a page at a time; `from` is `next` of the page before. */
+  async graph(options: { readonly limit?: number; readonly from?: readonly string[]; readonly signal?: AbortSignal } = {}): Promise<GraphPage> {
+    const { limit, from, signal } = options;
+    return (await this.#requests.json({ method: 'GET', path: ['pool', this.pool, 'graph'], query: { limit: limit === undefined ? undefined : String(limit), from: from?.join(',') }, ...(signal && { signal }) })) as GraphPage;
+  }
+  /** What a branch or commit holds. */
+  async sums(revision: string): Promise<RevisionSums> { return (await this.#requests.json({ method: 'GET', path: ['pool', this.pool, 'revision', revision, 'sums'] })) as RevisionSums; }
   /** Removes the bodies of data objects that no branch holds any more; `dryRun` only lists them. */
   async vacuum(revision: string, options: { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
     const answer = await this.#requests.json({ method: 'POST', path: ['pool', this.pool, 'revision', revision, 'vacuum'], query: { dryrun: options.dryRun ? 'T' : 'F' } });
@@ -146,20 +208,35 @@ export class Branch {
   deleteObjects(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> { return this.#write(['delete'], options, jsonBody({ object_ids: objectIds })); }
   /** Brings what another branch has into this one. */
   merge(child: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['merge', child], options, {}); }
+  /** What they would do at this moment. */
+  previewDelete(where: string): Promise<Preview> { return this.#preview(['delete'], jsonBody({ where })); }
+  previewMerge(child: string): Promise<Preview> { return this.#preview(['merge', child], {}); }
+  previewRevert(commit: string): Promise<Preview> { return this.#preview(['revert', commit], {}); }
+  /** Puts data objects together into new ones. */
+  compact(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
+    return this.#write(['compact'], options, { body: `{object_ids:[${objectIds.join(',')}]}`, headers: { 'Content-Type': mediaTypes.sup } });
+  }
   /** Undoes a commit by a new one. */
   revert(commit: string, options: WriteOptions = {}): Promise<Committed> { return this.#write(['revert', commit], options, {}); }
 
+  async #preview(path: readonly string[], request: Pick<RequestOptions, 'body' | 'headers'>): Promise<Preview> {
+    const { tip, adds, removes, records_added: recordsAdded, records_removed: recordsRemoved, conflicts, error } =
+      (await this.#requests.json({ method: 'POST', path: [...this.#path(), ...path], query: { dryrun: 'T' }, ...request })) as WirePreview;
+    return { tip, adds, removes, recordsAdded, recordsRemoved, conflicts, error: error ?? undefined };
+  }
   #path(): string[] { return ['pool', this.#pool, 'branch', this.name]; }
   async #write(path: readonly string[], options: WriteOptions, request: Pick<RequestOptions, 'body' | 'query' | 'headers'>): Promise<Committed> {
-    const { author, message, meta, idempotencyKey, ifMatch, signal } = options;
+    const { author, message, meta, idempotencyKey, ifMatch, requestId, signal } = options;
     const note = { ...(author !== undefined && { author }), ...(message !== undefined && { body: message }), ...(meta !== undefined && { meta }) };
     const answer = await this.#requests.json({
       method: 'POST', path: [...this.#path(), ...path], ...request, ...(signal && { signal }),
-      headers: { ...request.headers, 'SuperDB-Commit': Object.keys(note).length > 0 ? asciiJson(note) : undefined, 'Idempotency-Key': idempotencyKey, 'If-Match': ifMatch === undefined ? undefined : `"${ifMatch}"` },
+      headers: { ...request.headers, 'SuperDB-Commit': Object.keys(note).length > 0 ? asciiJson(note) : undefined, 'X-Request-ID': requestId, 'Idempotency-Key': idempotencyKey, 'If-Match': ifMatch === undefined ? undefined : `"${ifMatch}"` },
     });
     return { commit: (answer as Committed).commit };
   }
 }
+
+type WirePreview = Omit<Preview, 'recordsAdded' | 'recordsRemoved' | 'error'> & { readonly records_added: number; readonly records_removed: number; readonly error: string | null };
 
 /** JSON that an HTTP header may hold. */
 const asciiJson = (value: unknown): string => JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -18,6 +18,8 @@ export interface EventsOptions {
   /** Events after this one come first. */
   readonly lastEventId?: string;
   readonly signal?: AbortSignal;
+  /** Told of each connection, once it is there. */
+  readonly onConnect?: () => void;
   /** Told of each lost connection before it is made again. */
   readonly onReconnect?: (cause: unknown) => void;
 }
@@ -35,6 +37,7 @@ export async function* eventsOf(requests: Requests, options: EventsOptions): Asy
         method: 'GET', path: ['events'], headers: { Accept: 'application/json', ...(last !== undefined && { 'Last-Event-ID': last }) }, ...(signal && { signal }),
       });
       waitMs = waitMsMin;
+      options.onConnect?.();
       for await (const event of parsed(linesOf(response.body!))) {
         last = event.id;
         yield event;

@@ -18,6 +18,8 @@ export interface QueryOptions {
   readonly pool?: string;
   /** `main` unless told. */
   readonly branch?: string;
+  /** Names the query, so that `queryProgress` and `cancelQuery` find it from the first moment on; the service makes one up unless told. */
+  readonly requestId?: string;
   readonly signal?: AbortSignal;
 }
 export interface QueryStats { readonly startedAt: Date; readonly updatedAt: Date; readonly bytesRead: number; readonly bytesMatched: number; readonly recordsRead: number; readonly recordsMatched: number }
@@ -84,18 +86,18 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
     for await (const value of this) return value;
     return undefined;
   }
-  /** The answer's bytes as they come. */
-  async bytes(format: Format): Promise<ReadableStream<Uint8Array>> { return (await this.#send(format, {})).body!; }
+  /** The answer's bytes as they come; `control`: in BSUP and JSUP, with the messages about the query between the values. */
+  async bytes(format: Format, options: { readonly control?: boolean } = {}): Promise<ReadableStream<Uint8Array>> { return (await this.#send(format, options.control ? { ctrl: 'T' } : {})).body!; }
   /** An Arrow IPC stream, for `tableFromIPC` and its kin. The rows must be of one record type: end the query with `fuse`. */
   arrow(): Promise<ReadableStream<Uint8Array>> { return this.bytes('arrows'); }
   /** The whole answer as text. */
   async asText(format: Format = 'sup'): Promise<string> { return (await this.#send(format, {})).text(); }
 
   async #send(format: Format, query: Readonly<Record<string, string>>): Promise<Response> {
-    const { pool, branch, signal } = this.#options;
+    const { pool, branch, requestId, signal } = this.#options;
     const head = { ...(pool !== undefined && { pool }), ...(branch !== undefined && { branch }) };
     const response = await this.#requests.send({
-      method: 'POST', path: ['query'], query, headers: { Accept: mediaTypes[format], 'Content-Type': 'application/json' },
+      method: 'POST', path: ['query'], query, headers: { Accept: mediaTypes[format], 'Content-Type': 'application/json', 'X-Request-ID': requestId },
       body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }) }),
       signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
     });

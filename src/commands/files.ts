@@ -34,9 +34,12 @@ export interface FileOptions {
   /** false: an input that cannot be read is reported and left out. */
   readonly stopOnError: boolean;
   readonly complain: (text: string) => void;
+  /** Called when bytes were read. */
+  readonly came?: () => void;
 }
 
-interface Input { readonly name: string; readonly format: FormatName | 'auto'; readonly bytes: () => AsyncIterable<Uint8Array> }
+/** `size`: of a file, when it was named; `read`: since it was last opened. */
+interface Input { readonly name: string; readonly format: FormatName | 'auto'; readonly bytes: () => AsyncIterable<Uint8Array>; readonly size?: number; read: number }
 
 /** The sources that a query names, by the handles given out for them. */
 export class FileSources {
@@ -51,6 +54,17 @@ export class FileSources {
     if (request.kind === 'name' && request.name === commandLineSource) return [await this.give(inputs, commandLineSource, 'file')];
     const kind = request.kind === 'url' ? 'url' : 'file';
     return Promise.all(inputs.map((input) => this.give([input], input.name, kind)));
+  }
+
+  /** Bytes of all inputs that were read, and their size if it is known of all. */
+  progress(): { readonly bytes: number; readonly total?: number } {
+    const all = new Set(this.inputs.flat());
+    let bytes = 0, total: number | undefined = 0;
+    for (const { read, size } of all) {
+      bytes += read;
+      total = total === undefined || size === undefined ? undefined : total + size;
+    }
+    return { bytes, ...(total !== undefined && { total }) };
   }
 
   /** Batches of a source, its inputs one after another. */
@@ -86,14 +100,14 @@ export class FileSources {
   }
 
   private input(name: string, format: FormatName | 'auto'): Input {
-    if (name === '-' || name === standardInput) return { name: standardInput, format, bytes: () => this.options.stdin };
+    if (name === '-' || name === standardInput) return { name: standardInput, format, bytes: () => this.options.stdin, read: 0 };
     if (/^https?:\/\//.test(name)) return this.urlInput({ kind: 'url', url: name }, format);
     const path = resolvePath(this.options.cwd, name.replace(/^file:\/\//, ''));
     const stat = existsSync(path) ? statSync(path) : undefined;
     // Unless the input is sampled before compiling, a file that is not there is found out when it is read.
     if (!stat && this.options.sampleRows !== 0) throw new FileMissing(name);
     if (stat?.isDirectory()) throw new LakeError('source-directory', { path: name });
-    return { name, format: format === 'auto' ? formatOfFile(name) ?? 'auto' : format, bytes: () => fileBytes(name, path) };
+    return { name, format: format === 'auto' ? formatOfFile(name) ?? 'auto' : format, bytes: () => fileBytes(name, path), ...(stat?.isFile() && { size: stat.size }), read: 0 };
   }
 
   /** What no option allows is told before anything is asked for. */
@@ -104,7 +118,7 @@ export class FileSources {
       const { codings, bytes: coded } = await openUrl(request, { policy: http });
       yield* decoded(coded, { codings, bytesMax: Infinity });
     }
-    return { name: request.url, format, bytes };
+    return { name: request.url, format, bytes, read: 0 };
   }
 
   private async *read(input: Input): AsyncGenerator<Vector> {
@@ -122,7 +136,16 @@ export class FileSources {
   }
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
-    return openReader(input.format, input.bytes(), { name: input.name, csvDelimiter: this.options.csvDelimiter, ...this.options.readLimits, batchRows: this.options.batchRows });
+    return openReader(input.format, this.counted(input), { name: input.name, csvDelimiter: this.options.csvDelimiter, ...this.options.readLimits, batchRows: this.options.batchRows });
+  }
+
+  private async *counted(input: Input): AsyncGenerator<Uint8Array> {
+    input.read = 0;
+    for await (const chunk of input.bytes()) {
+      input.read += chunk.length;
+      this.options.came?.();
+      yield chunk;
+    }
   }
 
   /** The fused type of the first values of all inputs. What was read of standard input is kept for the scan. */

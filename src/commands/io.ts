@@ -1,3 +1,5 @@
+import type { ProgressTerminal } from './progress.ts';
+
 /** What a command sees of its surroundings; tests give their own. */
 export interface CommandIo {
   readonly cwd: string;
@@ -5,6 +7,8 @@ export interface CommandIo {
   readonly stdoutIsTerminal: boolean;
   /** Hints go along with errors only if a person sees them. Default: nobody does. */
   readonly stderrIsTerminal?: boolean;
+  /** Where standard error is a terminal that a line can be drawn on, and drawn over. */
+  readonly progress?: ProgressTerminal;
   /** Standard output; resolves when more may be written. */
   readonly write: (chunk: Uint8Array) => Promise<void>;
   /** Text for standard error, with its newline. */

@@ -59,6 +59,7 @@ export const changeKeys = (directory: string, change: (keys: readonly KeyRecord[
 /** The keys of a lake's folder as they are now. A file that cannot be read keeps the keys of before, and is told to `report`. */
 export const watchKeys = (directory: string, report: (fault: unknown) => void): KeyRing => {
   let keys = new Map(readKeys(directory).map((key) => [key.id, key])), seen = stampOf(directory), checkedMs = Date.now();
+  const listeners: (() => void)[] = [];
   const refresh = (): void => {
     checkedMs = Date.now();
     const stamp = stampOf(directory);
@@ -68,9 +69,14 @@ export const watchKeys = (directory: string, report: (fault: unknown) => void): 
       seen = stamp;
     } catch (fault) {
       report(fault);
+      return;
     }
+    for (const listener of listeners) listener();
   };
   return {
+    onChange: (listener) => {
+      if (listeners.push(listener) === 1) setInterval(refresh, checkMs).unref();
+    },
     find: (id) => {
       if (Date.now() - checkedMs >= checkMs || !keys.has(id)) refresh();
       return keys.get(id);

@@ -1,11 +1,13 @@
 /** `lake load`: sends files to a branch of a running service, one commit a file. */
-import { createReadStream, existsSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { Readable } from 'node:stream';
 import { ConfigError, loadOptions, optionsText, parseOptions } from '../config.ts';
 import { LakeError } from '../errors.ts';
 import { formatOfFile, isFormatName, requestMediaType } from '../formats/formats.ts';
 import type { CommandIo } from './io.ts';
+import { ProgressLine } from './progress.ts';
 
 export const loadCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const { values, rest, help } = parseOptions(loadOptions, argv, process.env);
@@ -42,17 +44,47 @@ const mediaType = (path: string, format: string): string | undefined => {
 /** Sends one body; resolves to the commit's id. */
 const send = async (url: URL, path: string, type: string | undefined, { note, token }: { readonly note: Readonly<Record<string, string>>; readonly token: string }, io: CommandIo): Promise<string> => {
   const bytes = path === '-' ? io.stdin : createReadStream(resolvePath(io.cwd, path), { highWaterMark: 1 << 18 });
-  const given = Object.fromEntries(Object.entries(note).filter(([, value]) => value !== ''));
+  const given = Object.fromEntries(Object.entries(note).filter(([, value]) => value !== '')), id = randomUUID();
+  const shown = watched({ url, id, token, path, io });
   const response = await fetch(url, {
     method: 'POST', body: Readable.toWeb(Readable.from(bytes)) as ReadableStream, duplex: 'half',
     headers: {
-      accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }), ...(type && { 'content-type': type }), ...(Object.keys(given).length > 0 && { 'superdb-commit': asciiJson(given) }),
+      accept: 'application/json', 'x-request-id': id, ...(token !== '' && { authorization: `Bearer ${token}` }), ...(type && { 'content-type': type }), ...(Object.keys(given).length > 0 && { 'superdb-commit': asciiJson(given) }),
     },
-  } as RequestInit).catch((cause: unknown) => { throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause }); });
+  } as RequestInit).catch((cause: unknown) => { throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause }); }).finally(() => { shown.end(); });
   const body = await response.text();
   if (!response.ok) throw new Error(`${path}: ${(parse(body) as { error?: string }).error ?? `${response.status} ${body}`}`);
   return (parse(body) as { commit: string }).commit;
 };
+
+/** How often the service is asked. */
+const lookMs = 200;
+/** Shows how far a load is, as long as it takes. */
+const watched = ({ url, id, token, path, io }: { readonly url: URL; readonly id: string; readonly token: string; readonly path: string; readonly io: CommandIo }): { readonly end: () => void } => {
+  const line = new ProgressLine(io), ending = new AbortController();
+  const total = path === '-' ? undefined : sizeOf(resolvePath(io.cwd, path)), asked = new URL(`/load/${id}`, url);
+  const look = async (): Promise<void> => {
+    const response = await fetch(asked, { headers: { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) }, signal: ending.signal });
+    const { state, bytes_received: bytes, records } = await response.json() as { readonly state: string; readonly bytes_received: number; readonly records: number };
+    if (response.ok && !ending.signal.aborted) line.tell(() => ({ what: path, bytes, ...(total !== undefined && { total }), records, ...(state !== 'receiving' && { state }) }));
+  };
+  // What an older service does not tell is not shown.
+  const timer = line.isOn ? setInterval(() => { look().catch(() => undefined); }, lookMs) : undefined;
+  return {
+    end: () => {
+      clearInterval(timer);
+      ending.abort();
+      line.hide();
+    },
+  };
+};
+
+/** Pipes have none. */
+const sizeOf = (path: string): number | undefined => {
+  const stat = statSync(path);
+  return stat.isFile() ? stat.size : undefined;
+};
+
 /** Headers hold ASCII alone. */
 const asciiJson = (value: unknown): string => JSON.stringify(value).replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 

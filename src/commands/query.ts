@@ -23,6 +23,7 @@ import { FileMissing, FileSources, commandLineSource } from './files.ts';
 import { httpRules } from './from-options.ts';
 import type { CommandIo } from './io.ts';
 import { outputOf } from './output.ts';
+import { ProgressLine, type ProgressState } from './progress.ts';
 
 /** How the engine goes about its work; the answer depends on none of it. */
 export interface EngineSettings extends CompileOptions, Pick<ExecutionContext, 'reshape'> {
@@ -49,7 +50,8 @@ export const queryCommand = async (argv: readonly string[], io: CommandIo, engin
   }
 };
 
-const run = async (options: ParsedOptions, io: CommandIo, engine: EngineSettings): Promise<void> => {
+const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSettings): Promise<void> => {
+  const line = new ProgressLine(given), io = line.aside();
   const output = outputOf(options, io), { batchRows = 4096, reshape } = engine;
   for (const name of ['sortmem', 'aggmem', 'fusemem']) if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
   const texts = textsOf(options, io.cwd);
@@ -57,6 +59,7 @@ const run = async (options: ParsedOptions, io: CommandIo, engine: EngineSettings
   const sources = new FileSources({
     cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
     format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values),
+    ...(line.isOn && { came: () => { line.tell(state); } }),
     sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number), stopOnError: options.values['e'] as boolean,
     http: { rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all', bytesMax: Infinity, waitMsMax: Infinity },
   });
@@ -73,11 +76,16 @@ const run = async (options: ParsedOptions, io: CommandIo, engine: EngineSettings
     host: engine.host?.(host) ?? host,
     signal: new AbortController().signal, batchRows, memoryBytesMax: engine.memoryBytesMax ?? memoryOf(options), recursion: recursionLimits(options.values), names: new Map(), ...(reshape && { reshape }),
   };
+  const state = (): ProgressState => ({ what: '', ...sources.progress(), records: context.host.progress.recordsRead });
+  // Behind the last byte there may be much to do yet.
+  const drawing = line.isOn ? setInterval(() => { line.tell(state); }, 100) : undefined;
   try {
     const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine });
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
     await output.end();
   } finally {
+    clearInterval(drawing);
+    line.hide();
     spill.dispose();
   }
   if (options.values['stats']) io.complain(`${JSON.stringify(context.host.progress)}\n`);

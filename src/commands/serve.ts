@@ -2,9 +2,11 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import pino from 'pino';
 import { ConfigError, parseServe, type ServeConfig } from '../config.ts';
 import { accessOf } from '../http/access/access.ts';
+import { openDoor } from '../http/door.ts';
 import { loopback } from '../http/origin.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
@@ -34,6 +36,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const guarded = config.auth.keys || config.auth.domain !== '', { host } = config.listen;
   if (!guarded && !config.insecure && !loopback(host)) throw new ConfigError(`-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`);
   yieldCollectors();
+  setFlagsFromString(heapGrowth);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = resolvePath(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
   mkdirSync(directory, { recursive: true });
@@ -41,16 +44,22 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const watch = new MachineWatch(), recorder = await beginRecording(config, { cwd: io.cwd, watch, report: (fault) => { log.error({ err: fault }, 'recording'); } });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined, objects = openObjects(directory);
   const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
-  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) });
+  // For localhost the framework finds the addresses, once the lake is open.
+  const door = host === 'localhost' ? undefined : await openDoor(config);
+  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) }).catch(async (problem: unknown) => {
+    await door?.close();
+    throw problem;
+  });
   recorder?.begin(lake);
   const workers = startWorkerPool({
     lakeDirectory: directory, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, warmUpMs: config.warmUpMs, shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin }, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion,
-    loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), from,
+    loadMemoryBytesMax: Math.floor(config.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(config.memoryBytesMax / 2), cacheBytesMax: Math.floor(config.memoryBytesMax / 4), residentBytesMax: config.memoryBytesMax + memoryBesides, from,
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);
   const audit = config.auditFile === '' ? undefined : await openAudit(resolvePath(io.cwd, config.auditFile), (fault) => { log.error({ err: fault }, 'audit log'); });
   const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(directory, (fault) => { log.error({ err: fault }, 'keys'); }) }), refused: (reason) => { log.info({ reason }, 'token refused'); } });
-  const server = await startServer({ ...(access && { access }), ...(audit && { audit: audit.write }), config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
+  const tracing = config.trace && (await import('../http/tracing-otlp.ts')).openTracing(config.trace, { version, log });
+  const server = await startServer({ ...(access && { access }), ...(audit && { audit: audit.write }), ...(door && { door }), ...(tracing && { tracing }), config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
     await workers.close();
     await lake.close();
     throw problem;
@@ -73,6 +82,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const deadline = setTimeout(() => { cut(`not closed after ${closeMs} ms`); }, closeMs);
   ending.abort();
   await server.close();
+  await tracing?.close();
   await warm;
   await recorder?.tips(workers);
   await workers.close();
@@ -82,6 +92,15 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   clearTimeout(deadline);
   return 0;
 };
+
+/** What the program takes besides -memory. */
+const memoryBesides = 256 << 20;
+
+/**
+ * The engine adds the memory of typed arrays to a thread's heap, which is small beside them, and left to itself collects all of it after every 30 MB of columns: a third of the time
+ * of a query that makes many, though nearly all of them die young. So one and a half times what a collection left may come before the next.
+ */
+const heapGrowth = '--heap-growing-percent=150';
 
 /** Threads that the engine starts before any code of ours runs: they collect and compile for all others. */
 const engineThreads = 5;

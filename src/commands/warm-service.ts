@@ -45,7 +45,7 @@ export const warmService = async ({ config, version, workers, log, budgetMs, isI
   try {
     const lake = await openLake({ directory, objects: openObjects(directory) });
     const own: WorkerPool = Object.assign(Object.create(workers) as WorkerPool, {
-      load: (body: Parameters<WorkerPool['load']>[0]) => workers.load({ ...body, unseen: true }), status: () => workers.status(), queryStatus: (id: string) => workers.queryStatus(id),
+      load: (body: Parameters<WorkerPool['load']>[0]) => workers.load({ ...body, unseen: true }), status: () => workers.status(), threads: () => workers.threads(), forgetLate: () => { workers.forgetLate(); }, queryStatus: (id: string) => workers.queryStatus(id),
       query: (query: Parameters<WorkerPool['query']>[0]) => workers.query({ ...query, lake, unseen: true }),
     });
     const server = await startServer({ config: { ...config, listen: { host: '127.0.0.1', port: 0 }, inspect: { ...config.inspect, on: false } }, version, lake, workers: own, log });

@@ -83,6 +83,8 @@ export interface WriteOptions {
   readonly bsupCompress?: boolean;
   /** BSUP: a frame ends when its values, not compressed, have this many bytes. Default 524,288. */
   readonly bsupFrameBytes?: number;
+  /** The bytes are a part of an answer that several threads write: those that `joinParts` (parts.ts) puts together. */
+  readonly part?: boolean;
   /** Whether the reader waits for bytes, rather than we for the reader. BSUP then does not compress large frames. Default: never. */
   readonly isAwaited?: () => boolean;
   /** Where to take the memory of large chunks from. */

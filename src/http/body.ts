@@ -41,12 +41,15 @@ const stalling = (idleMsMax: number, fail: (error: LakeError) => void): NodeJS.T
  * The whole body of a load whose Content-Length says that it is at most `bytesMax` long; undefined for others. Bytes as they came, content codings and all.
  * The promise rejects with load-cancelled when the client goes away before the end.
  */
-export const smallBody = (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLimits): (() => Promise<Uint8Array>) | undefined => {
+export const smallBody = (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLimits, waiter?: BodyWaiter): (() => Promise<Uint8Array>) | undefined => {
   const length = Number(raw.headers['content-length'] ?? NaN);
-  return length <= bytesMax ? () => collected(raw, idleMsMax) : undefined;
+  return length <= bytesMax ? () => collected(raw, idleMsMax, waiter) : undefined;
 };
-const collected = (raw: IncomingMessage, idleMsMax: number): Promise<Uint8Array> => new Promise((resolve, reject) => {
+/** Who waits for a small body may be told to wait no longer: `unblock` is set while there is something to end. */
+export interface BodyWaiter { unblock: ((reason: LakeError) => void) | undefined }
+const collected = (raw: IncomingMessage, idleMsMax: number, waiter?: BodyWaiter): Promise<Uint8Array> => new Promise((resolve, reject) => {
   const timer = stalling(idleMsMax, reject);
+  if (waiter) waiter.unblock = reject;
   const chunks: Uint8Array[] = [];
   const gone = (): void => {
     clearTimeout(timer);

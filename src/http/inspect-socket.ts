@@ -40,7 +40,8 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rule
     await scope.register(websocket, { options: { server: upgrades as Server, maxPayload: requestBytesMax, perMessageDeflate: false }, preClose: closeSockets });
     scope.route({
       method: 'GET', url: feedPath, exposeHeadRoute: false,
-      preValidation: async (request) => {
+      preValidation: async (request, reply) => {
+        reply.header('x-request-id', request.id);
         checkHost(rules, request.headers.host);
         checkOrigin(rules, request.headers);
         await admit?.(request.headers);

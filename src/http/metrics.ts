@@ -1,71 +1,267 @@
-/** Figures of the service in the text format of Prometheus. One registry a server: tests run several in a process. */
+/**
+ * Figures of the service in the text format of Prometheus. One registry a server: tests run several in a process.
+ *
+ * - Names, units and kinds by Prometheus' conventions: base units, `_total` for what only grows. Figures that others count already are read when somebody asks.
+ * - Labels are of a few values: routes are patterns, never paths; of pools the first `metricsPoolsMax` are told apart.
+ */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
+import { diskTotals } from '../lake/objects.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
+import type { EventFeed } from './events.ts';
+import type { Running } from './running.ts';
 
 export interface Metrics {
   /** Counts one answered request; `route` is the pattern, never the path, so that names do not become labels. */
   readonly answered: (labels: { readonly method: string; readonly route: string; readonly status: number }, seconds: number) => void;
   readonly text: () => Promise<string>;
   readonly contentType: string;
+  /** Counts the bytes of a server's connections. */
+  readonly watch: (server: Server) => void;
   readonly close: () => void;
 }
+export interface MetricsSources {
+  readonly lake: Lake;
+  readonly workers: WorkerPool;
+  readonly feed: EventFeed;
+  readonly running: Running;
+  readonly version: string;
+  /** Pools that have a label of their own. */
+  readonly poolsMax: number;
+}
 
-/** Starts collecting. `subscribers` tells how many listen to the events feed. */
-export const startMetrics = (lake: Lake, workers: WorkerPool, subscribers: () => number): Metrics => {
-  const registry = new Registry();
-  const registers = [registry];
+interface Row { readonly name: string; readonly help: string; readonly labels?: readonly string[] }
+type Labels = Readonly<Record<string, string | number>>;
+type Sample = readonly [value: number, labels?: Labels];
+
+/** Starts collecting. */
+export const startMetrics = (sources: MetricsSources): Metrics => {
+  const registry = new Registry(), { lake } = sources;
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({ name: 'lake_http_requests_total', help: 'Requests answered', labelNames: ['method', 'route', 'status'], registers });
-  const seconds = new Histogram({
-    name: 'lake_http_request_seconds', help: 'Time from request to the end of its answer', labelNames: ['route'],
-    buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60], registers,
+  const requests = new Counter({ ...own('lake_http_requests_total'), registers: [registry] });
+  const seconds = histogram(registry, 'lake_http_request_duration_seconds', [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60]);
+  const waits = histogram(registry, 'lake_job_wait_seconds', jobBuckets), works = histogram(registry, 'lake_job_work_seconds', jobBuckets);
+  const jobs = new Counter({ ...own('lake_jobs_total'), registers: [registry] });
+  const unhear = lake.onJob(({ kind, isDone, askedAt, beganAt, endedAt }) => {
+    jobs.inc({ kind, outcome: isDone ? 'done' : 'failed' });
+    waits.observe({ kind }, Math.max(0, beganAt - askedAt) / 1000);
+    works.observe({ kind }, Math.max(0, endedAt - beganAt) / 1000);
   });
-  gauge(registry, 'lake_pools', 'Pools of the lake', () => lake.pools().length);
-  gauge(registry, 'lake_last_event_id', 'Id of the newest event', () => lake.lastEventId());
-  gauge(registry, 'lake_events_subscribers', 'Subscribers of the events feed', subscribers);
-  gauge(registry, 'lake_worker_threads', 'Worker threads', () => workers.status().threads);
-  gauge(registry, 'lake_queries_running', 'Queries that run', () => workers.status().queriesRunning);
-  gauge(registry, 'lake_loads_running', 'Loads that run', () => workers.status().loadsRunning);
-  gauge(registry, 'lake_workers_replaced', 'Workers that died and were replaced', () => workers.status().replaced);
-  gauge(registry, 'lake_parts', 'Parts of queries and loads that another worker took over', () => workers.status().parts);
-  gauge(registry, 'lake_columns_found', 'Decoded columns that workers had in their caches', () => workers.status().columns.found);
-  gauge(registry, 'lake_columns_missed', 'Decoded columns that workers had to read', () => workers.status().columns.missed);
+  countRuns(registry, sources.running);
+  const traffic = new Traffic();
+  for (const [name, read] of Object.entries(readings(sources, traffic))) (name.endsWith('_total') ? counter : gauge)(registry, name, read);
   const late = monitorEventLoopDelay({ resolution: tickMs });
   late.enable();
   lateness(registry, late);
   return {
     answered: ({ method, route, status }, took) => {
       requests.inc({ method, route, status });
-      seconds.observe({ route }, took);
+      seconds.observe({ method, route }, took);
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
+    watch: (server) => { traffic.watch(server); },
     close: () => {
+      unhear();
       late.disable();
       registry.clear();
     },
   };
 };
 
+const jobBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+/** All figures that are ours, for README; those of the process and of Node are prom-client's own. */
+export const metricRows: readonly Row[] = [
+  { name: 'lake_build_info', help: 'Always 1; its label is the version', labels: ['version'] },
+  { name: 'lake_ready', help: '1 while work is taken, 0 when writes are refused' },
+  { name: 'lake_http_requests_total', help: 'Requests answered', labels: ['method', 'route', 'status'] },
+  { name: 'lake_http_request_duration_seconds', help: 'Time from a request to the end of its answer', labels: ['method', 'route'] },
+  { name: 'lake_http_received_bytes_total', help: 'Bytes that came over connections' },
+  { name: 'lake_http_sent_bytes_total', help: 'Bytes that went out over connections' },
+  { name: 'lake_http_connections', help: 'Open connections' },
+  { name: 'lake_pools', help: 'Pools of the lake' },
+  { name: 'lake_commits', help: 'Commits that are kept' },
+  { name: 'lake_objects', help: 'Data objects that are kept, those of no branch too' },
+  { name: 'lake_tables_bytes', help: 'Size of the tables\' file' },
+  { name: 'lake_pool_queue_jobs', help: 'Jobs that wait in the queue of a pool; pool="" is all pools that are not told apart', labels: ['pool'] },
+  { name: 'lake_jobs_total', help: 'Jobs that pools did: loads, merges, deletions and what else changes a pool', labels: ['kind', 'outcome'] },
+  { name: 'lake_job_wait_seconds', help: 'Time of a job in its pool\'s queue', labels: ['kind'] },
+  { name: 'lake_job_work_seconds', help: 'Time of a job once its turn had come: its transaction, until it is durable', labels: ['kind'] },
+  { name: 'lake_queries', help: 'Queries under way', labels: ['state'] },
+  { name: 'lake_queries_total', help: 'Queries that ended', labels: ['outcome'] },
+  { name: 'lake_query_records_read_total', help: 'Records that queries read' },
+  { name: 'lake_query_read_bytes_total', help: 'Bytes that queries read of data objects' },
+  { name: 'lake_query_records_sent_total', help: 'Records that queries answered with' },
+  { name: 'lake_queries_running', help: 'Queries that a worker is at' },
+  { name: 'lake_loads', help: 'Loads under way', labels: ['state'] },
+  { name: 'lake_loads_total', help: 'Loads that ended', labels: ['outcome'] },
+  { name: 'lake_load_records_total', help: 'Records of loads that were committed' },
+  { name: 'lake_load_body_bytes_total', help: 'Bytes of the bodies of loads that were committed' },
+  { name: 'lake_load_object_bytes_total', help: 'Bytes of the data objects that were made of them' },
+  { name: 'lake_loads_running', help: 'Loads that a worker is at, or that wait for their body' },
+  { name: 'lake_events_subscribers', help: 'Subscribers of the events feed' },
+  { name: 'lake_events_lagging_subscribers', help: 'Subscribers that events wait for' },
+  { name: 'lake_events_dropped_subscribers_total', help: 'Subscribers that were closed since they were too slow' },
+  { name: 'lake_events_sent_total', help: 'Events sent, each as often as it had subscribers' },
+  { name: 'lake_last_event_id', help: 'Id of the newest event' },
+  { name: 'lake_worker_threads', help: 'Worker threads' },
+  { name: 'lake_workers_replaced_total', help: 'Workers that died and were replaced' },
+  { name: 'lake_worker_tasks', help: 'Tasks of a worker', labels: ['worker'] },
+  { name: 'lake_worker_busy_seconds_total', help: 'Time in which a worker did something', labels: ['worker'] },
+  { name: 'lake_worker_late_max_seconds', help: 'The most that a worker\'s event loop was late since the last look', labels: ['worker'] },
+  { name: 'lake_worker_parts_total', help: 'Parts of queries and loads that another worker took over' },
+  { name: 'lake_column_cache_hits_total', help: 'Decoded columns that workers had in their caches' },
+  { name: 'lake_column_cache_misses_total', help: 'Decoded columns that workers had to read' },
+  { name: 'lake_column_cache_bytes', help: 'Bytes of the decoded columns in the caches' },
+  { name: 'lake_spilled_bytes_total', help: 'Bytes that sorts, groups, joins and loads put aside on disk' },
+  { name: 'lake_object_syncs_total', help: 'Data objects that were synced to disk' },
+  { name: 'lake_object_sync_seconds_total', help: 'Time that this took' },
+  { name: 'lake_main_thread_late_p50_seconds', help: 'How late the main thread\'s event loop was since the last look (p50)' },
+  { name: 'lake_main_thread_late_p99_seconds', help: 'How late the main thread\'s event loop was since the last look (p99)' },
+  { name: 'lake_main_thread_late_max_seconds', help: 'How late the main thread\'s event loop was since the last look (max)' },
+];
+const own = (name: string): { readonly name: string; readonly help: string; readonly labelNames: string[] } => {
+  const row = metricRows.find((each) => each.name === name);
+  if (!row) throw new Error(`no row for ${name}`);
+  return { name, help: row.help, labelNames: [...(row.labels ?? [])] };
+};
+
+/** What is read when somebody asks. */
+const readings = ({ lake, workers, feed, running, version, poolsMax }: MetricsSources, traffic: Traffic): Readonly<Record<string, () => Iterable<Sample>>> => {
+  const one = (read: () => number) => (): Iterable<Sample> => [[read()]];
+  const each = (read: (figures: ReturnType<WorkerPool['threads']>[number]) => number) => (): Iterable<Sample> => workers.threads().map((thread) => [read(thread), { worker: thread.thread }] as const);
+  const disk = (read: (totals: { readonly syncs: number; readonly syncMs: number; readonly scratchBytes: number }) => number) => one(() => workers.threads().reduce((sum, thread) => sum + read(thread), read(diskTotals)));
+  return {
+    lake_build_info: () => [[1, { version }]],
+    lake_ready: one(() => (lake.status().state === 'ready' ? 1 : 0)),
+    lake_http_received_bytes_total: one(() => traffic.bytes('bytesRead')),
+    lake_http_sent_bytes_total: one(() => traffic.bytes('bytesWritten')),
+    lake_http_connections: one(() => traffic.open),
+    lake_pools: one(() => lake.pools().length),
+    lake_commits: one(() => lake.figures().commits),
+    lake_objects: one(() => lake.figures().objects),
+    lake_tables_bytes: one(() => lake.figures().tableBytes),
+    lake_pool_queue_jobs: () => queueSamples(lake, poolsMax),
+    lake_queries: () => [...running.states().queries].map(([state, count]) => [count, { state }] as const),
+    lake_queries_running: one(() => workers.status().queriesRunning),
+    lake_loads: () => [...running.states().loads].map(([state, count]) => [count, { state }] as const),
+    lake_loads_running: one(() => workers.status().loadsRunning),
+    lake_events_subscribers: one(() => feed.size),
+    lake_events_lagging_subscribers: one(() => feed.figures().lagging),
+    lake_events_dropped_subscribers_total: one(() => feed.figures().dropped),
+    lake_events_sent_total: one(() => feed.figures().sent),
+    lake_last_event_id: one(() => lake.lastEventId()),
+    lake_worker_threads: one(() => workers.status().threads),
+    lake_workers_replaced_total: one(() => workers.status().replaced),
+    lake_worker_tasks: each(({ tasks }) => tasks),
+    lake_worker_busy_seconds_total: each(({ busyMs }) => busyMs / 1000),
+    lake_worker_parts_total: one(() => workers.status().parts),
+    lake_column_cache_hits_total: one(() => workers.status().columns.found),
+    lake_column_cache_misses_total: one(() => workers.status().columns.missed),
+    lake_column_cache_bytes: one(() => workers.status().columns.bytes),
+    lake_spilled_bytes_total: disk(({ scratchBytes }) => scratchBytes),
+    lake_object_syncs_total: disk(({ syncs }) => syncs),
+    lake_object_sync_seconds_total: disk(({ syncMs }) => syncMs / 1000),
+    lake_worker_late_max_seconds: () => {
+      const samples = [...each(({ lateMs }) => lateMs / 1000)()];
+      workers.forgetLate();
+      return samples;
+    },
+  };
+};
+
+/** Pools in the order in which they were made; the sum of those beyond the limit has no name. */
+const queueSamples = (lake: Lake, poolsMax: number): Iterable<Sample> => {
+  const waiting = new Map(lake.queues().map(({ pool, waiting: jobs }) => [pool, jobs] as const)), names = lake.pools().map(({ name }) => name), told = names.slice(0, poolsMax);
+  const samples: Sample[] = told.map((pool) => [waiting.get(pool) ?? 0, { pool }]);
+  if (names.length > poolsMax) samples.push([names.slice(poolsMax).reduce((sum, name) => sum + (waiting.get(name) ?? 0), 0), { pool: '' }]);
+  return samples;
+};
+
+/** Counts queries and loads when they have ended. */
+const countRuns = (registry: Registry, running: Running): void => {
+  const registers = [registry], of = (name: string): Counter => new Counter({ ...own(name), registers });
+  const queries = of('lake_queries_total'), read = of('lake_query_records_read_total'), readBytes = of('lake_query_read_bytes_total'), sent = of('lake_query_records_sent_total');
+  const loads = of('lake_loads_total'), records = of('lake_load_records_total'), bodyBytes = of('lake_load_body_bytes_total'), objectBytes = of('lake_load_object_bytes_total');
+  running.hear({
+    query: ({ state, watch }) => {
+      const counts = watch.counts();
+      queries.inc({ outcome: state });
+      read.inc(counts.recordsRead);
+      readBytes.inc(counts.bytesRead);
+      sent.inc(counts.recordsSent);
+    },
+    load: ({ state, watch }) => {
+      loads.inc({ outcome: state });
+      if (state !== 'committed') return;
+      records.inc(watch.records);
+      bodyBytes.inc(watch.bodyBytes);
+      objectBytes.inc(watch.objectBytes);
+    },
+  });
+};
+
+/** Bytes of connections: those that have ended, and those that are open. */
+class Traffic {
+  private readonly sockets = new Set<Socket>();
+  private readonly ended = { bytesRead: 0, bytesWritten: 0 };
+
+  watch(server: Server): void {
+    server.on('connection', (socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => {
+        this.sockets.delete(socket);
+        this.ended.bytesRead += socket.bytesRead;
+        this.ended.bytesWritten += socket.bytesWritten;
+      });
+    });
+  }
+  get open(): number { return this.sockets.size; }
+  bytes(which: 'bytesRead' | 'bytesWritten'): number {
+    let sum = this.ended[which];
+    for (const socket of this.sockets) sum += socket[which];
+    return sum;
+  }
+}
+
 /** Milliseconds between two looks at the event loop. */
 const tickMs = 5;
 
 /** How late the main thread's event loop was since the last look at the figures. The histogram holds whole intervals, so the interval itself is taken off. */
-const lateness = (registry: Registry, histogram: IntervalHistogram): void => {
+const lateness = (registry: Registry, late: IntervalHistogram): void => {
   const seconds = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - tickMs) / 1e3;
-  const read = { p50: () => histogram.percentile(50), p99: () => histogram.percentile(99), max: () => histogram.max };
+  const read = { p50: () => late.percentile(50), p99: () => late.percentile(99), max: () => late.max };
   for (const [name, value] of Object.entries(read)) {
-    gauge(registry, `lake_main_thread_late_${name}_seconds`, `How late the main thread's event loop was since the last look (${name})`, () => {
+    gauge(registry, `lake_main_thread_late_${name}_seconds`, () => {
       const now = seconds(value());
       // The largest is read last.
-      if (name === 'max') histogram.reset();
-      return now;
+      if (name === 'max') late.reset();
+      return [[now]];
     });
   }
 };
 
-const gauge = (registry: Registry, name: string, help: string, value: () => number): void => {
-  new Gauge({ name, help, registers: [registry], collect() { this.set(value()); } });
+const histogram = (registry: Registry, name: string, buckets: readonly number[]): Histogram => new Histogram({ ...own(name), buckets: [...buckets], registers: [registry] });
+const gauge = (registry: Registry, name: string, read: () => Iterable<Sample>): void => {
+  new Gauge({
+    ...own(name), registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, labels = {}] of read()) this.set(labels, value);
+    },
+  });
+};
+/** Of what somebody else counts. */
+const counter = (registry: Registry, name: string, read: () => Iterable<Sample>): void => {
+  new Counter({
+    ...own(name), registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, labels = {}] of read()) this.inc(labels, value);
+    },
+  });
 };

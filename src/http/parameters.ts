@@ -1,17 +1,30 @@
-/** Query and path parameters. */
+/** Query and path parameters: their schemas, and how they are read, in the words that clients know. */
+import { Type } from 'typebox';
 import { LakeError } from '../errors.ts';
 import type { Id } from '../lake/lake.types.ts';
 import { parseId } from '../lake/ksuid.ts';
+import { idPattern, idText } from './schemas.ts';
 
-/** A boolean in the spellings that Go takes; absent and empty are false. @throws parameter-bool */
+export const poolParameter = Type.String({ description: 'id or name of the pool', examples: ['movies'] });
+export const branchParameter = Type.String({ description: 'name of the branch', examples: ['main'] });
+export const revisionParameter = Type.String({ description: 'branch name or commit id', examples: ['main'] });
+export const commitParameter = { ...idText, description: 'id of the commit' };
+/** Ids with commas between them; none means the default. */
+export const idListPattern = `^(${idPattern}(,${idPattern})*)?$`;
+
+/** A boolean in the spellings that Go takes; absent and empty are false. */
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ...['', '0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const), ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
+]);
+export const boolSchema = (description: string) => Type.Enum([...booleans.keys()], { description });
+/** @throws parameter-bool */
 export const boolParameter = (text: string | undefined): boolean => {
-  switch (text) {
-    case undefined: case '': case '0': case 'f': case 'F': case 'FALSE': case 'false': case 'False': return false;
-    case '1': case 't': case 'T': case 'TRUE': case 'true': case 'True': return true;
-    default: throw new LakeError('parameter-bool', { value: text });
-  }
+  const value = booleans.get(text ?? '');
+  if (value === undefined) throw new LakeError('parameter-bool', { value: text! });
+  return value;
 };
 
+export const delimiterSchema = Type.String({ pattern: '^[\\x00-\\x7F]?$', description: 'field delimiter of text/csv: one character of one byte; default a comma' });
 /** One character of one byte; empty means the default. @throws csv-delimiter */
 export const delimiterParameter = (text: string | undefined): string | undefined => {
   if (text === undefined || text === '') return undefined;

@@ -4,7 +4,8 @@
  */
 import type { AuthConfig } from '../config.ts';
 import { grantText, type Principal } from './access/roles.ts';
-import type { BranchRecord, Id, LakeEvent, PoolConfig, PoolStats, Preview } from '../lake/lake.types.ts';
+import type { LoadRun, QueryRun } from './running.ts';
+import type { BranchRecord, GraphPage, Id, LakeEvent, ObjectSums, PoolConfig, PoolStats, Preview } from '../lake/lake.types.ts';
 import { arrayType, namedType, types } from '../vectors/type.ts';
 import { type Data, type Value, arrayValue, boolValue, floatValue, intValue, integer, nullValue, recordValue, stringValue } from '../vectors/value.ts';
 import { parseTime } from '../vectors/literal.ts';
@@ -54,8 +55,46 @@ export const previewValue = ({ tip, adds, removes, recordsAdded, recordsRemoved,
 }));
 const idsValue = (ids: readonly Id[]): Value => ({ type: arrayType(ksuidType), data: ids.map(idData) });
 
+const sumsRecord = ({ objects, records, bytes }: ObjectSums): Readonly<Record<string, Value>> => ({ objects: intValue(objects), records: intValue(records), bytes: intValue(bytes) });
+const sumsType = record(sumsRecord({ objects: 0, records: 0, bytes: 0 })).type;
+const commitType = record({ id: idValue('00'.repeat(20)), parents: idsValue([]), author: stringValue(''), date: timeValue(0n), message: stringValue(''), added: { type: sumsType, data: null }, removed: { type: sumsType, data: null } }).type;
+/** A page of commits, and where to go on from. */
+export const graphValue = ({ commits, next }: GraphPage): Value => named('api.Graph', record({
+  commits: {
+    type: arrayType(commitType),
+    data: commits.map(({ id, parents, author, dateNs, message, added, removed }) => record({
+      id: idValue(id), parents: idsValue(parents), author: stringValue(author), date: timeValue(dateNs), message: stringValue(message), added: record(sumsRecord(added)), removed: record(sumsRecord(removed)),
+    }).data),
+  },
+  next: idsValue(next),
+}));
+/** What a revision holds. */
+export const sumsValue = (sums: ObjectSums & { readonly commit: Id }): Value => named('api.Sums', record({ commit: idValue(sums.commit), ...sumsRecord(sums) }));
+
 /** The error text of a query that ended. */
 export const queryStatusValue = (error: string): Value => named('api.QueryError', record({ error: stringValue(error) }));
+
+/** How far a query is. Rates are over the time since its start, whole numbers a second. */
+export const queryProgressValue = (run: QueryRun, recordsTotal: number | undefined): Value => {
+  const { watch, elapsedMs } = run, { recordsRead, bytesRead, recordsSent } = watch.counts();
+  return named('api.QueryProgress', record({
+    request_id: stringValue(run.id), state: stringValue(run.state), query: stringValue(run.text), started: timeValue(BigInt(run.startedMs) * 1_000_000n), elapsed_ms: intValue(Math.round(elapsedMs)),
+    records_read: intValue(recordsRead), bytes_read: intValue(bytesRead), records_total: recordsTotal === undefined ? nullValue : intValue(recordsTotal),
+    records_sent: intValue(recordsSent), bytes_sent: intValue(watch.bytesSent), records_per_second: perSecond(recordsRead, elapsedMs), bytes_per_second: perSecond(bytesRead, elapsedMs), error: errorValue(run.failure),
+  }));
+};
+
+/** How far a load is: `bytes_received` of its body, `records` that were read of it. */
+export const loadProgressValue = (run: LoadRun): Value => {
+  const { watch, elapsedMs, bytesTotal, commitId } = run, { bodyBytes } = watch, records = Math.max(watch.records, watch.counts().recordsRead);
+  return named('api.LoadProgress', record({
+    request_id: stringValue(run.id), state: stringValue(run.state), pool: stringValue(run.pool), branch: stringValue(run.branch), started: timeValue(BigInt(run.startedMs) * 1_000_000n), elapsed_ms: intValue(Math.round(elapsedMs)),
+    bytes_received: intValue(bodyBytes), bytes_total: bytesTotal === undefined ? nullValue : intValue(bytesTotal), records: intValue(records), records_per_second: perSecond(records, elapsedMs), bytes_per_second: perSecond(bodyBytes, elapsedMs),
+    commit: commitId === undefined ? nullValue : idValue(commitId), error: errorValue(run.failure),
+  }));
+};
+const perSecond = (count: number, elapsedMs: number): Value => intValue(Math.round(count * 1000 / Math.max(1, elapsedMs)));
+const errorValue = (failure: unknown): Value => (failure === undefined ? nullValue : stringValue(failure instanceof Error ? failure.message : String(failure)));
 
 /** Size of `main` and the time it spans, if its key is a time. */
 export const statsValue = (stats: PoolStats): Value => {

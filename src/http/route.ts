@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type { ServeConfig } from '../config.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { EventFeed } from './events.ts';
@@ -12,7 +13,9 @@ import type { LakeServices } from '../workers/pool.types.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './negotiate.ts';
 import type { UnderWay } from './once.ts';
-import type { RunningQueries } from './running.ts';
+import type { AnswerHeader, RequestHeader } from './openapi-headers.ts';
+import type { Running } from './running.ts';
+import type { Tracing } from './tracing.ts';
 
 /** What the handlers work with. */
 export interface Service {
@@ -23,12 +26,14 @@ export interface Service {
   readonly log: FastifyBaseLogger;
   readonly feed: EventFeed;
   readonly metrics: Metrics;
-  readonly running: RunningQueries;
+  readonly running: Running;
   readonly underWay: UnderWay;
   /** Those of subscribers too. */
   readonly requests: { underWay: number };
   /** Whether the service is on its way out: it takes no new work. */
   readonly closing: () => boolean;
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing;
   /** Absent: everybody may do everything. */
   readonly access?: Access;
   /** Told of what was changed, and of what was refused for who asked. */
@@ -36,12 +41,14 @@ export interface Service {
 }
 
 /** One request on its way through a handler. */
-export interface Call<Params = unknown, Query = unknown> {
+export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly service: Service;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly params: Params;
   readonly query: Query;
+  /** Reads the record that the row's `body` describes. @throws what is wrong with its type, its text or a field */
+  readonly body: () => Promise<Body>;
   /** The format that the client accepts. */
   readonly response: ResponseFormat;
   /** The request's id as text; names a query. */
@@ -56,19 +63,60 @@ export interface Call<Params = unknown, Query = unknown> {
   readonly signal: AbortSignal;
 }
 
+/** What endpoints are about: the chapters of the document. */
+export type Tag = 'Pools' | 'Branches' | 'Data' | 'Queries' | 'Events' | 'Service' | 'Access' | 'Pages';
+
+/** A success: its body is one value or the rows of a query in the format that the client accepts, or what `content` says by media type, or nothing. */
+export interface Answer {
+  readonly text: string;
+  /** Of the value as JSON. */
+  readonly value?: TSchema;
+  readonly rows?: boolean;
+  readonly content?: Readonly<Record<string, TSchema>>;
+  readonly headers?: readonly AnswerHeader[];
+  /** JSON of a value that can come. */
+  readonly example?: unknown;
+  /** Where what it says can be used: by operation, parameters as OpenAPI's runtime expressions. */
+  readonly links?: Readonly<Record<string, Link>>;
+}
+export interface Link { readonly to: string; readonly parameters: Readonly<Record<string, string>> }
+
+/** What the document at /openapi.json says of a row, beyond what it takes. */
+export interface RouteDescription {
+  /** The operation's name for programs. */
+  readonly id: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  /** What the summary does not say; CommonMark. */
+  readonly description?: string;
+  /** Headers that it looks at, besides those that every row does. */
+  readonly takes?: readonly RequestHeader[];
+  /** By status. */
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** What its handler can throw; what holds for all rows of its kind is added by `errorsOf`. */
+  readonly errors: readonly ErrorCode[];
+  /** Bodies that work, as JSON. */
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+
 /** A row of the route table. Handlers send the answer themselves. */
-export interface Route {
+export interface Route extends RouteDescription {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  readonly summary: string;
   /** What it takes to use it, where there is access control. */
   readonly need: Need;
   readonly params?: TSchema;
   readonly query?: TSchema;
+  /** The record that `call.body()` reads. `data`: records in any format, as they come. */
+  readonly body?: TSchema | 'data';
+  /** Fields of the body are bytes: formats that have none cannot carry it. */
+  readonly bytesBody?: boolean;
   /** Changes the lake: refused for web pages of foreign origins. */
   readonly writes?: boolean;
-  /** Answers any method, whatever Accept says, without a request id. */
+  /** Answers HEAD too, whatever Accept says, without a request id. */
   readonly open?: boolean;
+  /** Answers any method, for health checks differ in what they send. */
+  readonly anyMethod?: boolean;
   /** OPTIONS reaches it: preflights are answered, and without their headers the handler runs. */
   readonly preflight?: boolean;
   /** Answers without a body: the format does not matter. */
@@ -81,6 +129,6 @@ export interface Route {
 }
 
 /** A row whose handler sees the types of its schemas. */
-export const route = <P extends TSchema, Q extends TSchema>(
-  row: Omit<Route, 'handler' | 'params' | 'query'> & { readonly params?: P; readonly query?: Q; readonly handler: (call: Call<Static<P>, Static<Q>>) => Promise<unknown> },
+export const route = <P extends TSchema, Q extends TSchema, B extends TSchema>(
+  row: Omit<Route, 'handler' | 'params' | 'query' | 'body'> & { readonly params?: P; readonly query?: Q; readonly body?: B | 'data'; readonly handler: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown> },
 ): Route => row as unknown as Route;

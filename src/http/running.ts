@@ -1,40 +1,281 @@
-/** The queries that run, by request id: what ends one before its time. A client may give several the same id; all are ended then. */
+/**
+ * Queries and loads by their request ids: those that run, and for a while those that ended. What cancels them, and how far they are.
+ *
+ * Invariants:
+ * - Of an id the newest is known, and older ones that still run: a client may give several requests the same id.
+ * - What ended is known for `keepMs` at most; no more than `endedMax`, nor more text of queries than `endedCharsMax`: the oldest go first.
+ * - One that has ended does not change.
+ */
 import { LakeError } from '../errors.ts';
+import { LoadWatch, QueryWatch } from '../workers/watches.ts';
 
-/** One that runs. `signal` fires when it is to end: its client left, it was cancelled, its time is over. */
-export interface RunningQuery { readonly signal: AbortSignal; readonly ended: () => void }
+const endedMax = 4096, endedCharsMax = 8 << 20;
+/** How often it is looked for what nobody may ask for any more. */
+const sweepMs = 1000;
 
-export class RunningQueries {
-  readonly #byId = new Map<string, Set<AbortController>>();
-  readonly #msMax: number;
-  /** `msMax`: the longest that a query may run; 0: no limit. */
-  constructor(msMax: number) { this.#msMax = msMax; }
+export type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
+export type LoadState = 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
 
-  begin(id: string, client: AbortSignal): RunningQuery {
-    const controller = new AbortController(), same = this.#byId.get(id);
-    if (same) same.add(controller);
-    else this.#byId.set(id, new Set([controller]));
+/** What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `client`: aborts when they go away. */
+interface Begun { readonly id: string; readonly owner: string | undefined; readonly client: () => AbortSignal }
+
+abstract class Run {
+  readonly id: string;
+  readonly owner: string | undefined;
+  readonly startedMs = Date.now();
+  readonly startedAt = performance.now();
+  /** Of `performance.now()`; 0 while it runs. */
+  endedAt = 0;
+  /** One of the same id that began before and runs on. */
+  older: this | undefined;
+  readonly #client: () => AbortSignal;
+  #controller: AbortController | undefined;
+  #unlisten = (): void => undefined;
+  #reason: LakeError | undefined;
+  #waiters: (() => void)[] | undefined;
+
+  constructor({ id, owner, client }: Begun) {
+    this.id = id;
+    this.owner = owner;
+    this.#client = client;
+  }
+
+  /** Fires when it is to end: its client left, it was cancelled, its time is over. */
+  get signal(): AbortSignal {
+    if (this.#controller) return this.#controller.signal;
+    const controller = this.#controller = new AbortController(), client = this.#client();
     const left = (): void => { controller.abort(client.reason); };
     if (client.aborted) left();
     client.addEventListener('abort', left, { once: true });
-    const timer = this.#msMax > 0 ? setTimeout(() => { controller.abort(new LakeError('query-time', { limit: this.#msMax / 1000 })); }, this.#msMax) : undefined;
-    timer?.unref();
-    return {
-      signal: controller.signal,
-      ended: () => {
-        clearTimeout(timer);
-        client.removeEventListener('abort', left);
-        const all = this.#byId.get(id);
-        all?.delete(controller);
-        if (all?.size === 0) this.#byId.delete(id);
-      },
-    };
+    this.#unlisten = () => { client.removeEventListener('abort', left); };
+    if (this.#reason) controller.abort(this.#reason);
+    return controller.signal;
+  }
+  get elapsedMs(): number { return (this.endedAt || performance.now()) - this.startedAt; }
+  /** Why it was told to end. */
+  get reason(): LakeError | undefined { return this.#reason; }
+  protected stop(reason: LakeError): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
   }
 
-  /** Ends those of an id; whether there were any. */
-  cancel(id: string): boolean {
-    const all = this.#byId.get(id);
-    for (const controller of all ?? []) controller.abort();
-    return all !== undefined;
+  /** Resolves once it has ended. */
+  whenEnded(): Promise<void> {
+    return this.endedAt > 0 ? Promise.resolve() : new Promise((resolve) => { (this.#waiters ??= []).push(resolve); });
+  }
+  protected finish(): boolean {
+    if (this.endedAt > 0) return false;
+    this.endedAt = performance.now();
+    this.#unlisten();
+    for (const tell of this.#waiters ?? []) tell();
+    this.#waiters = undefined;
+    return true;
+  }
+}
+
+export interface QueryBegun extends Begun { readonly text: string }
+/** A query, from the moment that its text is known until it was answered, and a while longer. */
+export class QueryRun extends Run {
+  readonly text: string;
+  readonly watch = new QueryWatch();
+  readonly #left: (run: QueryRun) => void;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #failure: unknown;
+
+  constructor(begun: QueryBegun, msMax: number, left: (run: QueryRun) => void) {
+    super(begun);
+    this.text = begun.text;
+    this.#left = left;
+    this.#timer = msMax > 0 ? setTimeout(() => { this.stop(new LakeError('query-time', { limit: msMax / 1000 })); }, msMax) : undefined;
+    this.#timer?.unref();
+  }
+
+  cancel(): void { this.stop(new LakeError('query-cancelled')); }
+  /** It ended by an error that the answer tells of. */
+  failed(error: unknown): void { this.#failure ??= error; }
+  /** Its answer is over. */
+  ended(): void {
+    clearTimeout(this.#timer);
+    if (this.finish()) this.#left(this);
+  }
+
+  get failure(): unknown { return this.#failure ?? this.watch.failure; }
+  get state(): QueryState {
+    const { failure, watch } = this;
+    if (this.endedAt === 0) return watch.beganAt === 0 ? 'waiting' : watch.compiledAt === 0 ? 'compiling' : watch.firstBytesAt === 0 ? 'running' : 'streaming';
+    if (failure === undefined) return 'done';
+    return failure instanceof LakeError && failure.code === 'query-cancelled' ? 'cancelled' : 'failed';
+  }
+}
+
+/** `bytesTotal`: length of the body, where the client told it. */
+export interface LoadBegun extends Begun { readonly pool: string; readonly branch: string; readonly bytesTotal: number | undefined }
+/** A load, until its commit was made or refused, and a while longer. */
+export class LoadRun extends Run {
+  readonly pool: string;
+  readonly branch: string;
+  readonly bytesTotal: number | undefined;
+  readonly watch = new LoadWatch();
+  /** Tells what waits for a small body that nobody will need it. */
+  unblock: ((reason: LakeError) => void) | undefined;
+  readonly #left: (run: LoadRun) => void;
+  #committing = false;
+  #commit: string | undefined;
+  #failure: unknown;
+
+  constructor(begun: LoadBegun, left: (run: LoadRun) => void) {
+    super(begun);
+    this.pool = begun.pool;
+    this.branch = begun.branch;
+    this.bytesTotal = begun.bytesTotal;
+    this.#left = left;
+  }
+
+  cancel(): void {
+    this.stop(new LakeError('load-cancelled', { reason: 'by request' }));
+    this.unblock?.(this.reason!);
+  }
+  /** Makes the commit, unless the load was cancelled before; from here on it cannot be. */
+  commit<T>(make: () => Promise<T>): Promise<T> {
+    if (this.reason) return Promise.reject(this.reason);
+    this.#committing = true;
+    return make();
+  }
+  committed(commit: string): void {
+    this.#commit = commit;
+    if (this.finish()) this.#left(this);
+  }
+  rejected(error: unknown): void {
+    this.#failure = error;
+    this.watch.ended();
+    if (this.finish()) this.#left(this);
+  }
+
+  /** Its objects were written; it was its commit that failed. */
+  get isCommitFailure(): boolean { return this.#committing && this.#failure !== undefined; }
+  get isCommitting(): boolean { return this.#committing && this.endedAt === 0; }
+  get commitId(): string | undefined { return this.#commit; }
+  get failure(): unknown { return this.#failure; }
+  get state(): LoadState {
+    const { watch } = this;
+    if (this.#commit !== undefined) return 'committed';
+    if (this.endedAt > 0) return this.#failure instanceof LakeError && this.#failure.code === 'load-cancelled' ? 'cancelled' : 'rejected';
+    if (this.#committing) return 'committing';
+    return watch.beganAt === 0 ? 'waiting' : watch.readAt === 0 ? 'receiving' : watch.sortedAt === 0 ? 'sorting' : watch.writtenAt === 0 ? 'writing' : 'committing';
+  }
+}
+
+class Runs<R extends Run> {
+  readonly #newest = new Map<string, R>();
+  /** Oldest first. */
+  readonly #ended = new Set<R>();
+  readonly #keepMs: number;
+  readonly #charsOf: (run: R) => number;
+  readonly #sweeping: NodeJS.Timeout;
+  #endedChars = 0;
+
+  constructor(keepMs: number, charsOf: (run: R) => number) {
+    this.#keepMs = keepMs;
+    this.#charsOf = charsOf;
+    this.#sweeping = setInterval(() => { this.#sweep(); }, sweepMs);
+    this.#sweeping.unref();
+  }
+
+  add(run: R): R {
+    const before = this.#newest.get(run.id);
+    this.#newest.set(run.id, run);
+    if (!before) return run;
+    if (before.endedAt > 0) this.#forget(before);
+    run.older = before.endedAt > 0 ? before.older : before;
+    return run;
+  }
+
+  /** It has ended: known for a while, unless a newer one has its id. */
+  left(run: R): void {
+    let newer = this.#newest.get(run.id);
+    if (newer !== run) {
+      while (newer && newer.older !== run) newer = newer.older;
+      if (newer) newer.older = run.older;
+      return;
+    }
+    this.#ended.add(run);
+    this.#endedChars += this.#charsOf(run);
+    if (this.#ended.size > endedMax || this.#endedChars > endedCharsMax) this.#sweep();
+  }
+
+  /** The newest of an id that the asker may know of. */
+  find(id: string, may: (run: R) => boolean): R | undefined {
+    for (let run = this.#newest.get(id); run; run = run.older) if (may(run) && !this.#isOver(run)) return run;
+    return undefined;
+  }
+  /** All that run. */
+  *all(): Generator<R> { for (const newest of this.#newest.values()) for (let run: R | undefined = newest; run; run = run.older) if (run.endedAt === 0) yield run; }
+  /** All of an id that run. */
+  *runningOf(id: string): Generator<R> { for (let run = this.#newest.get(id); run; run = run.older) if (run.endedAt === 0) yield run; }
+
+  close(): void { clearInterval(this.#sweeping); }
+
+  #isOver(run: R): boolean { return run.endedAt > 0 && performance.now() - run.endedAt > this.#keepMs; }
+  #sweep(): void {
+    for (const run of this.#ended) {
+      if (this.#ended.size <= endedMax && this.#endedChars <= endedCharsMax && !this.#isOver(run)) return;
+      this.#forget(run);
+      if (this.#newest.get(run.id) !== run) continue;
+      if (run.older) this.#newest.set(run.id, run.older);
+      else this.#newest.delete(run.id);
+    }
+  }
+  #forget(run: R): void { if (this.#ended.delete(run)) this.#endedChars -= this.#charsOf(run); }
+}
+
+export interface EndListener { readonly query: (run: QueryRun) => void; readonly load: (run: LoadRun) => void }
+
+const counted = <S extends string>(runs: Iterable<{ readonly state: S }>): ReadonlyMap<S, number> => {
+  const counts = new Map<S, number>();
+  for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return counts;
+};
+
+/** All of them. `msMax`: the longest that a query may run; 0: no limit. */
+export class Running {
+  readonly #queries: Runs<QueryRun>;
+  readonly #loads: Runs<LoadRun>;
+  readonly #queryMsMax: number;
+  #listener: EndListener | undefined;
+  readonly #queryLeft = (run: QueryRun): void => {
+    this.#queries.left(run);
+    this.#listener?.query(run);
+  };
+  readonly #loadLeft = (run: LoadRun): void => {
+    this.#loads.left(run);
+    this.#listener?.load(run);
+  };
+
+  constructor({ queryMsMax, keepMs }: { readonly queryMsMax: number; readonly keepMs: number }) {
+    this.#queryMsMax = queryMsMax;
+    this.#queries = new Runs(keepMs, ({ text }) => text.length);
+    this.#loads = new Runs(keepMs, () => 0);
+  }
+
+  beginQuery(begun: QueryBegun): QueryRun { return this.#queries.add(new QueryRun(begun, this.#queryMsMax, this.#queryLeft)); }
+  beginLoad(begun: LoadBegun): LoadRun { return this.#loads.add(new LoadRun(begun, this.#loadLeft)); }
+
+  /** `may`: whether who asks may know of it. */
+  query(id: string, may: (run: QueryRun) => boolean): QueryRun | undefined { return this.#queries.find(id, may); }
+  load(id: string, may: (run: LoadRun) => boolean): LoadRun | undefined { return this.#loads.find(id, may); }
+  /** Ends the queries of an id; whether there were any. */
+  cancelQueries(id: string, may: (run: QueryRun) => boolean): boolean {
+    const all = [...this.#queries.runningOf(id)].filter(may);
+    for (const run of all) run.cancel();
+    return all.length > 0;
+  }
+  /** How many are in which state. */
+  states(): { readonly queries: ReadonlyMap<QueryState, number>; readonly loads: ReadonlyMap<LoadState, number> } { return { queries: counted(this.#queries.all()), loads: counted(this.#loads.all()) }; }
+  /** Told of each that has ended. */
+  hear(listener: EndListener): void { this.#listener = listener; }
+
+  close(): void {
+    this.#queries.close();
+    this.#loads.close();
   }
 }

@@ -6,10 +6,11 @@
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - Content-Type is taken away from the framework before it looks (it refuses empty and malformed ones), and bodies are left unread for the handlers.
  */
-import { METHODS, type IncomingHttpHeaders } from 'node:http';
+import { METHODS, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
+import type { TSchema } from 'typebox';
 import type { ServeConfig } from '../config.ts';
 import { LakeError } from '../errors.ts';
 import type { Lake, PoolConfig } from '../lake/lake.types.ts';
@@ -19,6 +20,9 @@ import type { MachineWatch } from '../recording/watch.ts';
 import { type Access, checkNeed, type Identified } from './access/access.ts';
 import { type AuditEntry, auditEntry, isAudited } from './access/audit.ts';
 import { lakeOf } from './access/lake-view.ts';
+import { readControlBody } from './body.ts';
+import { fieldsOf } from './body-fields.ts';
+import { type Door, serverOptions } from './door.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
 import { Inspection } from './inspect.ts';
@@ -30,8 +34,9 @@ import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules
 import { sendError, sendText } from './reply.ts';
 import type { Call, Route, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
-import { RunningQueries } from './running.ts';
+import { Running } from './running.ts';
 import { addPages } from './static-pages.ts';
+import type { Tracing } from './tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
 
 export interface ServerOptions {
@@ -45,6 +50,10 @@ export interface ServerOptions {
   /** Without it everybody may do everything. */
   readonly access?: Access;
   readonly audit?: (entry: AuditEntry) => void;
+  /** Told of requests; closed by who opened it. */
+  readonly tracing?: Tracing;
+  /** The server that listens already; without it one is made. */
+  readonly door?: Door;
 }
 export interface Server {
   /** `http://host:port` as it is to be reached. */
@@ -88,13 +97,16 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
   } finally {
     clearTimeout(cut);
     service.metrics.close();
+    service.running.close();
   }
 };
 
 /** Builds the server without listening. */
-export const buildApp = ({ config, version, lake, workers, log, watch, access, audit }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
+export const buildApp = ({ config, version, lake, workers, log, watch, access, audit, door, tracing }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
-  const service: Service = { config, version, lake, workers, log, feed, metrics: startMetrics(lake, workers, () => feed.size), running: new RunningQueries(config.queryMsMax), underWay: new Map(), requests: { underWay: 0 }, closing: () => closingApps.has(app), ...(access && { access }), ...(audit && { audit }) };
+  const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
+  const service: Service = { config, version, lake, workers, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0 }, closing: () => closingApps.has(app), ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }) };
+  access?.onKeysChange(() => { feed.recheck(); });
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.
@@ -103,12 +115,13 @@ export const buildApp = ({ config, version, lake, workers, log, watch, access, a
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    http: { maxHeaderSize: config.headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(config.headerMsMax / 4)) },
+    ...(door ? { serverFactory: ((listener: RequestListener) => door.take(listener)) as FastifyServerFactory } : { http: serverOptions(config) }),
     routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => Object.fromEntries(queryParameters(`?${text}`)) },
     genReqId: (raw) => headerText(raw.headers['x-request-id']) || base62(newId()),
     rewriteUrl: ({ url }) => internalUrl(url ?? '/'),
     clientErrorHandler: answerUnparsed,
   }) as unknown as FastifyInstance;
+  metrics.watch(app.server);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   for (const method of METHODS) if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
@@ -152,6 +165,7 @@ const contentTypes = new WeakMap<FastifyRequest, string | undefined>();
 const addHooks = (app: FastifyInstance, service: Service): void => {
   app.addHook('onRequest', (request, _reply, done) => {
     service.requests.underWay++;
+    service.tracing?.begun(request);
     contentTypes.set(request, request.headers['content-type']);
     request.headers['content-type'] = 'application/octet-stream';
     done();
@@ -161,6 +175,7 @@ const addHooks = (app: FastifyInstance, service: Service): void => {
     service.requests.underWay--;
     service.metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
     request.log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
+    if (service.tracing) service.tracing.answered(request, reply);
     if (service.audit) audited(service.audit, request, reply);
     drainRest(request);
     done();
@@ -204,12 +219,11 @@ const admitted = async (access: Access, headers: IncomingHttpHeaders): Promise<v
 const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
-    const methods = row.open ? [...app.supportedMethods] : [row.method, ...(row.preflight ? ['OPTIONS'] : [])];
+    const methods = row.anyMethod ? [...app.supportedMethods] : [row.method, ...(row.open ? ['HEAD'] : []), ...(row.preflight ? ['OPTIONS'] : [])];
     methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
     if (row.path === feedPath && inspected) continue;
     app.route({
       method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false,
-      schema: { summary: row.summary, ...(row.params && { params: row.params }), ...(row.query && { querystring: row.query }) },
       handler: (request, reply) => answer(service, row, request, reply),
     });
   }
@@ -236,6 +250,7 @@ const answer = async (service: Service, row: Route, request: FastifyRequest, rep
     service, request, reply, params: request.params, query: request.query,
     id: Buffer.from(request.id, 'latin1').toString('utf8'),
     contentType: contentTypes.get(request),
+    body: async () => fieldsOf(await readControlBody(request.raw, contentTypes.get(request), { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax }), row.body as TSchema, row.bytesBody),
     get signal() { return (signal ??= clientSignal(reply)); },
     response,
     ...(who && { who: who.principal }),

@@ -14,8 +14,14 @@ import { LakeError } from '../errors.ts';
 
 /** Pages by path; the file is in the folder of the built pages. */
 export const pages = [
-  { path: '/inspect', file: 'inspect.html', summary: 'The state machines, live or from a recording: a page for browsers' },
+  { id: 'inspectPage', path: '/inspect', file: 'inspect.html', summary: 'The state machines, live or from a recording: a page for browsers' },
+  { id: 'docsPage', path: '/docs', file: 'docs.html', summary: 'What the API is: this document as a page for browsers' },
 ] as const;
+
+/** The page at `/`, for browsers: clients of the interface get there what it says. */
+export const consoleFile = 'console.html';
+/** Whether a request to `/` comes from a browser that opens a page, by its Accept. */
+export const wantsPage = (accept: string | undefined): boolean => accept !== undefined && accept.split(',').some((type) => type.split(';')[0]!.trim().toLowerCase() === 'text/html');
 
 export const assetsPath = '/assets';
 const yearSeconds = 365 * 24 * 3600;
@@ -42,6 +48,8 @@ export const addPages = (app: FastifyInstance, folder: string = pagesFolder()): 
   });
   app.decorate('pagesFolder', folder);
 };
+
+export const hasPage = (reply: FastifyReply, file: string): boolean => existsSync(join((reply.server as FastifyInstance & { readonly pagesFolder: string }).pagesFolder, file));
 
 /** Answers with a page. @throws page-missing when the pages were not built */
 export const sendPage = (reply: FastifyReply, file: string): FastifyReply => {

@@ -17,7 +17,7 @@ import { type PoolActor, provideLake } from './actors.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, Draws, Id, Lake, LakeEvent, LakeOptions, MetaPage, MetaSource, PoolConfig, Snapshot,
+  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot,
 } from './lake.types.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
 import { killPoint } from './kill-points.ts';
@@ -31,7 +31,8 @@ import { findOrphans, purgePool } from './purge.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './rows.ts';
 import { Retries } from './retries.ts';
 import { SnapshotCache } from './snapshot.ts';
-import { type Change, hasTables, StoreFailure, Tables } from './tables.ts';
+import { type Change, StoreFailure, Tables } from './tables.ts';
+import { hasTables, isCutOff } from './tables-head.ts';
 import { nowNs } from './time.ts';
 
 const seekStrideDefault = 65536;
@@ -68,6 +69,7 @@ class OpenLake implements Lake {
   private readonly packer: Packer | undefined;
   private startFault: unknown;
   private jobs = 0;
+  private jobListener: ((job: DoneJob) => void) | undefined;
   private closeAsked = false;
 
   constructor(options: LakeOptions) {
@@ -103,7 +105,7 @@ class OpenLake implements Lake {
       this.directory = this.lock.directory;
       killPoint('start: locked');
       const folder = join(this.directory, 'tables');
-      if (this.lock.diedBefore !== undefined && hasTables(folder)) {
+      if (hasTables(folder) && (this.lock.diedBefore !== undefined || isCutOff(folder))) {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
@@ -163,6 +165,7 @@ class OpenLake implements Lake {
       nextJobId: () => ++this.jobs,
       storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
       closing: () => this.closeAsked,
+      jobDone: (job) => { this.jobListener?.(job); },
     });
     this.pools_.set(config.id, face);
     this.names.set(config.name, face);
@@ -220,6 +223,24 @@ class OpenLake implements Lake {
   eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined { return this.stores.feed.since(id, limit); }
   lastEventId(): number { return this.stores.feed.last(); }
 
+  onJob(listener: (job: DoneJob) => void): () => void {
+    this.jobListener = listener;
+    return () => { if (this.jobListener === listener) this.jobListener = undefined; };
+  }
+  queues(): readonly PoolQueue[] {
+    const children = this.actor.getSnapshot().children as Record<string, PoolActor | undefined>;
+    return Object.entries(children).flatMap(([id, child]) => {
+      const face = this.pools_.get(id);
+      if (!face || !child) return [];
+      const { waiting, running } = child.getSnapshot().context;
+      return [{ pool: face.config.name, waiting: waiting.length, running: running.length }];
+    });
+  }
+  figures(): LakeFigures {
+    const { tables } = this.stores;
+    return { commits: tables.count('commits'), objects: tables.count('objects'), tableBytes: tables.fileBytes() };
+  }
+
   async close(): Promise<void> {
     this.closeAsked = true;
     if (this.actor.getSnapshot().status !== 'active') return;
@@ -229,10 +250,11 @@ class OpenLake implements Lake {
   private async shutDown(): Promise<void> {
     await Promise.allSettled([...this.background, this.packer?.settled()]);
     await this.stores.snapshots.close();
-    await this.copy?.close();
+    const isWhole = await this.copy?.close();
     await this.stores.tables.close();
     killPoint('close: tables closed');
-    await this.lock?.release(true);
+    // A copy that lacks its end is as a crash leaves it.
+    await this.lock?.release(isWhole ?? true);
   }
 
   submit(task: LakeTask, request?: CreatePoolRequest): Promise<void> {

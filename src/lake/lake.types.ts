@@ -60,7 +60,8 @@ export interface CommitNote { readonly author?: string; readonly body?: string; 
 export interface CommitTerms { readonly ifTip?: readonly Id[]; readonly retry?: Retry }
 /** Digests, 64 hexadecimal digits each: of the key and whose it is, and of what is asked. */
 export interface Retry { readonly key: string; readonly request: string }
-export interface CommitResult { readonly commit: Id }
+/** `marks`: when the job that made the commit waited and worked. */
+export interface CommitResult { readonly commit: Id; readonly marks?: JobMarks }
 
 /** Objects to be replaced in one commit: those of `removes` go, those of `adds` (written and synced already) come. */
 export interface Rewrite { readonly removes: readonly Id[]; readonly adds: readonly ObjectMeta[] }
@@ -161,7 +162,26 @@ export interface Pool {
   /** Object ids that were removed, or would be with `dryRun`. `revision`: branch name or commit id. */
   vacuum(revision: string, options: { readonly dryRun: boolean }): Promise<readonly Id[]>;
   stats(): Promise<PoolStats>;
+  /** The commits of all branches, or those before and with `from`, the newest first. */
+  graph(options: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage>;
+  /** What a branch or commit holds. */
+  sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }>;
 }
+
+/** Data objects in sum; `bytes` are encoded. */
+export interface ObjectSums { readonly objects: number; readonly records: number; readonly bytes: number }
+/** A commit with what it did; what was vacuumed since still counts. `parents` has two for a merge, none for the first commit. */
+export interface GraphCommit {
+  readonly id: Id;
+  readonly parents: readonly Id[];
+  readonly author: string;
+  readonly dateNs: bigint;
+  readonly message: string;
+  readonly added: ObjectSums;
+  readonly removed: ObjectSums;
+}
+/** `next`: where to go on from; empty at the end. */
+export interface GraphPage { readonly commits: readonly GraphCommit[]; readonly next: readonly Id[] }
 
 /** What a write would do. `refusal`: why it would not be done; `conflicts`: the objects that stand in its way. */
 export interface Preview {
@@ -176,6 +196,15 @@ export interface Preview {
 }
 
 /** What the service needs of a lake directory. */
+/** Moments of a job in its pool's queue, of `performance.now()`: when it was asked for, when its turn came, when it was over (durable, if it made a commit). */
+export interface JobMarks { readonly askedAt: number; readonly beganAt: number; readonly endedAt: number }
+/** A job that a pool did, or could not do. */
+export interface DoneJob extends JobMarks { readonly kind: string; readonly isDone: boolean }
+/** `waiting`: jobs in the queue; `running`: those that are done just now. */
+export interface PoolQueue { readonly pool: string; readonly waiting: number; readonly running: number }
+/** Rows of the tables: all that is kept, whether a branch still holds it or not. */
+export interface LakeFigures { readonly commits: number; readonly objects: number; readonly tableBytes: number }
+
 export interface Lake {
   readonly directory: string;
   /** `failed` tells why writes are refused; reads go on. */
@@ -196,6 +225,11 @@ export interface Lake {
   /** Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id was never given). */
   eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined;
   lastEventId(): number;
+  /** Called when a job of a pool is over; one listener, which must not throw. Returns the call that ends it. */
+  onJob(listener: (job: DoneJob) => void): () => void;
+  /** Of pools that were written to. */
+  queues(): readonly PoolQueue[];
+  figures(): LakeFigures;
   /** Puts a job into the lake's queue as it is; what the other calls check before is not checked here. `request` comes with the creation of a pool. */
   submit(task: LakeTask, request?: CreatePoolRequest): Promise<void>;
   /** Refuses new work, lets running jobs settle, marks the clean stop. */

@@ -5,7 +5,7 @@
  * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys; `threshold` bounds an object, never a buffer.
  * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
  */
-import { type Vector, sizeOf, slice, valueAt } from '../vectors/vector.ts';
+import { type Vector, sizeOf, slice, valueAt, vectorsIn } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, compareBytes, isMissing, nullValue, underValue } from '../vectors/value.ts';
@@ -140,7 +140,7 @@ class LoadSorter {
   async add(batch: Vector): Promise<void> {
     if (batch.length === 0) return;
     this.held.push(batch);
-    this.heldBytes += sizeOf(batch);
+    this.heldBytes += heldSize(batch);
     this.heldRows += batch.length;
     if (this.inOrder) this.inOrder = this.keepsOrder(batch);
     if (this.heldBytes >= this.options.memoryBytesMax) await this.endRun();
@@ -151,7 +151,7 @@ class LoadSorter {
   private async flow(): Promise<void> {
     const ending = this.held, keep = flowBytes / 2;
     let bytes = 0, from = ending.length;
-    while (from > 0 && bytes < keep) bytes += sizeOf(ending[--from]!);
+    while (from > 0 && bytes < keep) bytes += heldSize(ending[--from]!);
     if (from === 0) return;
     const kept = ending.slice(from);
     this.held = ending.slice(0, from);
@@ -275,6 +275,10 @@ class LoadSorter {
     return { next: async () => (await rows.next()).value as Vector | undefined };
   }
 }
+
+/** Bytes that a batch takes while it waits: values, and the vectors themselves, which count where each row has a shape of its own. */
+const heldSize = (batch: Vector): number => sizeOf(batch) + vectorBytes * vectorsIn(batch);
+const vectorBytes = 400;
 
 /** The rows in order. Batches that are in order already are not copied into one. */
 const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {

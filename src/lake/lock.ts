@@ -28,16 +28,26 @@ export const lockLake = async (directory: string, owner: string): Promise<Lock> 
   const answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
   const server = await listen(real, address, answer);
   const mark = join(real, 'running');
-  const diedBefore = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : undefined;
-  writeMark(real, mark, answer);
+  const end = (): Promise<void> => new Promise((resolve) => { server.close(() => resolve()); });
+  let diedBefore: string | undefined;
+  try {
+    diedBefore = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : undefined;
+    writeMark(real, mark, answer);
+  } catch (error) {
+    await end();
+    throw error;
+  }
   return {
     directory: real, diedBefore,
     release: async (clean) => {
-      if (clean) {
-        rmSync(mark, { force: true });
-        syncFolder(real);
+      try {
+        if (clean) {
+          rmSync(mark, { force: true });
+          syncFolder(real);
+        }
+      } finally {
+        await end();
       }
-      await new Promise<void>((resolve) => { server.close(() => resolve()); });
     },
   };
 };

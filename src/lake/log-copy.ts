@@ -264,18 +264,22 @@ export class LogCopy {
     killPoint('log: synced');
   }
 
-  /** Writes what waits, and that nothing is missing. What is being read from the tables may end in its time, else the next start begins anew. */
-  async close(): Promise<void> {
+  /** Writes what waits, and that nothing is missing. What is being read from the tables may end in its time, else the next start begins anew. Answers whether the copy has its end. */
+  async close(): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([this.filling, new Promise<void>((resolve) => { timer = setTimeout(resolve, closingMs); })]);
     clearTimeout(timer);
-    if (!this.behind && !this.filling) this.add(this.countersRow(), 'closed');
+    const isWhole = !this.behind && !this.filling;
+    if (isWhole) this.add(this.countersRow(), 'closed');
     this.ended = true;
     clearTimeout(this.timer);
     clearTimeout(this.syncTimer);
     await this.filling;
     await this.pumped();
-    await this.closeHandle().catch(this.report);
+    return this.closeHandle().then(() => isWhole && !this.behind, (fault: unknown) => {
+      this.report(fault);
+      return false;
+    });
   }
   /** Resolves when the copy has all that the tables have at this moment, or cannot be written. */
   async settled(): Promise<void> {

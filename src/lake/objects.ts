@@ -36,6 +36,9 @@ export interface ObjectStore extends ObjectFiles {
   close(): void;
 }
 
+/** What this thread has done to the disk: files synced with their folders, milliseconds that it took, bytes of files that need not last. */
+export const diskTotals = { syncs: 0, syncMs: 0, scratchBytes: 0 };
+
 /** Files that a thread keeps open for reading. */
 const openFilesMax = 128;
 const idPattern = /^[0-9a-f]{40}$/;
@@ -189,6 +192,7 @@ class FileSink implements ObjectSink {
   write(chunk: Uint8Array): void {
     try {
       for (let done = 0; done < chunk.length;) done += writeSync(this.fd, chunk, done, chunk.length - done);
+      if (!this.options.folder) diskTotals.scratchBytes += chunk.length;
     } catch (error) {
       throw unwritten(this.id, error);
     }
@@ -203,7 +207,7 @@ class FileSink implements ObjectSink {
     }
   }
   private async sync(): Promise<void> {
-    const { folder, root, durableFolders } = this.options;
+    const { folder, root, durableFolders } = this.options, began = performance.now();
     try {
       if (!folder) return;
       killPoint('object: written');
@@ -218,6 +222,8 @@ class FileSink implements ObjectSink {
       durableFolders!.add(folder);
     }
     killPoint('object: durable');
+    diskTotals.syncs++;
+    diskTotals.syncMs += performance.now() - began;
   }
 
   async abort(): Promise<void> {

@@ -7,9 +7,10 @@ import assert from 'node:assert';
 import { LakeError } from '../errors.ts';
 import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../machines/pool.events.ts';
 import { base62, parseId } from './ksuid.ts';
+import { graphCommitsMax, graphPage, listSums } from './graph.ts';
 import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
 import type {
-  BranchRecord, CommitNote, CommitResult, Id, ObjectFiles, ObjectMeta, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot,
+  BranchRecord, CommitNote, CommitResult, DoneJob, GraphPage, Id, JobMarks, ObjectFiles, ObjectMeta, ObjectSums, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot,
 } from './lake.types.ts';
 import type { ObjectList } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
@@ -25,10 +26,11 @@ export interface PoolHost {
   send(poolId: Id, job: PoolJob): boolean;
   nextJobId(): number;
   storeFailed(reason: string): void;
+  jobDone(job: DoneJob): void;
   closing(): boolean;
 }
 
-interface Waiting { readonly payload: Payload; readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void; error?: unknown }
+interface Waiting { readonly payload: Payload; readonly kind: PoolTask['kind']; readonly askedAt: number; beganAt: number; readonly resolve: (result: JobResult & { readonly marks: JobMarks }) => void; readonly reject: (error: unknown) => void; error?: unknown }
 
 /** How often a rewrite is prepared again when others change the branch under it. */
 const attemptsMax = 8;
@@ -150,6 +152,14 @@ export class PoolFace implements Pool {
     return stats;
   }
 
+  graph({ from, limit }: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage> {
+    return graphPage(this.store, from ?? [...this.store.branches().values()].map((branch) => branch.commit), Math.min(limit, graphCommitsMax));
+  }
+  async sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }> {
+    const commit = this.resolve(commitish);
+    return { commit, ...listSums(await this.store.list(commit)) };
+  }
+
   /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, else a commit in the service's own spelling.
    * @throws branch-not-found, commit-file-missing */
   resolve(commitish: string): Id {
@@ -176,16 +186,16 @@ export class PoolFace implements Pool {
   }
 
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
-    const ifTip = payload.note.terms?.ifTip, { commit } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
+    const ifTip = payload.note.terms?.ifTip, { commit, marks } = await this.submit(ifTip ? { ...task, ifTip } : task, payload);
     assert(commit);
-    return { commit };
+    return { commit, marks };
   }
 
   /** Puts a job into the queue as it is; what the other calls check before is not checked here. */
-  submit(task: PoolTask, payload: Payload = nothing): Promise<JobResult> {
+  submit(task: PoolTask, payload: Payload = nothing): Promise<JobResult & { readonly marks: JobMarks }> {
     const id = this.host.nextJobId();
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { payload, resolve, reject });
+      this.waiting.set(id, { payload, kind: task.kind, askedAt: performance.now(), beganAt: 0, resolve, reject });
       if (this.host.send(this.store.poolId, { id, ...task })) return;
       this.waiting.delete(id);
       reject(this.ended());
@@ -195,7 +205,8 @@ export class PoolFace implements Pool {
 
   /** The machine's `work`. */
   async work(jobs: readonly PoolJob[]): Promise<WorkDone> {
-    const { store, host: { files, report } } = this;
+    const { store, host: { files, report } } = this, now = performance.now();
+    for (const { id } of jobs) this.waiting.get(id)!.beganAt = now;
     const ends = await doJobs({ store, files, report, payload: (id) => this.waiting.get(id)!.payload }, jobs);
     let unsound: string | undefined;
     const outcomes = ends.map((end): JobOutcome => {
@@ -215,11 +226,14 @@ export class PoolFace implements Pool {
 
   /** The machine's `settled`. */
   settle(outcomes: readonly JobOutcome[]): void {
+    const endedAt = performance.now();
     for (const outcome of outcomes) {
       const waiting = this.waiting.get(outcome.id);
       assert(waiting, 'a job is settled once');
       this.waiting.delete(outcome.id);
-      if (outcome.status === 'done') waiting.resolve(outcome);
+      const { kind, askedAt } = waiting, marks: JobMarks = { askedAt, beganAt: waiting.beganAt || endedAt, endedAt };
+      this.host.jobDone({ kind, isDone: outcome.status === 'done', ...marks });
+      if (outcome.status === 'done') waiting.resolve({ ...outcome, marks });
       else waiting.reject(waiting.error ?? refusal(outcome, this.ended()));
     }
   }

@@ -5,9 +5,13 @@
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { type ErrorParameters, LakeError } from '../errors.ts';
 import { type KeyValue, type TableName, tableNames, Tables } from './tables.ts';
 
 export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly faults: readonly string[] }
+
+/** What the process prints instead for a lake that is none of ours to judge. */
+interface Newer { readonly newer: ErrorParameters }
 
 const faultsMax = 1000;
 
@@ -75,15 +79,17 @@ export async function* salvageRows(directory: string, names: readonly TableName[
   }
 }
 
-/** Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: each key is looked for, too. */
-export const probeTables = (directory: string, { look = false } = {}): Promise<TablesReport> => new Promise((resolve) => {
+/** Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: each key is looked for, too. @throws lake-newer */
+export const probeTables = (directory: string, { look = false } = {}): Promise<TablesReport> => new Promise((resolve, reject) => {
   const child = start(directory, look ? 'look' : '');
   let out = '', fault = '';
   child.stdout.on('data', (chunk: Buffer) => { out += chunk.toString('utf8'); });
   child.stderr.on('data', (chunk: Buffer) => { fault = (fault + chunk.toString('utf8')).slice(-2000); });
   child.on('error', (error) => resolve({ rows: {}, faults: [`the process that reads the tables cannot be started: ${error.message}`] }));
   child.on('close', (code, signal) => {
-    if (code === 0 && out !== '') resolve(JSON.parse(out) as TablesReport);
+    const report = code === 0 && out !== '' ? JSON.parse(out) as TablesReport | Newer : undefined;
+    if (report && 'newer' in report) reject(new LakeError('lake-newer', report.newer));
+    else if (report) resolve(report);
     else resolve({ rows: {}, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${fault.trim().split('\n').slice(-6).join(' | ')}` : ''}`] });
   });
 });
@@ -91,5 +97,10 @@ export const probeTables = (directory: string, { look = false } = {}): Promise<T
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [directory = '.', what, names = '', order] = process.argv.slice(2);
   if (what === 'rows') await print(directory, names.split(',') as TableName[], order === 'reverse');
-  else await walk(directory, what === 'look');
+  else {
+    await walk(directory, what === 'look').catch((error: unknown) => {
+      if (!(error instanceof LakeError) || error.code !== 'lake-newer') throw error;
+      process.stdout.write(`${JSON.stringify({ newer: error.parameters } satisfies Newer)}\n`);
+    });
+  }
 }

@@ -28,6 +28,8 @@ export const shareSizes: ShareSizes = { blocksMin: 4, blocksMax: 32, rowsMin: In
 
 /** More objects than this are not listed and opened ahead. */
 const objectsMax = 256;
+/** Answers of as many rows are written by all threads that have nothing else to do. Shares are small, so that at the end none waits long for another. */
+export const outputShares: ShareSizes = { blocksMin: 4, blocksMax: 4, rowsMin: 100_000 };
 
 /** Shares of the scan in order; undefined if it is better done by one thread. */
 export const sharesOf = async (source: ScanSource, { columns, pruner, filter, ordered, signal, read }: ScanOptions, { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes }): Promise<readonly Share[] | undefined> => {

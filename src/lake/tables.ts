@@ -12,12 +12,13 @@
  * - This process is the environment's only writer (lock.ts).
  */
 import assert from 'node:assert';
-import { rmSync, statfsSync, statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { LakeError } from '../errors.ts';
 import { killPoint } from './kill-points.ts';
+import { prepareTables } from './tables-head.ts';
 
 /**
  * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
@@ -43,6 +44,8 @@ const seeds = Object.fromEntries(tableNames.map((name) => [name, crc32(name)])) 
 const frame = 5;
 /** Less room than this on the disk makes a failed transaction one that had no room. */
 const roomBytesMin = 4 << 20;
+/** With less, none is begun: LMDB's binding writes beyond its memory when it tells of a page that was not written. With plenty it is looked at again after some time only. */
+const roomBytesToBegin = 1 << 20, roomBytesPlenty = 256 << 20, roomLookMs = 200;
 
 /** Why the store takes no more writes: the disk failed under a transaction. What is there can still be read. */
 export class StoreFailure extends Error {}
@@ -54,34 +57,40 @@ export interface WriteOptions {
   readonly alone?: boolean;
 }
 
+/** An environment that is stuck may not close. */
+const closeMsMax = 2000;
 /** A transaction that takes longer than this holds up the thread that waits for it more than a change of threads would. */
 const slowMs = 2;
 /** After one that was slow so many go the other way, twice as many each time, half as many after a quick one. */
 const pauseMin = 8, pauseMax = 1024;
 
 export class Tables {
-  private readonly root: RootDatabase<Buffer, Uint8Array>;
-  /** A lake of an earlier version, opened for reading alone, may lack one. */
-  private readonly stores: Readonly<Record<TableName, Store | undefined>>;
+  private root: RootDatabase<Buffer, Uint8Array>;
+  private stores: Stores;
   private readonly directory: string;
   private failure: string | undefined;
+  /** Ends of transactions that LMDB may never tell of. */
+  private readonly waiting = new Set<(failure: StoreFailure) => void>();
+  private reopening: Promise<void> | undefined;
   /** Transactions that are under way. */
   private running = 0;
+  private roomLooked = -Infinity;
   /** Transactions that are not to be done at once, since the last one that was took long. */
   private pausing = 0;
   private pause = pauseMin;
   /** Told of each transaction's changes once they are durable. Must neither throw nor take time: acknowledgements wait behind it. */
   written: ((changes: readonly Change[]) => void) | undefined;
 
-  /** Opens or makes the environment in this directory. @throws format-newer */
+  /** Opens or makes the environment in this directory. @throws lake-newer, lake-unreadable, storage-full */
   constructor(directory: string, options: TablesOptions = {}) {
     this.directory = directory;
-    this.root = open<Buffer, Uint8Array>({
-      path: directory, noSubdir: false, maxDbs: tableNames.length + 4, encoding: 'binary', keyEncoding: 'binary',
-      overlappingSync: false, readOnly: options.readOnly ?? false,
-    });
-    this.stores = Object.fromEntries(tableNames.map((name) => [name, this.root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Record<TableName, Store | undefined>;
-    this.checkVersion(directory);
+    [this.root, this.stores] = openEnvironment(directory, options.readOnly ?? false);
+    try {
+      this.checkVersion(directory);
+    } catch (error) {
+      void this.root.close();
+      throw error;
+    }
   }
 
   private checkVersion(directory: string): void {
@@ -89,7 +98,6 @@ export class Tables {
     if (row === undefined) return;
     const version = Number(row.toString('latin1'));
     if (version <= formatVersion) return;
-    void this.root.close();
     throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
   }
 
@@ -153,6 +161,7 @@ export class Tables {
    */
   async write(changes: readonly Change[], check?: () => void, options: WriteOptions = {}): Promise<void> {
     if (this.failure !== undefined) throw new StoreFailure(this.failure);
+    this.checkRoom();
     const values = changes.map((change) => change.payload && framed(change.table, change.key, change.payload));
     let refused: { readonly error: unknown } | undefined;
     killPoint('transaction: asked');
@@ -177,7 +186,7 @@ export class Tables {
       else {
         const going = this.root.transaction(apply);
         this.hearBatch();
-        await going;
+        await this.endOf(going);
       }
     } catch (error) {
       await this.failed(error);
@@ -198,11 +207,60 @@ export class Tables {
   /** lmdb may make a promise of its own for the turn's batch; when the commit fails and nobody hears of that one, it ends the process. */
   private hearBatch(): void { setImmediate(() => { this.root.committed.then(nothing, nothing); }); }
 
+  private endOf(going: Promise<unknown>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.add(reject);
+      going.then(() => { this.waiting.delete(reject); resolve(); }, (error: unknown) => { this.waiting.delete(reject); reject(error as Error); });
+    });
+  }
+
   private async failed(error: unknown): Promise<never> {
+    if (error instanceof StoreFailure) throw error;
+    // At once, before anything else is asked of it.
+    if (this.isStuck()) {
+      this.failure ??= error instanceof Error ? error.message : String(error);
+      this.reopening ??= this.reopen(this.failure);
+    }
     const reason = await commitFault(error);
+    if (this.reopening) {
+      await this.reopening;
+      throw new StoreFailure((this.failure = reason), { cause: error });
+    }
     if (/ENOSPC|MDB_MAP_FULL|No space left|EDQUOT|quota/i.test(reason) || this.roomBytes() < roomBytesMin) throw new LakeError('storage-full', { fault: reason }, { cause: error });
     this.failure = reason;
     throw new StoreFailure(reason, { cause: error });
+  }
+
+  /** When the page that names the newest state could not be written, LMDB takes neither writes nor reads. */
+  private isStuck(): boolean {
+    try {
+      this.root.resetReadTxn();
+      this.stores.about?.doesExist(versionKey);
+      return false;
+    } catch {
+      return true;
+    }
+  }
+  /** Reads go on in an environment that is opened anew; what waits is told that it failed, since the old one may say nothing more. */
+  private async reopen(reason: string): Promise<void> {
+    for (const tell of this.waiting) tell(new StoreFailure(reason));
+    const closed = await this.closeInTime();
+    if (closed) [this.root, this.stores] = openEnvironment(this.directory, false);
+  }
+  private async closeInTime(): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => { timer = setTimeout(resolve, closeMsMax, false); });
+    const closed = await Promise.race([this.root.close().then(() => true, () => false), late]);
+    clearTimeout(timer);
+    return closed;
+  }
+
+  private checkRoom(): void {
+    const now = performance.now();
+    if (now - this.roomLooked < roomLookMs) return;
+    const room = this.roomBytes();
+    if (room < roomBytesToBegin) throw new LakeError('storage-full', { fault: `${Math.floor(room / 1024)} KiB are left` });
+    if (room > roomBytesPlenty) this.roomLooked = now;
   }
 
   /** LMDB tells of a full disk as an I/O error, since the write came out short: the room that is left tells which it was. */
@@ -236,20 +294,29 @@ export class Tables {
   /** Number of rows, from the table's own header. */
   count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
 
-  async close(): Promise<void> { await this.root.close(); }
+  async close(): Promise<void> {
+    await this.reopening?.catch(nothing);
+    if (this.failure === undefined) await this.root.close();
+    else await this.closeInTime();
+  }
 }
 
-const nothing = (): void => undefined;
+/** A lake of an earlier version, opened for reading alone, may lack one. */
+type Stores = Readonly<Record<TableName, Store | undefined>>;
 
-/** Pages that every environment has before its first row. */
-const emptyBytes = 2 * 4096;
-/** Whether the environment may hold rows. One whose making was cut off holds none, and goes, so that it can be made again. */
-export const hasTables = (directory: string): boolean => {
-  const path = join(directory, 'data.mdb'), bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes > emptyBytes) return true;
-  rmSync(path, { force: true });
-  return false;
+/** @throws lake-unreadable, storage-full */
+const openEnvironment = (directory: string, readOnly: boolean): [RootDatabase<Buffer, Uint8Array>, Stores] => {
+  prepareTables(directory, { readOnly });
+  const root = open<Buffer, Uint8Array>({ path: directory, noSubdir: false, maxDbs: tableNames.length + 4, encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, readOnly });
+  try {
+    return [root, Object.fromEntries(tableNames.map((name) => [name, root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Stores];
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
 };
+
+const nothing = (): void => undefined;
 
 /** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
 const commitFault = async (error: unknown): Promise<string> => {

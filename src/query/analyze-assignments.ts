@@ -38,6 +38,14 @@ export const targetPath = (a: Analysis, target: Expr, assignment: Span, c: ExprC
   return a.path(found.path, found.spans);
 };
 
+/** The path that the right side of a renaming names. */
+export const sourcePath = (a: Analysis, source: Expr, c: ExprContext): FieldPath | undefined => {
+  const faults = a.faults.length, found = assignablePath(a, lowerExpr(a, source, c));
+  if (found && found.path.length > 0) return a.path(found.path, found.spans);
+  if (a.faults.length === faults) a.fault(found ? "cannot assign to 'this'" : 'illegal right-hand side of assignment', source);
+  return undefined;
+};
+
 export interface LoweredAssignment { readonly target: FieldPath; readonly value: PlanExpr }
 
 /**

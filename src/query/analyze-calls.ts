@@ -30,7 +30,7 @@ const functionNamed = (a: Analysis, name: NameNode, scope: Scope): FunctionBindi
       const asArg = expr as Arg;
       return asArg.kind === 'function-ref' || asArg.kind === 'lambda' || asArg.kind === 'id' ? bindingOf(a, asArg, symbol.scope) ?? 'other' : 'other';
     }
-    case 'const': return 'other';
+    case 'const': case 'let': return 'other';
     default: return undefined;
   }
 };

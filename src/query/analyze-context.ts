@@ -42,9 +42,9 @@ export class Analysis {
   readonly text: string;
   readonly faults: CompileFault[] = [];
   /** Faults without a place, found when all else is well; only the first is told. */
-  readonly lateFaults: string[] = [];
+  readonly lateFaults: { readonly message: string; readonly hint?: string | undefined }[] = [];
   readonly functions: PlanFunction[] = [];
-  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>() };
+  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), hint: new WeakMap<object, string>() };
   readonly pending = new Map<string, SourceRequest>();
   operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
@@ -198,7 +198,7 @@ export class Analysis {
 
   throwLateFaults(): void {
     const [first] = this.lateFaults;
-    if (first !== undefined) throw failure(first);
+    if (first !== undefined) throw new CompileError([{ message: first.message, start: -1, end: -1, ...(first.hint !== undefined && { hint: first.hint }) }]);
   }
 
   /** The path of components, with their places noted for the checker. */

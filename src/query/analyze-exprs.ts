@@ -3,11 +3,11 @@ import { RE2JS } from 're2js';
 import { type Type, types } from '../vectors/type.ts';
 import { boolValue, intValue, nullValue, stringValue, typeValue } from '../vectors/value.ts';
 import { lowerAgg, lowerCall } from './analyze-calls.ts';
+import { typeHint } from './hints.ts';
 import type { Analysis } from './analyze-context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
 import { lowerSubquery, subqueryOf } from './analyze-queries.ts';
 import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
-import { typeHint } from './hints.ts';
 import { callOf, compareOf, fieldOf, literal } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
 import { constantOf } from './analyze-decls.ts';
@@ -89,8 +89,8 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'array': case 'set': return lowerElements(a, e, c);
     case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: sub(x.key), value: sub(x.value) })) };
     case 'tuple': return { kind: 'record', elements: e.elems.map((x, i) => ({ kind: 'field', name: `c${i}`, value: sub(x) })) };
-    case 'subquery': return lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c);
-    case 'array-subquery': return lowerSubquery(a, e.query, 'array', c);
+    case 'subquery': return a.at(e.query, lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c));
+    case 'array-subquery': return a.at(e.query, lowerSubquery(a, e.query, 'array', c));
     case 'exists': return lowerSubquery(a, e.query, 'exists', c);
     case 'extract': return lowerExtract(a, e, c);
     case 'substring': return lowerSubstring(a, e, c);
@@ -239,9 +239,9 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
       return { kind: 'conditional', test: callOf('is_error', time), then: time, otherwise: callOf('bucket', time, oneDay) };
     }
     case 'id': {
-      const symbol = c.scope.lookup(target.name);
-      if (!symbol || symbol.kind === 'op' || symbol.kind === 'function') return a.wrong(`no such type name: "${target.name}"`, target, typeHint(target.name));
-      const type = lowerExpr(a, target, c);
+      // Neither declared nor a type: a field that holds one, or its name.
+      const type = lowerExpr(a, target, c), hint = typeHint(target.name);
+      if (type.kind === 'field' && hint !== undefined) a.places.hint.set(type, hint);
       if (type.kind === 'literal' && type.value.type === types.type) return { kind: 'cast', operand, type: type.value.data as Type };
       return { kind: 'call', name: 'cast', arguments: [operand, type] };
     }

@@ -1,7 +1,7 @@
 /** Pipe operators of the syntax tree to operators of the plan. */
 import { isAggregate } from './analyze-calls.ts';
-import { lowerAggregate, lowerLoneAggregate } from './analyze-aggregates.ts';
-import { assignablePath, lowerAssignment, putFault, recordFault, renameFault, targetPath } from './analyze-assignments.ts';
+import { lowerAggregate, lowerAggregates, lowerLoneAggregate } from './analyze-aggregates.ts';
+import { type LoweredAssignment, assignablePath, lowerAssignment, putFault, recordFault, renameFault, sourcePath, targetPath } from './analyze-assignments.ts';
 import type { Analysis } from './analyze-context.ts';
 import { openScope } from './analyze-decls.ts';
 import { type ExprContext, lowerExpr, lowerUnnested } from './analyze-exprs.ts';
@@ -30,7 +30,7 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
     case 'call-op': return lowerCallOp(a, op, flow);
     case 'count-op': return lowerCount(a, op, c);
     case 'cut-op': {
-      const assignments = op.assignments.map((x) => lowerAssignment(a, x, c)).filter((x) => x !== undefined);
+      const assignments = lowerCut(a, op.assignments, c);
       const fault = recordFault(assignments.map((x) => x.target));
       if (fault) a.fault(fault, spanOf(op.assignments));
       return [{ kind: 'cut', assignments }];
@@ -143,6 +143,19 @@ const lowerCount = (a: Analysis, op: CountOp, c: ExprContext): readonly PlanOp[]
   return [{ kind: 'count', expr: lowerExpr(a, { ...op.record, elems }, c), field }];
 };
 
+/** What has no target is looked at twice by the reference, which therefore reports its faults twice. */
+const lowerCut = (a: Analysis, list: AssignmentsOp['assignments'], c: ExprContext): readonly LoweredAssignment[] => {
+  const again: Analysis['faults'] = [];
+  const lowered = list.flatMap((x) => {
+    const before = a.faults.length, made = lowerAssignment(a, x, c);
+    if (made && !x.target) again.push(...a.faults.slice(before));
+    if (made && !x.target) a.places.twice.add(made.value);
+    return made ? [made] : [];
+  });
+  a.faults.push(...again);
+  return lowered;
+};
+
 const lowerPut = (a: Analysis, list: readonly (Assignment | undefined)[], op: Span): PlanOp => {
   const assignments = list.filter((x) => x !== undefined);
   const fault = putFault(assignments.map((x) => x.target));
@@ -153,7 +166,7 @@ const lowerPut = (a: Analysis, list: readonly (Assignment | undefined)[], op: Sp
 const lowerRename = (a: Analysis, op: Op & { readonly kind: 'rename-op' }, c: ExprContext): PlanOp => {
   const assignments: { from: FieldPath; to: FieldPath }[] = [];
   for (const x of op.assignments) {
-    const from = targetPath(a, x.expr, x, c);
+    const from = x.target ? sourcePath(a, x.expr, c) : targetPath(a, x.expr, x, c);
     const to = x.target ? targetPath(a, x.target, x, c) : from;
     if (!from || !to) continue;
     const fault = renameFault(to, from);
@@ -180,8 +193,9 @@ const lowerUnnest = (a: Analysis, op: UnnestOp, flow: Flow, c: ExprContext): Pla
 /** `a:=e, ..`: a put, or an aggregate if the right sides are aggregate calls. */
 const lowerAssignments = (a: Analysis, op: AssignmentsOp, c: ExprContext): readonly PlanOp[] => {
   const aggregates = op.assignments.filter((x) => isAggregate(a, x.expr, c.scope)).length;
-  if (aggregates === op.assignments.length) return lowerAggregate(a, { ...op, kind: 'aggregate-op', implied: true, aggs: op.assignments, keys: [] }, c);
+  if (aggregates === op.assignments.length) return lowerAggregates(a, op.assignments, c);
   if (aggregates > 0) {
+    for (const x of op.assignments) if (!isAggregate(a, x.expr, c.scope)) lowerExpr(a, x.expr, c);
     a.fault('mix of aggregations and non-aggregations in assignment list', op);
     return [];
   }

@@ -188,8 +188,8 @@ export interface FStringValue extends Span { readonly kind: 'fstring-value'; rea
 /** A name: field of `this`, constant, parameter, column, table; `this` itself too. `quoted` for `"x"` inside SQL, and for backticks. */
 export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean }
 export interface UnaryExpr extends Span { readonly kind: 'unary'; readonly op: '!' | '-' | '+'; readonly operand: Expr }
-/** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). */
-export interface BinaryExpr extends Span { readonly kind: 'binary'; readonly op: BinaryOperator; readonly left: Expr; readonly right: Expr }
+/** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). `written`: the symbol of the text, where it is another. */
+export interface BinaryExpr extends Span { readonly kind: 'binary'; readonly op: BinaryOperator; readonly written?: string; readonly left: Expr; readonly right: Expr }
 export type BinaryOperator =
   | 'and' | 'or' | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'like' | 'not like' | 'ilike' | 'not ilike' | 'similar to'
   | 'not similar to' | 'is distinct from' | 'is not distinct from' | '~' | '+' | '-' | '*' | '/' | '%' | '||';
@@ -199,8 +199,8 @@ export interface IsNullExpr extends Span { readonly kind: 'is-null'; readonly ne
 export interface ConditionalExpr extends Span { readonly kind: 'conditional'; readonly condition: Expr; readonly then: Expr; readonly otherwise: Expr }
 export interface CaseExpr extends Span { readonly kind: 'case'; readonly operand?: Expr; readonly whens: readonly CaseWhen[]; readonly otherwise?: Expr }
 export interface CaseWhen extends Span { readonly kind: 'case-when'; readonly when: Expr; readonly then: Expr }
-/** `e::T` and `CAST(e AS T)`. */
-export interface CastExpr extends Span { readonly kind: 'cast'; readonly expr: Expr; readonly target: CastTarget }
+/** `e::T`, and `CAST(e AS T)`, which is a `call`. */
+export interface CastExpr extends Span { readonly kind: 'cast'; readonly call?: true; readonly expr: Expr; readonly target: CastTarget }
 /** A type; a name as an expression (declared type, or a parameter that holds a type); `=name`; or SQL's DATE. */
 export type CastTarget = TypeNode | IdExpr | CastName | CastDate;
 /** `::=name`: wraps in a new named type. */

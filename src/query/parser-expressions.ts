@@ -162,21 +162,23 @@ function parseRight(s: Scanner, left: Expr, operator: Operator): Expr | undefine
     case 'not': return parseNegated(s, left);
     case 'ilike': return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
     case 'similar': return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
-    case 'in': case 'like': s.pos += operator.op.length; return parseOperand(s, left, operator.op, operator.level);
-    default: s.pos += operator.length; return parseOperand(s, left, operator.op, operator.level);
+    default: {
+      const written = s.text.slice(s.pos, s.pos += operator.length || operator.op.length);
+      return parseOperand(s, left, operator.op, operator.level, written);
+    }
   }
 }
 
-function parseOperand(s: Scanner, left: Expr, op: BinaryOperator, level: number): Expr | undefined {
+function parseOperand(s: Scanner, left: Expr, op: BinaryOperator, level: number, written: string = op): Expr | undefined {
   s.skip();
   const quantified = parseQuantified(s, left, op);
   if (quantified !== undefined) return quantified;
   const right = parseLevels(s, level + 1);
-  return right === undefined ? undefined : binary(op, left, right);
+  return right === undefined ? undefined : binary(op, left, right, written);
 }
 
-function binary(op: BinaryOperator, left: Expr, right: Expr): BinaryExpr {
-  return { kind: 'binary', op, left, right, start: left.start, end: right.end };
+function binary(op: BinaryOperator, left: Expr, right: Expr, written: string = op): BinaryExpr {
+  return { kind: 'binary', op, ...(written !== op && { written }), left, right, start: left.start, end: right.end };
 }
 
 /** `a and b and c ..`: the whole chain at once. */

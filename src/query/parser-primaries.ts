@@ -237,7 +237,7 @@ function parseCastCall(s: Scanner): Expr | undefined {
   const expr = parseExpr(s);
   if (expr !== undefined && s.keywordNext('as') && s.space()) {
     const target = parseCastAs(s);
-    if (target !== undefined) return { kind: 'cast', expr, target, start: s.byte(start), end: s.byte(s.pos) };
+    if (target !== undefined) return { kind: 'cast', call: true, expr, target, start: s.byte(start), end: s.byte(s.pos) };
   }
   s.pos = start;
   return undefined;

@@ -1,5 +1,5 @@
 /** The normalised text of expressions and types, and the names it gives to expressions without one (grammar.md, section 4). */
-import type { Arg, BinaryOperator, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, LiteralType, NameNode, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
+import type { Arg, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, NameNode, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
 
 export interface NameOptions {
   /** Inside a SQL operator, where a string literal keeps its quotes. */
@@ -12,8 +12,10 @@ export interface NameOptions {
 export function impliedName(expr: Expr, options: NameOptions): string {
   switch (expr.kind) {
     case 'id': return expr.name === 'this' && !expr.quoted ? 'that' : expr.name;
-    case 'dot': return expr.name.text;
-    case 'call': return expr.callee.kind === 'name' ? expr.callee.text : printExpr(expr, options.text);
+    case 'dot': return isPath(expr.expr) ? expr.name.text : printExpr(expr, options.text);
+    case 'call':
+      if (expr.callee.kind !== 'name') return printExpr(expr, options.text);
+      return isQuiet(expr) ? impliedName(expr.args[0] as Expr, options) : expr.callee.text;
     case 'agg': return expr.name.text;
     case 'window': return impliedName(expr.call, options);
     case 'literal':
@@ -23,17 +25,18 @@ export function impliedName(expr: Expr, options: NameOptions): string {
   }
 }
 
-/** Binding strength; operands that bind less than their operator get parentheses. */
-const strengths: Readonly<Record<BinaryOperator, number>> = {
-  'or': 1, 'and': 2, '==': 4, '!=': 4, '<': 4, '<=': 4, '>': 4, '>=': 4, 'in': 4, 'not in': 4, 'like': 4, 'not like': 4, '~': 4,
-  'ilike': 4, 'not ilike': 4, 'similar to': 4, 'not similar to': 4, 'is distinct from': 4, 'is not distinct from': 4,
-  '+': 5, '-': 5, '*': 6, '/': 6, '%': 6, '||': 7,
+/**
+ * Binding strength of the operators as they are written. An operand that is an operation of less strength gets parentheses; what is not listed here has none, casts by `::` included.
+ * These are v0.2.0's names: they need not read back as the same expression (`a-(b-c)` is `a-b-c`).
+ */
+const strengths: Readonly<Record<string, number>> = {
+  'or': 1, 'and': 2, '==': 4, '!=': 4, '<': 4, '<=': 4, '>': 4, '>=': 4, 'in': 4, '+': 5, '-': 5, '*': 6, '/': 6, '%': 6,
 };
-const strengthNot = 3;
-const strengthSign = 8;
-const strengthPrimary = 9;
 
-/** The text of an expression: no blanks around symbols, blanks around words, parentheses only where they are needed. `source` is the query text. */
+/** Words with blanks around them; the last row is not in v0.2.0. */
+const spaced: ReadonlySet<string> = new Set(['and', 'or', 'in', 'ilike', 'not ilike', 'similar to', 'not similar to', 'is distinct from', 'is not distinct from']);
+
+/** The text of an expression, as v0.2.0 gives it: blanks around `and`, `or` and `in` alone; null is empty. `source` is the query text. */
 export function printExpr(expr: Expr, source?: string): string {
   return new Printer(source).expr(expr);
 }
@@ -51,21 +54,21 @@ class Printer {
 
   expr(expr: Expr): string {
     switch (expr.kind) {
-      case 'literal': return expr.type === 'string' ? quote(expr.text) : expr.text;
+      case 'literal': return expr.type === 'string' ? quote(expr.text) : expr.type === 'null' ? '' : expr.text;
       case 'date': return `${expr.type.toUpperCase()} ${quote(expr.text)}`;
       case 'type-value': return `<${this.type(expr.type)}>`;
       case 'fstring': return this.#fstring(expr);
-      case 'id': return plainOrQuoted(expr.name);
-      case 'unary': return this.#unary(expr.op, expr.operand);
-      case 'binary': return this.#binary(expr.op, expr.left, expr.right);
-      case 'between': return `(${this.#operand(expr.expr, strengths['+'])}${expr.negated ? ' not' : ''} between ${expr.symmetric ? 'symmetric ' : ''}${this.#operand(expr.lower, strengths['+'])} and ${this.#operand(expr.upper, strengths['+'])})`;
-      case 'is-null': return `${this.#operand(expr.expr, strengths['+'])} is ${expr.negated ? 'not ' : ''}null`;
+      case 'id': return expr.quoted && this.#sqlQuoted(expr) ? quote(expr.name) : expr.name;
+      case 'unary': return `${expr.op}${this.#operand(expr.operand, Infinity)}`;
+      case 'binary': return this.#binary(expr.written ?? expr.op, expr.left, expr.right);
+      case 'between': return `(${this.expr(expr.expr)}${expr.negated ? ' not' : ''} between ${expr.symmetric ? 'symmetric ' : ''}${this.expr(expr.lower)} and ${this.expr(expr.upper)})`;
+      case 'is-null': return `${this.expr(expr.expr)}IS ${expr.negated ? 'NOT ' : ''}NULL`;
       case 'conditional': return `(${this.expr(expr.condition)}) ? ${this.expr(expr.then)} : ${this.expr(expr.otherwise)}`;
       case 'case': return this.#case(expr);
-      case 'cast': return `CAST(${this.expr(expr.expr)} AS ${this.#target(expr.target)})`;
-      case 'index': return `${this.#operand(expr.expr, strengthPrimary)}[${this.expr(expr.index)}]`;
-      case 'slice': return `${this.#operand(expr.expr, strengthPrimary)}[${this.#maybe(expr.from)}:${this.#maybe(expr.to)}]`;
-      case 'dot': return `${expr.expr.kind === 'literal' ? `(${this.expr(expr.expr)})` : this.#operand(expr.expr, strengthPrimary)}.${plainOrQuoted(expr.name.text)}`;
+      case 'cast': return expr.call ? `CAST(${this.expr(expr.expr)} AS ${this.#calledTarget(expr.target)})` : `${this.expr(expr.expr)}::${this.#target(expr.target)}`;
+      case 'index': return `${this.expr(expr.expr)}[${this.expr(expr.index)}]`;
+      case 'slice': return `${this.expr(expr.expr)}[${this.#maybe(expr.from)}:${this.#maybe(expr.to)}]`;
+      case 'dot': return expr.expr.kind === 'id' && expr.expr.name === 'this' && !expr.expr.quoted ? expr.name.text : `${this.expr(expr.expr)}.${expr.name.text}`;
       case 'call': return this.#call(expr);
       case 'agg': return this.#agg(expr);
       case 'record': return `{${expr.elems.map((elem) => this.#recordElem(elem)).join(',')}}`;
@@ -75,8 +78,8 @@ class Printer {
       case 'tuple': return `(${expr.elems.map((elem) => this.expr(elem)).join(',')})`;
       case 'subquery': return `(${this.#query(expr.query)})`;
       case 'array-subquery': return `[${this.#query(expr.query)}]`;
-      case 'exists': return `EXISTS(${this.#query(expr.query)})`;
-      case 'quantified': return `${this.#operand(expr.left, 5)}${expr.op}${expr.quantifier}(${this.#query(expr.query)})`;
+      case 'exists': return `exists(${this.#query(expr.query)})`;
+      case 'quantified': return `${this.expr(expr.left)}${expr.op}${expr.quantifier}(${this.#query(expr.query)})`;
       case 'extract': return `EXTRACT(${this.expr(expr.part)} FROM ${this.expr(expr.expr)})`;
       case 'substring': return this.#substring(expr);
       case 'window': return `${this.expr(expr.call)}${expr.nulls ? ` ${expr.nulls} nulls` : ''} over ${expr.over.kind === 'name' ? name(expr.over.text) : this.#window(expr.over)}`;
@@ -92,30 +95,24 @@ class Printer {
     return `(${parts.join(' ')})`;
   }
 
+  /** An operand of something of this strength. */
   #operand(expr: Expr, strength: number): string {
     const text = this.expr(expr);
-    return strengthOf(expr) < strength ? `(${text})` : text;
+    return isOperation(expr) && strengthOf(expr) < strength ? `(${text})` : text;
+  }
+
+  /** Names in double quotes, which only SQL has, keep them. */
+  #sqlQuoted(expr: Span): boolean {
+    return this.#source !== undefined && sliceBytes(this.#source, expr).startsWith('"');
   }
 
   #maybe(expr: Expr | undefined): string {
     return expr === undefined ? '' : this.expr(expr);
   }
 
-  #unary(op: string, operand: Expr): string {
-    const text = this.#operand(operand, operand.kind === 'unary' && (op === '!' || operand.op !== '!') ? 0 : strengthSign);
-    // Two signs begin a comment, and one before an address belongs to nothing.
-    const apart = op === '-' && (/^[-\d.:]/.test(text) && !(operand.kind === 'literal' && signed.has(operand.type) && !text.startsWith('-')));
-    return apart ? `${op}(${text})` : `${op}${text}`;
-  }
-
-  #binary(op: BinaryOperator, left: Expr, right: Expr): string {
-    const strength = strengths[op];
-    // Comparisons do not chain; the others lean left, save and/or, which may be balanced and are associative.
-    const leftText = this.#operand(left, strength === 4 ? 5 : strength);
-    const rightText = this.#operand(right, op === 'and' || op === 'or' ? strength : strength + 1);
-    // Two minus signs begin a comment.
-    if (op === '-' && rightText.startsWith('-')) return `${leftText}-(${rightText})`;
-    return /[a-z]/.test(op) ? `${leftText} ${op} ${rightText}` : `${leftText}${op}${rightText}`;
+  #binary(op: string, left: Expr, right: Expr): string {
+    const strength = strengths[op] ?? 0, sides = [this.#operand(left, strength), this.#operand(right, strength)];
+    return sides.join(spaced.has(op) ? ` ${op} ` : op);
   }
 
   #case(expr: Extract<Expr, { readonly kind: 'case' }>): string {
@@ -141,7 +138,7 @@ class Printer {
   }
 
   #agg(expr: Extract<Expr, { readonly kind: 'agg' }>): string {
-    const filter = expr.filter === undefined ? '' : ` filter (${this.expr(expr.filter)})`;
+    const filter = expr.filter === undefined ? '' : ` filter ${this.expr(expr.filter)}`;
     return `${expr.name.text}(${expr.distinct ? 'distinct ' : ''}${this.#maybe(expr.arg)})${filter}`;
   }
 
@@ -161,7 +158,7 @@ class Printer {
   }
 
   #fstring(expr: FStringExpr): string {
-    const parts = expr.parts.map((part) => (part.kind === 'fstring-text' ? quote(part.text).slice(1, -1).replaceAll('{', '\\{') : `{${this.expr(part.expr)}}`));
+    const parts = expr.parts.map((part) => (part.kind === 'fstring-text' ? part.text : `{${this.expr(part.expr)}}`));
     return `f"${parts.join('')}"`;
   }
 
@@ -173,42 +170,42 @@ class Printer {
   #target(target: CastTarget): string {
     switch (target.kind) {
       case 'id': return target.name;
-      case 'cast-name': return `=${name(target.name)}`;
-      case 'cast-date': return 'DATE';
-      default: return this.type(target);
+      case 'cast-name': return quote(target.name);
+      case 'cast-date': return 'date';
+      default: return `<${this.type(target)}>`;
     }
   }
 
+  #calledTarget(target: CastTarget): string {
+    return target.kind === 'id' || target.kind === 'cast-name' || target.kind === 'cast-date' ? this.#target(target) : this.type(target);
+  }
+
+  /** Unions and what a name stands for are in parentheses. */
   type(type: TypeNode): string {
     switch (type.kind) {
-      case 'type-primitive': return type.alias ?? type.name;
-      case 'type-name': return name(type.name);
-      case 'type-named': return `${name(type.name)}=${this.#member(type.type)}`;
-      case 'type-record': return `{${type.fields.map((field) => `${name(field.name.text)}${field.optional ? '?' : ''}:${this.type(field.type)}`).join(',')}}`;
+      case 'type-primitive': return type.name;
+      case 'type-name': return type.name;
+      case 'type-named': return `${type.name}=(${this.type(type.type)})`;
+      case 'type-record': return `{${type.fields.map((field) => `${name(field.name.text)}:${this.type(field.type)}`).join(',')}}`;
       case 'type-array': return `[${this.type(type.elem)}]`;
       case 'type-set': return `|[${this.type(type.elem)}]|`;
       case 'type-map': return `|{${this.type(type.key)}:${this.type(type.value)}}|`;
-      case 'type-union': return type.types.map((member) => this.#member(member)).join('|');
+      case 'type-union': return `(${type.types.map((member) => this.type(member)).join('|')})`;
       case 'type-enum': return `enum(${names(type.symbols, ',')})`;
       case 'type-error': return `error(${this.type(type.type)})`;
     }
   }
-
-  #member(type: TypeNode): string {
-    const text = this.type(type);
-    return type.kind === 'type-union' ? `(${text})` : text;
-  }
 }
 
-function strengthOf(expr: Expr): number {
-  switch (expr.kind) {
-    case 'binary': return strengths[expr.op];
-    case 'unary': return expr.op === '!' ? strengthNot : strengthSign;
-    case 'is-null': return strengths['=='];
-    case 'conditional': return 0;
-    default: return strengthPrimary;
-  }
-}
+/** `quiet(e)`, which is called what `e` is. */
+const isQuiet = (expr: CallExpr): boolean =>
+  expr.callee.kind === 'name' && expr.callee.text.toLowerCase() === 'quiet' && expr.args.length === 1 && expr.args[0]!.kind !== 'lambda' && expr.args[0]!.kind !== 'function-ref';
+
+/** What is reached by names and dots alone. */
+const isPath = (expr: Expr): boolean => expr.kind === 'id' || (expr.kind === 'dot' && isPath(expr.expr));
+
+const isOperation = (expr: Expr): boolean => expr.kind === 'binary' || (expr.kind === 'cast' && !expr.call);
+const strengthOf = (expr: Expr): number => (expr.kind === 'binary' ? strengths[expr.written ?? expr.op] ?? 0 : 0);
 
 function names(list: readonly NameNode[], separator: string): string {
   return list.map(({ text }) => name(text)).join(separator);
@@ -216,13 +213,6 @@ function names(list: readonly NameNode[], separator: string): string {
 
 function name(text: string): string {
   return /^[\p{L}_$][\p{L}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$]*$/u.test(text) ? text : quote(text);
-}
-
-const signed: ReadonlySet<LiteralType> = new Set(['int64', 'float64', 'duration']);
-
-/** An identifier, in backticks if it would not be read as one. */
-function plainOrQuoted(text: string): string {
-  return name(text) === text && !/^(true|false|null)$/i.test(text) ? text : `\`${quote(text).slice(1, -1).replaceAll('`', '\\u0060')}\``;
 }
 
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };

@@ -44,6 +44,14 @@ export const splitOf = ({ pipeline: { ops }, functions }: Plan, catalog: Functio
   return scan.filter && !rest.some((op) => op.kind === 'head') ? { part, aggregate: undefined, rest } : undefined;
 };
 
+/** What is done with each share if the answer is all rows of one scan, each by itself, in their order; undefined if it is not. */
+export const rowByRow = ({ pipeline: { ops }, functions }: Plan, catalog: FunctionCatalog): readonly PlanOp[] | undefined => {
+  const [scan] = ops, isSplittable = (e: PlanExpr): boolean => isSettled(e, catalog);
+  if (scan?.kind !== 'scan' || scan.sources.length !== 1 || scan.limit !== undefined || scan.filter) return undefined;
+  if (!ops.slice(1).every((op) => keepsOrder(op) && op.kind !== 'filter' && exprsOf(op).every(isSplittable))) return undefined;
+  return functions.every((f) => isSplittable(f.body)) ? ops : undefined;
+};
+
 /** How many of these ops are done with each share, and once more with the answers. */
 const repeatedOps = ([first, second]: readonly PlanOp[], isSplittable: (e: PlanExpr) => boolean): number => {
   if (!first || !exprsOf(first).every(isSplittable)) return 0;

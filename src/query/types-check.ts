@@ -22,6 +22,10 @@ export interface Places {
   /** Of a field access only the name; of an array of path components, each. */
   readonly name: WeakMap<object, Span>;
   readonly path: WeakMap<object, readonly Span[]>;
+  /** Expressions whose faults are reported twice. */
+  readonly twice: WeakSet<object>;
+  /** What to write instead of a field that is not there. */
+  readonly hint: WeakMap<object, string>;
 }
 
 /** How deep calls of user functions are followed. */
@@ -95,8 +99,12 @@ export class TypeChecker {
   predicate(e: PlanExpr, self: Type): void {
     const t = this.expr(e, self);
     if (!alternatives(t).some((m) => m === types.bool || isOpen(m))) {
-      this.fault(`boolean type required, encountered type "${typeText(t)}"`, this.places.whole.get(e));
+      this.notBool(e, t);
     }
+  }
+
+  private notBool(e: PlanExpr, t: Type): void {
+    this.fault(`boolean type required, encountered type ${JSON.stringify(shownType(t))}`, this.places.whole.get(e));
   }
 
   private typeOf(e: PlanExpr, self: Type): Type {
@@ -106,11 +114,12 @@ export class TypeChecker {
       case 'field': return this.field(e, self);
       case 'index': return this.index(e, self);
       case 'slice': return this.slice(e, self);
-      case 'negate': this.numeric(e.operand, self); return unknownType;
+      case 'negate': return this.expr(e.operand, self);
       case 'not': case 'isNull': this.expr(e.operand, self); return types.bool;
       case 'like': case 'match': case 'searchText': case 'searchRegexp': case 'searchValue': this.expr(e.operand, self); return types.bool;
-      case 'and': case 'or': case 'compare': this.both(e, self); return types.bool;
-      case 'concat': this.both(e, self); return types.string;
+      case 'compare': this.both(e, self); return types.bool;
+      case 'and': case 'or': return this.operands(e, self, types.bool, (of, t) => this.notBool(of, t));
+      case 'concat': return this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
       case 'arithmetic': return this.arithmetic(e, self);
       case 'in': this.containment(e, self); return types.bool;
       case 'conditional': {
@@ -154,10 +163,17 @@ export class TypeChecker {
     return [this.expr(e.left, self), this.expr(e.right, self)];
   }
 
+  /** Two operands that must be of one type, which the whole is of too. */
+  private operands(e: { readonly left: PlanExpr; readonly right: PlanExpr }, self: Type, wanted: Type, fault: (of: PlanExpr, t: Type) => void): Type {
+    const found = this.both(e, self);
+    for (const [i, t] of found.entries()) if (!alternatives(t).some((m) => m === wanted || isOpen(m))) fault(i === 0 ? e.left : e.right, t);
+    return wanted;
+  }
+
   private field(e: PlanExpr & { readonly kind: 'field' }, self: Type): Type {
     const of = this.expr(e.of, self), found = fieldType(of, e.name);
     if (found) return found;
-    this.fault(`no such field "${e.name}"`, this.places.name.get(e) ?? this.places.whole.get(e), fieldHint(of, e.name));
+    this.fault(`no such field "${e.name}"`, this.places.name.get(e) ?? this.places.whole.get(e), this.places.hint.get(e) ?? fieldHint(of, e.name));
     return unknownType;
   }
 
@@ -165,14 +181,15 @@ export class TypeChecker {
     const of = this.expr(e.of, self), at = this.expr(e.at, self);
     const name = e.at.kind === 'literal' && typeof e.at.value.data === 'string' ? e.at.value.data : undefined;
     let found: Type | undefined;
-    const add = (t: Type): void => { found = found ? either(found, t) : t; };
+    const add = (t: Type | undefined): void => { found = found && t ? either(found, t) : t ?? found; };
     for (const m of alternatives(of)) {
       if (isOpen(m)) add(unknownType);
       else if (m.kind === 'array' || m.kind === 'set') add(m.element);
       else if (m.kind === 'map') add(m.value);
-      else if (m.kind === 'record') add((name !== undefined && fieldType(m, name)) || unknownType);
+      else if (m.kind === 'record') add(name === undefined ? unknownType : fieldType(m, name));
     }
-    if (!found) this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
+    if (!found && name !== undefined && alternatives(of).some((m) => m.kind === 'record')) this.fault(`no such field "${name}"`, this.places.whole.get(e), fieldHint(of, name));
+    else if (!found) this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
     else if (alternatives(of).every((m) => m.kind === 'array' || m.kind === 'set')) this.integer(e.at, at);
     return found ?? unknownType;
   }
@@ -187,25 +204,25 @@ export class TypeChecker {
 
   private integer(e: PlanExpr, t: Type): void {
     if (!alternatives(t).some((m) => isOpen(m) || isInteger(m) || isFloat(m) || m === types.duration || m === types.time)) {
-      this.fault(`integer type required, encountered ${typeText(t)}`, this.places.whole.get(e));
+      this.fault(`integer type required, encountered ${shownType(t)}`, this.places.whole.get(e));
     }
   }
 
-  private numeric(e: PlanExpr, self: Type): Type {
-    const t = this.expr(e, self);
-    if (!alternatives(t).some(isNumberLike)) this.fault(`numeric type required, encountered ${typeText(t)}`, this.places.whole.get(e));
-    return t;
+  private numeric(e: PlanExpr, t: Type): void {
+    if (!alternatives(t).some(isNumberLike)) this.fault(`numeric type required, encountered ${shownType(t)}`, this.places.whole.get(e));
   }
 
   private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
+    const [left, right] = this.both(e, self);
+    if (left === unknownType || right === unknownType) return unknownType;
     if (e.operator !== '+') {
-      const left = this.numeric(e.left, self), right = this.numeric(e.right, self);
+      this.numeric(e.left, left);
+      this.numeric(e.right, right);
       return sumType(left, right);
     }
-    const [left, right] = this.both(e, self);
     if (!alternatives(left).some((l) => isNumberLike(l) && alternatives(right).some(isNumberLike))) {
       if (!alternatives(left).some(isOpen) && !alternatives(right).some(isOpen)) {
-        this.fault(`type mismatch: ${typeText(left)} + ${typeText(right)}`, this.places.whole.get(e));
+        this.fault(`type mismatch: ${shownType(left)} + ${shownType(right)}`, this.places.whole.get(e));
       }
       return unknownType;
     }
@@ -222,20 +239,30 @@ export class TypeChecker {
     } else if (container.kind === 'record') {
       this.fault('left-hand side of in operator not compatible with any fields of record on right-hand side', this.places.whole.get(e.left));
     } else if (container.kind === 'array' || container.kind === 'set' || container.kind === 'map') {
-      this.fault(`left-hand side of in operator be compatible with ${container.kind} type`, this.places.whole.get(e.left));
+      this.fault(`left-hand side of in operator be compatible with ${container.kind === 'map' ? 'map value or key' : container.kind} type`, this.places.whole.get(e.left));
     } else if (container.kind === 'primitive') {
-      this.fault(`scalar type mismatch for 'in' operator where right-hand side is not container type: ${typeText(right)}`, this.places.whole.get(e));
+      this.fault(`scalar type mismatch for 'in' operator where right-hand side is not container type: ${shownType(right)}`, this.places.whole.get(e));
     }
   }
 
   private cases(e: PlanExpr & { readonly kind: 'case' }, self: Type): Type {
     if (e.operand) this.expr(e.operand, self);
-    for (const b of e.branches) {
-      if (e.operand) this.expr(b.when, self);
-      else this.predicate(b.when, self);
+    const none = e.otherwise ? [] : [errorType(types.string)];
+    const test = (when: PlanExpr): void => {
+      if (e.operand) this.expr(when, self);
+      else this.predicate(when, self);
+    };
+    if (this.#calls.size > 0) {
+      for (const b of e.branches) test(b.when);
+      return [...this.branches([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], self), ...none].reduce(either);
     }
-    const list = this.branches([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], self);
-    return [...list, ...(e.otherwise ? [] : [errorType(types.string)])].reduce(either);
+    // From the last to the first, as nested conditions are looked at inside out.
+    const list = e.otherwise ? [this.expr(e.otherwise, self)] : none;
+    for (const b of e.branches.toReversed()) {
+      test(b.when);
+      list.unshift(this.expr(b.then, self));
+    }
+    return list.reduce(either);
   }
 
   /** The outcomes of a choice. A test of types may stand before them, so that their faults count only if every one has some. */
@@ -255,9 +282,8 @@ export class TypeChecker {
   }
 
   private call(e: PlanExpr & { readonly kind: 'call' }, self: Type): Type {
-    const args = e.arguments.map((a) => this.expr(a, self));
-    const known = args.map((t) => (hasUnknown(t) ? undefined : t));
-    return this.environment.functions.find(e.name)?.result?.(known) ?? unknownType;
+    for (const a of e.arguments) this.expr(a, self);
+    return unknownType;
   }
 
   /** The type of a user function's result for arguments of these types. */
@@ -283,7 +309,7 @@ export class TypeChecker {
       element = element ? either(element, m.element) : m.element;
     }
     if (!possible) {
-      this.fault('map expression must be an array', this.places.whole.get(e.of));
+      this.fault('map expression must be an array', this.places.whole.get(e));
       return unknownType;
     }
     const prefix = this.#prefix;
@@ -296,7 +322,7 @@ export class TypeChecker {
 
   private cast(e: PlanExpr & { readonly kind: 'cast' }, self: Type): Type {
     this.expr(e.operand, self);
-    return e.type;
+    return unknownType;
   }
 
   private record(e: PlanExpr & { readonly kind: 'record' }, self: Type): Type {
@@ -337,8 +363,7 @@ export class TypeChecker {
     const out = this.pipeline(e.body, e.correlated ? self : types.null);
     if (e.form === 'exists') return types.bool;
     if (e.form === 'array') return hasUnknown(out) ? unknownType : arrayType(out);
-    if (e.form === 'scalar') return out === types.null || hasUnknown(out) ? unknownType : either(either(out, types.null), errorType(types.string));
-    return unknownType;
+    return e.form === 'scalar' ? out : unknownType;
   }
 }
 
@@ -349,8 +374,11 @@ const isNumberLike = (t: Type): boolean =>
 
 const sumType = (a: Type, b: Type): Type => {
   const x = bare(a), y = bare(b);
-  return x === y && (x === types.int64 || x === types.float64 || x === types.uint64) ? x : unknownType;
+  if (!isNumber(x) || !isNumber(y)) return unknownType;
+  return x === y || !isFloat(y) ? x : y;
 };
+/** The text of a type in messages: what is unknown stands as an error of anything. */
+const shownType = (t: Type): string => typeText(t).replaceAll(typeText(unknownType), 'error({})').replaceAll('"\\u0000unknown"', 'error({})');
 
 const isNumber = (t: Type): boolean => isInteger(t) || isFloat(t) || t === types.duration || t === types.time;
 /** Whether a value of the one type could be found in a value of the other by `in`. */

@@ -17,7 +17,7 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'empty': return unknownType;
     case 'rows': return fuseAll(op.rows.map((e) => c.expr(e, types.null)));
     case 'pass': case 'head': case 'tail': case 'skip': case 'fuse': return input;
-    case 'uniq': return op.withCount ? recordType([{ name: 'value', type: input }, { name: 'count', type: types.int64 }]) : input;
+    case 'uniq': return op.withCount ? unknownType : input;
     case 'values': return fuseAll(op.exprs.map((e) => c.expr(e, input)));
     case 'filter':
       c.predicate(op.expr, input);
@@ -27,11 +27,10 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
       return op.kind === 'assert' ? unknownType : input;
     case 'shapes': return c.expr(op.expr, input);
     case 'cut':
-      // The reference looks at the expressions of a cut twice, and so reports their faults twice.
       for (const a of op.assignments) c.expr(a.value, input);
-      return pathsType(op.assignments.map((a) => ({ target: a.target, type: c.again(a.value, input) })));
+      return pathsType(op.assignments.map((a) => ({ target: a.target, type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)) })));
     case 'put': return putType(input, op.assignments.map((a) => ({ target: a.target, type: c.expr(a.value, input) })));
-    case 'rename': return renameType(input, op.assignments);
+    case 'rename': return renameType(c, input, op.assignments);
     case 'drop': return tooMany(op.paths, input) ? unknownType : op.paths.reduce((t, path) => dropType(c, t, path), input);
     case 'sort': case 'top': case 'merge':
       for (const k of op.keys) c.expr(k.expr, input);
@@ -97,20 +96,20 @@ const putType = (input: Type, list: readonly TypedPath[]): Type => {
   return alternatives(input).length === 1 ? out : unknownType;
 };
 
-const renameType = (input: Type, list: readonly { readonly from: FieldPath; readonly to: FieldPath }[]): Type => {
-  if (alternatives(input).length !== 1) return unknownType;
-  const record = recordOf(input);
-  if (record === 'dynamic' || !record || tooMany(list, record)) return unknownType;
-  return list.reduce<Type>((t, { from, to }) => renamed(t, from, to), record);
-};
-const renamed = (t: Type, from: FieldPath, to: FieldPath): Type => {
-  if (t.kind !== 'record') return unknownType;
-  const [name, ...rest] = from;
-  if (rest.length === 0 && t.fields.some((f) => f.name === to[0])) return unknownType;
-  return recordType(t.fields.map((f) => {
-    if (f.name !== name) return f;
-    return rest.length === 0 ? { ...f, name: to[0]! } : { ...f, type: renamed(f.type, rest, to.slice(1)) };
-  }));
+/** The fields that are renamed must be there; what comes out is not followed. */
+const renameType = (c: TypeChecker, input: Type, list: readonly { readonly from: FieldPath; readonly to: FieldPath }[]): Type => {
+  for (const { from } of list) {
+    let at: Type = input;
+    for (const [i, name] of from.entries()) {
+      const next = fieldType(at, name);
+      if (!next) {
+        c.fault(`no such field "${name}"`, c.places.path.get(from)?.[i], fieldHint(at, name));
+        break;
+      }
+      at = next;
+    }
+  }
+  return unknownType;
 };
 
 /** Each of the changes makes a new type of all the fields; beyond some millions of these the type is worth less than it costs. */
@@ -145,12 +144,19 @@ const countType = (c: TypeChecker, op: PlanOp & { readonly kind: 'count' }, inpu
 const unnestType = (c: TypeChecker, op: PlanOp & { readonly kind: 'unnest' }, input: Type): Type => {
   const t = c.expr(op.expr, input);
   const members = alternatives(t);
-  if (members.length === 1 && members[0]!.kind === 'record' && members[0]!.fields.length !== 2) {
-    c.fault('unnested record must have two fields', c.places.whole.get(op.expr));
-  }
+  const wrong = members.every((m) => !isOpen(m)) && unnestFault(members);
+  if (wrong) c.fault(wrong, c.places.whole.get(op.expr));
   const element = members.some(isOpen) ? unknownType : fuseAll(members.map(elementType));
   return op.into ? c.pipeline(op.into, element) : element;
 };
+const unnestFault = (members: readonly Type[]): string | undefined => {
+  if (members.some(isList)) return undefined;
+  const records = members.filter((m) => m.kind === 'record');
+  if (records.length === 0) return 'unnest value must be array or record';
+  if (records.every((m) => m.fields.length !== 2)) return 'unnested record must have two fields';
+  return records.some((m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => isOpen(x) || isList(x))) ? undefined : 'unnested record must have array for second field';
+};
+const isList = (t: Type): boolean => t.kind === 'array' || t.kind === 'set';
 const elementType = (t: Type): Type => {
   if (t.kind === 'array' || t.kind === 'set') return t.element;
   if (t.kind !== 'record' || t.fields.length !== 2) return unknownType;
@@ -163,9 +169,12 @@ const elementType = (t: Type): Type => {
 const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate' }, input: Type): Type => {
   const paths: TypedPath[] = op.keys.map((k) => ({ target: k.target, type: c.expr(k.expr, input) }));
   for (const { target, aggregate } of op.aggregates) {
-    const argument = aggregate.argument ? c.expr(aggregate.argument, input) : undefined;
+    if (aggregate.argument) {
+      c.expr(aggregate.argument, input);
+      if (c.places.twice.has(aggregate.argument)) c.again(aggregate.argument, input);
+    }
     if (aggregate.where) c.predicate(aggregate.where, input);
-    paths.push({ target, type: resultType(aggregate.name, argument) });
+    paths.push({ target, type: unknownType });
   }
   return pathsType(paths);
 };

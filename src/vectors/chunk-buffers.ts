@@ -24,6 +24,10 @@ export class ChunkBuffers {
   }
   /** Whether the bytes are in a buffer from here, and so alone in it. */
   has(bytes: Uint8Array): boolean { return this.taken.has(bytes.buffer); }
+  /** Bytes in such a buffer of another thread: they are the caller's to keep, as if the buffer came from here. */
+  adopt(bytes: Uint8Array): void { if (bytes.buffer instanceof SharedArrayBuffer) this.taken.add(bytes.buffer); }
+  /** A buffer for another thread, if there is one to spare. */
+  spare(): SharedArrayBuffer | undefined { return this.kept.pop(); }
   /** Takes a buffer back, perhaps after a journey through another thread, that nobody reads or writes any more. */
   give(buffer: SharedArrayBuffer): void {
     if (this.kept.length < keptMax && buffer.byteLength >= this.size && buffer.byteLength <= this.size * 4) this.kept.push(buffer);

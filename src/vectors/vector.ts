@@ -356,3 +356,18 @@ export const sizeOf = (v: Vector): number => {
     case 'selected': return v.length * 4 + sizeOf(v.base);
   }
 };
+
+/** How many vectors a vector is made of. */
+export const vectorsIn = (v: Vector): number => {
+  switch (v.form) {
+    case 'record': return v.fields.reduce((n, f) => n + vectorsIn(f.values), 1);
+    case 'list': return 1 + vectorsIn(v.items);
+    case 'map': return 1 + vectorsIn(v.keys) + vectorsIn(v.values);
+    case 'union': return v.members.reduce((n, m) => n + vectorsIn(m), 1);
+    case 'dynamic': return v.parts.reduce((n, m) => n + vectorsIn(m), 1);
+    case 'error': case 'named': case 'constant': return 1 + vectorsIn(v.inner);
+    case 'dictionary': return 1 + vectorsIn(v.values);
+    case 'selected': return 1 + vectorsIn(v.base);
+    default: return 1;
+  }
+};

@@ -3,7 +3,8 @@ import type { CacheCounts, CacheRoom } from '../lake/columns/cache.ts';
 
 const perThread = 3;
 
-export interface CacheTotals { readonly found: number; readonly missed: number }
+/** `bytes`: of decoded columns, with what tasks have borrowed of their room. */
+export interface CacheTotals { readonly found: number; readonly missed: number; readonly bytes: number }
 
 export class CacheCounters {
   readonly memory: SharedArrayBuffer;
@@ -31,6 +32,6 @@ export class CacheCounters {
   }
   totals(): CacheTotals {
     const sum = (offset: number): number => this.numbers.reduce((n, x, i) => (i % perThread === offset ? n + x : n), 0);
-    return { found: sum(0), missed: sum(1) };
+    return { found: sum(0), missed: sum(1), bytes: sum(2) };
   }
 }

@@ -3,19 +3,21 @@ import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
-import { openObjects } from '../lake/objects.ts';
+import { diskTotals, openObjects } from '../lake/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
 import { collectIdle, collectLarge } from './collector.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
 import { type FromWorker, type TaskOutcome, type TaskRequest, type ToWorker, stopPlace, toWire } from './messages.ts';
+import { runOutputPart } from './output-part.ts';
 import { runQueryPart } from './query-part.ts';
 import { ToldError, runCompile, runQuery } from './query-task.ts';
 import { linkStop } from '../vectors/stop.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
+import { TaskCounter, taskAt, tellThread } from './task-counts.ts';
 import { WarmUp } from './warm-up.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
@@ -23,7 +25,7 @@ import type { WorkerSettings } from './worker-settings.ts';
 if (process.platform === 'linux') setPriority(0, 5);
 
 const settings = workerData as WorkerSettings;
-const port = parentPort!, stops = new Int32Array(settings.stops);
+const port = parentPort!, stops = new Int32Array(settings.stops), counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
 const budget = new LoadBudget(settings.loadMemoryBytesMax);
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { index: thread } = settings.thread;
@@ -35,12 +37,18 @@ const trimEveryMs = 1000;
 setInterval(() => { columns.trim(); }, trimEveryMs).unref();
 const tools: WorkerTools = {
   objects: openObjects(settings.lakeDirectory), readers: new ReaderList(columns), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
-  recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
+  recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, outputShares: settings.outputShares, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 
 /** How often it is looked whether tasks hold much. */
 const lookEveryMs = 100;
-setInterval(() => { if (tasks.size > 0) collectLarge(); }, lookEveryMs).unref();
+let lookedAt = performance.now();
+setInterval(() => {
+  const now = performance.now();
+  tellThread(counts, { ...diskTotals, lateMs: now - lookedAt - lookEveryMs });
+  lookedAt = now;
+  if (tasks.size > 0) collectLarge();
+}, lookEveryMs).unref();
 
 /** First the service starts. */
 const warmUpAfterMs = 100;
@@ -58,6 +66,14 @@ const flush = (transfer: readonly ArrayBuffer[] = []): void => {
   held = [];
 };
 
+const runPart = (task: Task, { of, port: way }: Extract<TaskRequest, { kind: 'part' }>): Promise<TaskOutcome> => {
+  switch (of) {
+    case 'load': return runLoadPart(task, way, tools.readLimits, tools.objects);
+    case 'query': return runQueryPart(task, way, tools);
+    case 'output': return runOutputPart(task, way, tools);
+  }
+};
+
 const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOutcome> => {
   switch (request.kind) {
     case 'load': return runLoad(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
@@ -65,7 +81,7 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
     case 'delete': return runDelete(task, request, tools);
     case 'compact': return runCompact(task, request, tools);
     case 'compile': return runCompile(task, request.text, settings.from);
-    case 'part': return request.of === 'load' ? runLoadPart(task, request.port, tools.readLimits, tools.objects) : runQueryPart(task, request.port, tools);
+    case 'part': return runPart(task, request);
   }
 };
 
@@ -108,7 +124,7 @@ const take = (message: ToWorker): void => {
     else discard(message);
     return;
   }
-  const task = new Task(message.task, settings.windowBytesMax, post, message.foreseen);
+  const task = new Task(message.task, settings.windowBytesMax, post, message.foreseen, new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts));
   linkStop(task.signal, () => Atomics.load(stops, stopPlace(task.id)) === task.id);
   tasks.set(task.id, task);
   warmUp?.yield();

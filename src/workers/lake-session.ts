@@ -22,6 +22,8 @@ import type { LakeServices } from './pool.types.ts';
 /** Objects that are told before they are asked for, at most; and if their bodies come along. */
 const foreseenObjectsMax = 128;
 const foreseenInlineMax = 8;
+/** Objects whose rows are counted in one turn of the event loop. */
+const countedObjects = 4096;
 
 interface Opened { readonly snapshot: Snapshot; readonly branch: string; readonly poolId: string }
 
@@ -35,6 +37,8 @@ export class LakeSession {
   private readonly opened: Opened[] = [];
   private readonly known = new Map<string, Promise<number>>();
   private released = false;
+  /** It reads more than pools: files, URLs, what is told of the lake. */
+  private readsMore = false;
   private readonly from: FromPolicy;
   constructor(lake: LakeServices, from: FromPolicy) {
     this.lake = lake;
@@ -79,6 +83,22 @@ export class LakeSession {
     return objects.length <= foreseenInlineMax ? packPage(snapshot.page({ limit: foreseenInlineMax })) : undefined;
   }
 
+  /** Rows of the commits that it has opened, while they are pinned; undefined when it reads what is not counted. Takes turns where there are many objects. */
+  async rowsTotal(): Promise<number | undefined> {
+    let rows = 0;
+    for (const { snapshot } of this.opened) {
+      for (let cursor: number | undefined; ;) {
+        if (this.released || this.readsMore) return undefined;
+        const page = snapshot.page({ limit: countedObjects, inline: false, ...(cursor !== undefined && { cursor }) });
+        for (const object of page.objects) rows += object.count;
+        cursor = page.next;
+        if (cursor === undefined) break;
+        await new Promise((resolve) => { setImmediate(resolve); });
+      }
+    }
+    return this.opened.length > 0 ? rows : undefined;
+  }
+
   release(): void {
     this.released = true;
     for (const { snapshot } of this.opened.splice(0)) snapshot.release();
@@ -91,6 +111,12 @@ export class LakeSession {
   }
 
   private async resolve(source: SourceRequest): Promise<readonly ResolvedSource[]> {
+    const found = await this.found(source);
+    if (found.some(({ kind }) => kind !== 'pool')) this.readsMore = true;
+    return found;
+  }
+
+  private async found(source: SourceRequest): Promise<readonly ResolvedSource[]> {
     try {
       switch (source.kind) {
         case 'name': return [await this.named(source)];

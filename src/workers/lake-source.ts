@@ -59,6 +59,7 @@ export interface WorkerTools {
   readonly recursion: NonNullable<ExecutionContext['recursion']>;
   readonly thread: { readonly index: number; readonly of: number };
   readonly shareSizes: ShareSizes;
+  readonly outputShares: ShareSizes;
   /** What queries may read besides pools. */
   readonly from: FromPolicy;
   /** What readers take at most, also of what is compressed. */

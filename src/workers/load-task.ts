@@ -2,7 +2,7 @@
 import { LakeError } from '../errors.ts';
 import { type ReadOptions, openReader } from '../formats/formats.ts';
 import { type ShapeLimits, sortIntoObjects } from '../lake/load-sort.ts';
-import type { ObjectStore } from '../lake/objects.ts';
+import type { ObjectSink, ObjectStore } from '../lake/objects.ts';
 import { working } from '../vectors/stop.ts';
 import { bufferOf } from '../vectors/transfer.ts';
 import type { Vector } from '../vectors/vector.ts';
@@ -28,7 +28,8 @@ export class LoadBudget {
 export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
 
 /** Runs a load. @throws load-empty when the body holds no value */
-export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
+export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects: files, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
+  const objects = timed(files, task);
   budget.begin();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
@@ -46,6 +47,22 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
 /** What a load may hold, of the limits of inputs. */
 export const shapeLimitsOf = ({ typesMax = Infinity, columnsMax = Infinity }: ReadOptions): ShapeLimits => ({ typesMax, columnsMax });
 
+/** Notes when objects are synced. */
+const timed = (objects: ObjectStore, task: Task): ObjectStore => Object.assign(Object.create(objects) as ObjectStore, {
+  create: (id: string): ObjectSink => {
+    const sink = objects.create(id);
+    return {
+      write: (chunk) => { sink.write(chunk); },
+      close: async () => {
+        const began = performance.now();
+        await sink.close();
+        task.counter.synced(began, performance.now());
+      },
+      abort: () => sink.abort(),
+    };
+  },
+});
+
 /** Frees the memory of a batch that came packed. */
 const freeBatch = (batch: Vector): void => {
   const buffer = bufferOf(batch);
@@ -55,6 +72,7 @@ const freeBatch = (batch: Vector): void => {
 /** The batches, with a turn of the event loop now and then; tells when the last was read. */
 async function* turning(batches: AsyncIterable<Vector>, task: Task): AsyncGenerator<Vector> {
   for await (const batch of batches) {
+    task.counter.recordsRead += batch.length;
     yield batch;
     await task.breathe();
   }

@@ -34,7 +34,7 @@ export type TaskRequest =
   | { readonly kind: 'part'; readonly of: PartOf; readonly port: MessagePort };
 
 /** Whom a part helps. */
-export type PartOf = 'load' | 'query';
+export type PartOf = 'load' | 'query' | 'output';
 
 /** What a task gives at its end. */
 export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[] }
@@ -90,6 +90,8 @@ export interface WireError {
   readonly parameters?: ErrorParameters;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly message: string;
+  /** What was wrong with a source: it counts where the query text has no place for it, as for that of `head`. */
+  readonly source?: { readonly code: ErrorCode; readonly parameters: ErrorParameters };
 }
 
 /** Faults of a query text become `query-invalid` with the marked lines; what is no LakeError keeps its text. */
@@ -100,13 +102,18 @@ export const toWire = (error: unknown, queryText = ''): WireError => {
     const hint = hintText(error.errors);
     return { code: 'query-invalid', parameters: { text }, details: { compilation_errors: compilationErrorsJson(error.errors), ...(hint !== undefined && { hint }) }, message: text };
   }
-  if (error instanceof SourceFault && error.hint !== undefined) return { message: error.message, details: { hint: error.hint } };
+  if (error instanceof SourceFault) {
+    const { message, hint, cause } = error;
+    return { message, ...(hint !== undefined && { details: { hint } }), ...(cause instanceof LakeError && { source: { code: cause.code, parameters: cause.parameters } }) };
+  }
   return { message: error instanceof Error ? error.message : String(error) };
 };
 
 /** The error as it was thrown in the other thread; what was no LakeError is `internal`. */
-export const fromWire = (error: WireError): LakeError =>
-  error.code && error.code in errorTable ? new LakeError(error.code, error.parameters, { details: error.details }) : new LakeError('internal', { text: error.message });
+export const fromWire = (error: WireError): LakeError => {
+  const { code, parameters } = error.source ?? error;
+  return code && code in errorTable ? new LakeError(code, parameters, { details: error.details }) : new LakeError('internal', { text: error.message });
+};
 
 /** Places for the numbers of tasks that were given up. Two tasks that share one are told by message alone. */
 const stopPlaces = 1024;

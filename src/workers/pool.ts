@@ -16,13 +16,13 @@ import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
 import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
-import { shareSizes } from '../lake/scan-shares.ts';
+import { outputShares, shareSizes } from '../lake/scan-shares.ts';
 import { CacheCounters } from './cache-counts.ts';
 import { poolsOnly } from './from-policy.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
 import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
-  CompileReply, LakeServices, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
+  CompileReply, LakeServices, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, ThreadFigures, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
 } from './pool.types.ts';
 import { LoadRun } from './load-run.ts';
 import { LoadTrail } from './load-trail.ts';
@@ -31,12 +31,15 @@ import { QueryTrail } from './query-trail.ts';
 import { type SmallLoad, isSmallLoad, once, runSmallLoad } from './small-load.ts';
 import { clearSpill } from './spill.ts';
 import { RunningTask, Thread, type TaskEvents } from './thread.ts';
+import type { LoadWatch } from './watches.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 const defaults = {
-  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes, warmUpMs: 0,
+  loadMemoryBytesMax: 64 << 20, queryMemoryBytesMax: 128 << 20, cacheBytesMax: 64 << 20, queryStatusMs: 10_000, windowBytesMax: 1 << 20, loadWindowBytesMax: 4 << 20, tasksMax: 256, cancelMsMax: 10_000, expandedBytesMax: Infinity, formatLimits: {}, recursion: recursionMax, from: poolsOnly, shareSizes, outputShares, residentBytesMax: Infinity, warmUpMs: 0,
 };
 const batchRows = 8192;
+/** What a thread takes that has done nothing like it before. */
+const helpBytes = 96 << 20;
 /** A thread that dies younger than this is not replaced at once, lest a broken one spins. */
 const steadyMs = 1000;
 /** Objects of a page when a snapshot is searched. */
@@ -48,9 +51,9 @@ export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices):
 class Workers implements WorkerPool {
   private readonly options: WorkerPoolOptions & typeof defaults;
   private readonly lake: LakeServices;
-  private readonly settings: Omit<WorkerSettings, 'thread' | 'stops'>;
+  private readonly settings: Omit<WorkerSettings, 'thread' | 'stops' | 'counts'>;
   private readonly objects: ObjectStore;
-  private readonly threads = new Set<Thread>();
+  private readonly threads_ = new Set<Thread>();
   private readonly threadCount: number;
   private readonly cacheCounters: CacheCounters;
   private partsStarted = 0;
@@ -66,13 +69,13 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUpMs } = this.options;
+    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, warmUpMs } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
     this.threadCount = this.options.threads ?? availableParallelism();
     this.cacheCounters = new CacheCounters(this.threadCount);
     const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
-    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, warmUpMs };
+    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, warmUpMs };
     this.objects = openObjects(lakeDirectory);
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
   }
@@ -80,6 +83,7 @@ class Workers implements WorkerPool {
   async load(request: LoadRequest): Promise<LoadReply> {
     const { pool, whole } = request, trail = new LoadTrail(() => new LoadRun({ poolId: pool.id }, request.unseen ? undefined : this.options.inspect), whole !== undefined);
     this.running.loads++;
+    if (whole && request.watch) request.watch.beganAt = performance.now();
     try {
       const outcome = whole ? await this.loadWhole(request, await whole(), trail) : await this.loadChunks(request, trail), { objects } = outcome;
       return { ...outcome, settled: (commit) => this.settled(trail, objects, commit) };
@@ -92,30 +96,39 @@ class Workers implements WorkerPool {
   }
 
   private async loadWhole(request: LoadRequest, body: Uint8Array, trail: LoadTrail): Promise<LoadOutcome> {
+    request.watch?.took(body.length);
     const { pool, format, csvDelimiter, contentCodings } = request;
     const small: SmallLoad = { pool: layoutOf(pool), format: format ?? 'auto', body, ...(csvDelimiter !== undefined && { csvDelimiter }) };
     if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, trail);
     if (this.closing) throw new LakeError('workers-closed');
     const { formatLimits, expandedBytesMax } = this.options;
+    const { watch } = request;
     const outcome = await runSmallLoad(small, { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } });
+    if (watch) wroteAtOnce(watch, outcome);
     trail.plan();
     trail.note({ type: 'done at once', bodyBytes: body.length, ...written(outcome) });
     return outcome;
   }
 
-  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, signal }: LoadRequest, trail: LoadTrail): Promise<LoadOutcome> {
+  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, watch, signal }: LoadRequest, trail: LoadTrail): Promise<LoadOutcome> {
     let running: RunningTask | undefined;
     const request: TaskRequest = {
       kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }),
     };
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
-      signal, cancelled: () => new LakeError('load-cancelled', { reason: 'the client went away' }),
+      signal, cancelled: () => (signal?.reason instanceof LakeError ? signal.reason : new LakeError('load-cancelled', { reason: 'the client went away' })),
       started: (task) => {
         running = task;
+        watch?.began(task);
         void task.pump(body);
       },
-      step: (step) => { trail.note(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' }); },
+      step: (step) => {
+        if (step === 'read') watch?.read();
+        else watch?.sorted();
+        trail.note(step === 'read' ? { type: 'all rows read', bodyBytes: running?.bodyBytes ?? 0 } : { type: 'rows sorted' });
+      },
     });
+    if (watch) wrote(watch, outcome);
     trail.note({ type: 'objects written', ...written(outcome) });
     return outcome;
   }
@@ -133,23 +146,29 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, unseen, signal }: QueryRequest): Promise<QueryReply> {
+  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, unseen, watch, signal }: QueryRequest): Promise<QueryReply> {
     const stream = new QueryStream(), session = new LakeSession(lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, unseen), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
-      step: () => { trail.note({ type: 'compiled' }); },
+      step: () => {
+        watch?.compiled();
+        trail.note({ type: 'compiled' });
+      },
       chunk: (bytes, stats) => {
+        if (watch?.firstBytesAt === 0) watch.firstBytesAt = performance.now();
         trail.note({ type: 'first bytes' });
         stream.push(bytes, stats);
       },
       done: (outcome) => {
         this.running.queries--;
+        watch?.ended();
         trail.note({ type: 'ended' });
         stream.stats = outcome as QueryStats;
         stream.close({});
       },
       failed: (error, told) => {
         this.running.queries--;
+        watch?.ended(error);
         const actor = trail.actor();
         // A text that does not compile was never a query that ran: it has no status.
         const unheard = actor.getSnapshot().matches({ working: 'compiling' }) && this.queries.get(id) === actor;
@@ -166,12 +185,13 @@ class Workers implements WorkerPool {
       };
       const foreseen = await session.foresee(text, head), started = this.start(request, session, events, foreseen);
       task = started;
+      watch?.began(started);
       this.running.queries++;
       const cancel = (): void => { started.cancel(signal?.reason instanceof LakeError ? signal.reason : new LakeError('query-cancelled')); };
       if (signal?.aborted) cancel();
       signal?.addEventListener('abort', cancel, { once: true });
       await stream.ready;
-      return stream.reply(id, started, () => {
+      return stream.reply(id, started, watch, () => {
         signal?.removeEventListener('abort', cancel);
         cancel();
       });
@@ -210,17 +230,20 @@ class Workers implements WorkerPool {
   compile(text: string, lake = this.lake): Promise<CompileReply> { return this.outcome<CompileReply>({ kind: 'compile', text }, new LakeSession(lake, this.options.from), {}); }
 
   status(): WorkerPoolStatus {
-    return { threads: this.threads.size, queriesRunning: this.running.queries, loadsRunning: this.running.loads, replaced: this.replaced, parts: this.partsStarted, columns: this.cacheCounters.totals() };
+    return { threads: this.threads_.size, queriesRunning: this.running.queries, loadsRunning: this.running.loads, replaced: this.replaced, parts: this.partsStarted, columns: this.cacheCounters.totals() };
   }
+
+  forgetLate(): void { for (const thread of this.threads_) thread.forgetLate(); }
+  threads(): readonly ThreadFigures[] { return [...this.threads_].map((thread) => ({ thread: thread.index, busyMs: thread.busyMs(), tasks: thread.tasks.size, ...thread.totals() })); }
 
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
-    const threads = [...this.threads];
+    const threads = [...this.threads_];
     for (const thread of threads) for (const task of [...thread.tasks.values()]) task.cancel(new LakeError('workers-closed'));
     await Promise.all(threads.map((thread) => thread.close()));
     for (const thread of threads) for (const task of thread.tasks.values()) task.session.release();
-    this.threads.clear();
+    this.threads_.clear();
     this.tellAll();
     for (const actor of this.queries.values()) actor.stop();
     this.queries.clear();
@@ -261,7 +284,7 @@ class Workers implements WorkerPool {
   private start(request: TaskRequest, session: LakeSession, events: TaskEvents, foreseen?: readonly Foreseen[]): RunningTask {
     if (this.closing) throw new LakeError('workers-closed');
     let least: Thread | undefined, tasks = 0;
-    for (const thread of this.threads) {
+    for (const thread of this.threads_) {
       for (const task of thread.tasks.values()) if (!this.parts.has(task)) tasks++;
       if (!least || thread.tasks.size < least.tasks.size) least = thread;
     }
@@ -275,8 +298,9 @@ class Workers implements WorkerPool {
 
   /** Starts a part in the thread that has the fewest tasks besides the one it helps; a query is helped by idle threads alone. It ends when the port closes, also by the death of either thread. */
   private helper(of: PartOf, helped: Thread, load: RunningTask): MessagePort | undefined {
-    const [least] = [...this.threads].filter((thread) => thread !== helped).sort((a, b) => a.tasks.size - b.tasks.size);
-    if (!least || this.closing || (of === 'query' && least.tasks.size > 0)) return undefined;
+    const [least] = [...this.threads_].filter((thread) => thread !== helped).sort((a, b) => a.tasks.size - b.tasks.size);
+    if (!least || this.closing || (of !== 'load' && least.tasks.size > 0)) return undefined;
+    if (of === 'output' && process.memoryUsage.rss() + helpBytes > this.options.residentBytesMax) return undefined;
     const { port1, port2 } = new MessageChannel();
     const task: RunningTask = new RunningTask(this.nextTask++, least, new LakeSession(this.lake, this.options.from), { done: () => { this.parts.delete(task); }, failed: (error) => {
         this.parts.delete(task);
@@ -291,10 +315,10 @@ class Workers implements WorkerPool {
 
   private addThread(index: number): void {
     if (this.closing) return;
-    this.threads.add(new Thread({
+    this.threads_.add(new Thread({
       settings: { ...this.settings, thread: { index, of: this.threadCount } }, cancelMsMax: this.options.cancelMsMax,
       ended: (thread) => {
-        this.threads.delete(thread);
+        this.threads_.delete(thread);
         if (this.closing) return;
         this.replaced++;
         if (performance.now() - thread.startedAt > steadyMs) this.addThread(index);
@@ -314,6 +338,17 @@ class Workers implements WorkerPool {
     return actor;
   }
 }
+
+const wrote = (watch: LoadWatch, { records, bytes }: LoadOutcome): void => {
+  watch.writtenAt = performance.now();
+  watch.objectBytes = bytes;
+  watch.records = records;
+  watch.ended();
+};
+const wroteAtOnce = (watch: LoadWatch, outcome: LoadOutcome): void => {
+  wrote(watch, outcome);
+  watch.readAt = watch.sortedAt = watch.writtenAt;
+};
 
 /** Of the machine's event. */
 const written = ({ objects, records, bytes }: LoadOutcome) => ({ objects: objects.map((o) => o.id), records, bytes });

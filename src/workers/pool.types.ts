@@ -10,6 +10,8 @@ import type { FormatLimits, FormatName } from '../formats/formats.ts';
 import type { ShareSizes } from '../lake/scan-shares.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from-policy.ts';
+import type { ThreadTotals } from './task-counts.ts';
+import type { LoadWatch, QueryWatch } from './watches.ts';
 
 export interface LoadRequest {
   readonly pool: PoolConfig;
@@ -25,6 +27,8 @@ export interface LoadRequest {
   readonly whole?: () => Promise<Uint8Array>;
   /** No inspector or recording is told of it. */
   readonly unseen?: boolean;
+  /** Told how far it is. */
+  readonly watch?: LoadWatch;
   readonly signal?: AbortSignal;
 }
 /** Objects are in files that are synced, or inline. Nothing is committed yet. `bytes`: encoded size of all objects. */
@@ -58,6 +62,8 @@ export interface QueryRequest {
   readonly lake?: LakeServices;
   /** No inspector or recording is told of it. */
   readonly unseen?: boolean;
+  /** Told how far it is. */
+  readonly watch?: QueryWatch;
   readonly signal?: AbortSignal;
 }
 export interface QueryStats {
@@ -99,6 +105,8 @@ export interface WorkerPoolStatus {
   readonly columns: CacheTotals;
 }
 
+export interface ThreadFigures extends ThreadTotals { readonly thread: number; readonly busyMs: number; readonly tasks: number }
+
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
   load(request: LoadRequest): Promise<LoadReply>;
@@ -115,6 +123,10 @@ export interface WorkerPool {
   /** `lake`: as the one who asks sees it; default: all of it. */
   compile(text: string, lake?: LakeServices): Promise<CompileReply>;
   status(): WorkerPoolStatus;
+  /** Each thread of the moment; the totals of one that was replaced begin anew. */
+  threads(): readonly ThreadFigures[];
+  /** The most that they were late is that since this. */
+  forgetLate(): void;
   /** Cancels what runs and ends the threads. */
   close(): Promise<void>;
 }
@@ -151,6 +163,10 @@ export interface WorkerPoolOptions {
   readonly warmUpMs?: number;
   /** When one query runs on several threads. */
   readonly shareSizes?: ShareSizes;
+  /** When the bytes of one answer are written by several threads. */
+  readonly outputShares?: ShareSizes;
+  /** Memory of the process from which on no thread helps to write an answer. Default: no limit. */
+  readonly residentBytesMax?: number;
   /** Told of every machine event and snapshot (XState inspection). */
   readonly inspect?: (event: unknown) => void;
 }

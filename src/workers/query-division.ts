@@ -14,7 +14,7 @@ import type { ExecutionHost, Progress, ScanRequest } from '../exec/source.ts';
 import type { Scan } from '../query/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { ScanSource } from '../lake/scan.ts';
-import { type Share, scanShare, sharesOf } from '../lake/scan-shares.ts';
+import { type Share, type ShareSizes, scanShare, sharesOf } from '../lake/scan-shares.ts';
 import { type WorkerTools, poolSource } from './lake-source.ts';
 import { type WireError, fromWire } from './messages.ts';
 import { ShareClaims } from './share-claims.ts';
@@ -34,14 +34,22 @@ export type FromHelper = { readonly thread: number } | { readonly share: number;
 
 /** How scans of pools are divided. */
 export const divider = (task: Task, tools: WorkerTools, progress: Progress): NonNullable<ExecutionHost['divide']> => async (plan) => {
-  const scan = plan.ops[0] as Scan, resolved = scan.sources[0]!, { thread, shareSizes } = tools;
+  const rows = await sharedRows(plan, { task, tools, progress, sizes: tools.shareSizes });
+  return rows && new SharedScan({ ...rows, task, tools, progress, plan });
+};
+
+/** The shares of the scan that a part begins with; undefined if it is better done by one thread. */
+export const sharedRows = async (plan: PartPlan, { task, tools, progress, sizes }: { readonly task: Task; readonly tools: WorkerTools; readonly progress: Progress; readonly sizes: ShareSizes }): Promise<Pick<SharedScanOptions, 'source' | 'shares'> | undefined> => {
+  const scan = plan.ops[0] as Scan, resolved = scan.sources[0]!, { thread } = tools;
   if (thread.of < 2 || resolved.kind !== 'pool') return undefined;
   const source = poolSource(task, resolved.handle, { keys: resolved.sortKeys ?? [['ts']], order: resolved.order ?? 'asc' }, tools), read = readsInto(progress);
   const { columns, pruner, filter, ordered } = scan;
   const options = { ordered, signal: task.signal, read, ...(columns && { columns }), ...(pruner && { pruner }), ...(filter && { filter: { keep: () => undefined } }) };
-  const shares = await sharesOf(source, options, { threads: thread.of, sizes: shareSizes });
-  return shares && new SharedScan({ task, tools, progress, source, shares, plan });
+  const shares = await sharesOf(source, options, { threads: thread.of, sizes });
+  return shares && { source, shares };
 };
+
+export const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
 
 /** Counts bytes; rows are counted by the engine's scan operator. */
 export const readsInto = (progress: Progress) => (bytes: number): void => {

@@ -8,7 +8,7 @@ import { scanShare } from '../lake/scan-shares.ts';
 import type { ScanSource } from '../lake/scan.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from './messages.ts';
-import { type FromHelper, type PartStart, type ToHelper, readsInto } from './query-division.ts';
+import { type FromHelper, type PartStart, type ToHelper, readsInto, unavailable } from './query-division.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from './task.ts';
 
@@ -30,8 +30,6 @@ export const runQueryPart = (task: Task, port: MessagePort, tools: WorkerTools):
     end();
   }, { once: true });
 });
-
-const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
 
 class QueryPart {
   private readonly task: Task;

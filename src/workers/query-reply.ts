@@ -2,6 +2,7 @@
 import { LakeError } from '../errors.ts';
 import type { QueryReply, QueryStats } from './pool.types.ts';
 import type { RunningTask } from './thread.ts';
+import type { QueryWatch } from './watches.ts';
 
 type End = { readonly error?: LakeError };
 
@@ -29,17 +30,18 @@ export class QueryStream {
   }
 
   /** What the query's caller gets, once it is ready. @throws the error of a query that failed before its first byte */
-  reply(id: string, task: RunningTask, left: () => void): QueryReply {
+  reply(id: string, task: RunningTask, watch: QueryWatch | undefined, left: () => void): QueryReply {
     if (this.queue.length === 0 && this.end?.error) throw this.end.error;
-    return { id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats };
+    return { id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, watch, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats };
   }
 
-  private async* chunks(task: RunningTask, left: () => void): AsyncGenerator<Uint8Array> {
+  private async* chunks(task: RunningTask, watch: QueryWatch | undefined, left: () => void): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
         const bytes = this.queue.shift();
         if (bytes) {
           yield bytes;
+          if (watch) watch.bytesSent += bytes.length;
           task.credit(bytes.length, this.done === bytes && bytes.buffer instanceof SharedArrayBuffer ? bytes.buffer : undefined);
         } else if (this.end) {
           if (this.end.error) throw this.end.error;

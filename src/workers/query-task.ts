@@ -10,9 +10,9 @@ import { windowCatalog } from '../exec/windows/windows.ts';
 import { execute } from '../exec/compile.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
-import type { Progress } from '../exec/source.ts';
 import { type Encoder, createEncoder } from '../formats/encoding-encode.ts';
 import { type ControlMessage, type Writer, createWriter } from '../formats/formats.ts';
+import { type PartJoiner, joinParts } from '../formats/parts.ts';
 import { compile } from '../query/analyze.ts';
 import { parse } from '../query/parser.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
@@ -24,9 +24,11 @@ import { type Value, intValue, recordValue, stringValue } from '../vectors/value
 import type { FromPolicy } from './from-policy.ts';
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
+import { divideOutput } from './output-division.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
 import { type Task, smallChunkBytes } from './task.ts';
+import type { TaskCounter } from './task-counts.ts';
 
 type QueryTask = Extract<TaskRequest, { kind: 'query' }>;
 
@@ -63,7 +65,7 @@ export const runCompile = async (task: Task, text: string, from: FromPolicy): Pr
 
 /** Runs a query; its bytes are sent as they come. */
 export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
-  const progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+  const progress = task.counter;
   const { format, coding, channelIds = false } = request;
   const writer = createWriter(format, { httpArray: format === 'json', channelIds, buffers: task.buffers, isAwaited: () => !task.isHeldUp });
   const encoder = coding && await createEncoder(coding);
@@ -77,12 +79,16 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
     };
     const host = executionHost(task, tools, spill, progress, request.readOnly, (batch) => { debugged.push(batch); });
     const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() };
-    for await (const { channel, batch } of execute(plan, context)) {
-      await output.batch(channel, batch);
+    const parts = request.control ? undefined : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
+    if (parts) await output.parts(parts, joinParts(format === 'json'));
+    else {
+      for await (const { channel, batch } of execute(plan, context)) {
+        await output.batch(channel, batch);
+        await tellDebugged();
+        await task.breathe();
+      }
       await tellDebugged();
-      await task.breathe();
     }
-    await tellDebugged();
     return await output.end();
   } catch (error) {
     if (!await output.fail(error)) throw error;
@@ -92,12 +98,12 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   }
 };
 
-interface OutputOptions { readonly task: Task; readonly writer: Writer; readonly progress: Progress; readonly encoder: Encoder | undefined; readonly control: boolean }
+interface OutputOptions { readonly task: Task; readonly writer: Writer; readonly progress: TaskCounter; readonly encoder: Encoder | undefined; readonly control: boolean }
 
 class Output {
   private readonly task: Task;
   private readonly writer: Writer;
-  private readonly progress: Progress;
+  private readonly progress: TaskCounter;
   private readonly encoder: Encoder | undefined;
   private readonly control: boolean;
   private readonly startMs = Date.now();
@@ -105,6 +111,8 @@ class Output {
   private heldBytes = 0;
   private heldSince = 0;
   private started = false;
+  /** What the format has at its end. */
+  private ending = (): Iterable<Uint8Array> => this.writer.end();
   private readonly channels = new Set<string>();
   private channel: string | undefined;
   private toldAt = Date.now();
@@ -124,8 +132,19 @@ class Output {
       this.channels.add(channel);
       if (Date.now() - this.toldAt >= statisticsEveryMs) await this.tell('QueryStats', this.statsValue());
     }
+    this.progress.recordsSent += batch.length;
     await this.hold(this.writer.write(batch));
     if (!this.started || Date.now() - this.heldSince >= gatherMsMax) await this.flush();
+  }
+
+  /** Bytes that writers of parts have made. */
+  async parts(chunks: AsyncIterable<Uint8Array>, join: PartJoiner): Promise<void> {
+    for await (const bytes of chunks) {
+      join.chunk(bytes);
+      await this.hold([bytes]);
+      if (!this.started || Date.now() - this.heldSince >= gatherMsMax) await this.flush();
+    }
+    this.ending = join.end;
   }
 
   async end(): Promise<QueryStats> {
@@ -150,7 +169,10 @@ class Output {
     return true;
   }
 
-  stats(): QueryStats { return { startMs: this.startMs, updateMs: Date.now(), ...this.progress }; }
+  stats(): QueryStats {
+    const { bytesRead, bytesMatched, recordsRead, recordsMatched } = this.progress;
+    return { startMs: this.startMs, updateMs: Date.now(), bytesRead, bytesMatched, recordsRead, recordsMatched };
+  }
 
   private tell(type: ControlMessage['type'], value: Value): Promise<void> {
     this.toldAt = Date.now();
@@ -184,7 +206,7 @@ class Output {
 
   /** The ends of the format and of the coding; no bytes at all stay none. */
   private async finish(): Promise<void> {
-    await this.hold(this.writer.end());
+    await this.hold(this.ending());
     await this.flush();
     if (!this.encoder || !this.started) return;
     const last = await this.encoder.end();

@@ -8,7 +8,7 @@ import type { SpillRun, SpillStore } from '../exec/source.ts';
 import { blockRowsMax } from '../lake/object-format.ts';
 import { ObjectWriter } from '../lake/object-writer.ts';
 import { openObject } from '../lake/object-reader.ts';
-import { type ObjectStore, openScratch } from '../lake/objects.ts';
+import { type ObjectStore, diskTotals, openScratch } from '../lake/objects.ts';
 import { type Vector, slice } from '../vectors/vector.ts';
 import { collectWorthwhile } from './collector.ts';
 
@@ -82,6 +82,7 @@ class FileRun implements SpillRun {
     const size = writer.finish(), bytes = Buffer.concat(chunks, size);
     for (let done = 0; done < size;) done += writeSync(this.fd, bytes, done, size - done, offset + done);
     this.at += (size + 7) & ~7;
+    diskTotals.scratchBytes += size;
     this.frames.push({ offset, size });
     collectWorthwhile();
     return Promise.resolve();

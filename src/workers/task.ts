@@ -6,6 +6,7 @@ import { SourceFault } from '../query/parse-error.ts';
 import { freeBuffer } from './free-bytes.ts';
 import { type Answers, type Call, type Foreseen, type FromWorker, type Step, type ToWorker, type WireError, fromWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
+import { TaskCounter } from './task-counts.ts';
 
 export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => void;
 
@@ -35,6 +36,8 @@ export class Task {
   readonly buffers = buffers;
   /** What the main thread told without being asked. */
   readonly foreseen: readonly Foreseen[];
+  /** What it has read and sent. */
+  readonly counter: TaskCounter;
   /** The last bytes had to wait for the receiver, and not just for a moment. */
   isHeldUp = false;
   private readonly post: Post;
@@ -46,9 +49,10 @@ export class Task {
   private readonly calls = new Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>();
   private turn = performance.now();
 
-  constructor(id: number, windowBytes: number, post: Post, foreseen: readonly Foreseen[] = []) {
+  constructor(id: number, windowBytes: number, post: Post, foreseen: readonly Foreseen[] = [], counter = new TaskCounter(id)) {
     this.id = id;
     this.foreseen = foreseen;
+    this.counter = counter;
     this.windowBytes = windowBytes;
     this.post = post;
   }
@@ -97,7 +101,10 @@ export class Task {
     return promise;
   }
 
-  step(step: Step): void { this.post({ type: 'step', task: this.id, step }); }
+  step(step: Step): void {
+    this.counter.stepped();
+    this.post({ type: 'step', task: this.id, step });
+  }
 
   /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */
   async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {
@@ -113,7 +120,7 @@ export class Task {
   }
 
   /** Bytes that can be sent: few are cloned with the message, together with all of their buffer, more are shared. */
-  private shareable(bytes: Uint8Array): Uint8Array {
+  shareable(bytes: Uint8Array): Uint8Array {
     const isOurs = this.buffers.has(bytes);
     if (bytes.length >= smallChunkBytes) {
       if (isOurs) return bytes;
@@ -144,7 +151,8 @@ export class Task {
 }
 
 /** What is no LakeError is a fault of a source that the query names. */
-const sourceFault = ({ message, details }: WireError): SourceFault => new SourceFault(message, typeof details?.['hint'] === 'string' ? { hint: details['hint'] } : {});
+const sourceFault = ({ message, details, source }: WireError): SourceFault =>
+  new SourceFault(message, { ...(typeof details?.['hint'] === 'string' && { hint: details['hint'] }), ...(source && { cause: new LakeError(source.code, source.parameters) }) });
 
 const withResolvers = <T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void; readonly reject: (error: unknown) => void } => {
   let resolve!: (value: T) => void, reject!: (error: unknown) => void;

@@ -7,6 +7,7 @@ import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
 import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
+import { type TaskCounts, type ThreadTotals, countsBytes, countsOf, forgetLate, noCounts, threadTotals } from './task-counts.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 /** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
@@ -43,6 +44,10 @@ export class RunningTask {
     this.events = events;
     this.windowBytesMax = windowBytesMax;
   }
+
+  /** What it has read and sent so far. */
+  counts(): TaskCounts { return this.thread.countsOf(this.id) ?? noCounts; }
+  rowsTotal(): Promise<number | undefined> { return this.session.rowsTotal(); }
 
   /** Sends a body to the worker, no faster than it reads; stops when the task has ended. */
   async pump(body: AsyncIterable<Uint8Array>): Promise<void> {
@@ -134,7 +139,7 @@ export class RunningTask {
 }
 
 export interface ThreadOptions {
-  readonly settings: Omit<WorkerSettings, 'stops'>;
+  readonly settings: Omit<WorkerSettings, 'stops' | 'counts'>;
   readonly cancelMsMax: number;
   /** The thread has ended, by itself or because it hung; its tasks have failed. */
   readonly ended: (thread: Thread) => void;
@@ -142,6 +147,9 @@ export interface ThreadOptions {
 
 /** Compiled code runs as it is; sources need a loader in the worker too. */
 const entry = new URL(import.meta.url.endsWith('.ts') ? './entry-from-source.mjs' : './entry.js', import.meta.url);
+
+/** Of a thread's heap, for what is young: new columns live about as long, and what is held back for them is twice two thirds of it. More gains nothing and stays resident. */
+const youngMb = 24;
 
 export class Thread {
   readonly tasks = new Map<number, RunningTask>();
@@ -151,13 +159,14 @@ export class Thread {
   private readonly options: ThreadOptions;
   /** Seen by loops that no message reaches. */
   private readonly stops = new Int32Array(new SharedArrayBuffer(stopBytes));
+  private readonly counts = new Float64Array(new SharedArrayBuffer(countsBytes));
   private isAlive = true;
   private waiting: ToWorker[] = [];
   private transfers: (ArrayBuffer | MessagePort)[] = [];
 
   constructor(options: ThreadOptions) {
     this.options = options;
-    this.worker = new Worker(entry, { workerData: { ...options.settings, stops: this.stops.buffer }, execArgv: [], name: 'lake-worker' });
+    this.worker = new Worker(entry, { workerData: { ...options.settings, stops: this.stops.buffer, counts: this.counts.buffer }, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: youngMb }, name: 'lake-worker' });
     let reason = '';
     this.worker.on('message', (messages: readonly FromWorker[]) => { for (const message of messages) this.take(message); });
     this.worker.on('messageerror', (error) => { this.end(`a message could not be read: ${error.message}`); });
@@ -188,6 +197,13 @@ export class Thread {
 
   /** Tells long loops of the task that it was given up. */
   stop(task: number): void { Atomics.store(this.stops, stopPlace(task), task); }
+
+  get index(): number { return this.options.settings.thread.index; }
+  totals(): ThreadTotals { return threadTotals(this.counts); }
+  forgetLate(): void { forgetLate(this.counts); }
+  /** Milliseconds in which it did something. */
+  busyMs(): number { return this.worker.performance.eventLoopUtilization().active; }
+  countsOf(task: number): TaskCounts | undefined { return countsOf(this.counts, task); }
 
   /** Replaces the thread if it still has the task when its time is over. */
   watch(task: number): void {

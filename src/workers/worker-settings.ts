@@ -20,10 +20,14 @@ export interface WorkerSettings {
   readonly from: FromPolicy;
   /** Numbers of tasks that were given up, by their place (`stopPlace`). */
   readonly stops: SharedArrayBuffer;
+  /** What tasks have counted (task-counts.ts). */
+  readonly counts: SharedArrayBuffer;
   /** How long its code may be made warm before it is needed; 0: not at all. */
   readonly warmUpMs: number;
   /** Its number among the threads, from 0. */
   readonly thread: { readonly index: number; readonly of: number };
   /** When one query is worth more than one thread. */
   readonly shareSizes: ShareSizes;
+  /** When the bytes of an answer are. */
+  readonly outputShares: ShareSizes;
 }

@@ -1,12 +1,11 @@
 /** The inspector in a real browser against the real service: what people see while it works, and of a recording. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, request as httpRequest, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
+import { startPrefixProxy } from '../support/prefix-proxy.ts';
 import { startService, type TestService } from '../support/server.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
@@ -178,39 +177,12 @@ describe.skipIf(lacksChromium())('the inspector', () => {
   });
 
   test('the page works behind a path prefix', async () => {
-    const proxy = await startProxy(new URL(service.url));
+    const proxy = await startPrefixProxy(new URL(service.url));
     const { page, faults } = await open({ url: proxy.url });
     await choose(page, 'flights');
     await activeState(page, 'idle').waitFor();
     expect(faults).toEqual([]);
     await page.close();
-    proxy.server.closeAllConnections();
-    proxy.server.close();
+    proxy.close();
   });
 });
-
-/** A proxy that serves the service under `/data/lake`. */
-const startProxy = async (target: URL): Promise<{ readonly url: string; readonly server: Server }> => {
-  const prefix = '/data/lake', to = { hostname: target.hostname, port: Number(target.port) };
-  const server = createServer((request, response) => {
-    if (!request.url!.startsWith(`${prefix}/`)) {
-      response.writeHead(404).end();
-      return;
-    }
-    request.pipe(httpRequest({ ...to, method: request.method, path: request.url!.slice(prefix.length), headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
-    }));
-  });
-  server.on('upgrade', (request, socket, head) => {
-    const upstream = connect(to.port, to.hostname, () => {
-      upstream.write(`GET ${request.url!.slice(prefix.length)} HTTP/1.1\r\n${request.rawHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')}\r\n`);
-      upstream.write(head);
-      upstream.pipe(socket).pipe(upstream);
-    });
-    upstream.on('error', () => socket.destroy());
-    socket.on('error', () => upstream.destroy());
-  });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`, server };
-};

@@ -1,5 +1,5 @@
 /**
- * `npm run campaign -- PART -seeds A..B`: one part of the campaign over a range of seeds (B included), some minutes at most; what it counted is added to
+ * `npm run campaign -- PART -seeds A..B [-minutes N]`: one part of the campaign over a range of seeds (B included), for 9 minutes at most; what it counted is added to
  * totals.json, whose figures the README gives. A seed that was counted before is left out, so that a range can be gone on with after a stop.
  * `npm run campaign -- totals` prints the sums.
  */
@@ -49,20 +49,20 @@ const withSeed = (ranges: readonly [number, number][], seed: number): [number, n
 };
 
 const main = async (argv: readonly string[]): Promise<number> => {
-  const [name, flag, range = ''] = argv, found = /^(\d+)\.\.(\d+)$/.exec(range);
+  const [name, flag, range = '', , minutes = '9'] = argv, found = /^(\d+)\.\.(\d+)$/.exec(range);
   if (name === 'totals') {
     for (const [part, totals] of Object.entries(readTotals())) process.stdout.write(`${part}: ${Object.entries(totals.counts).map(([what, n]) => `${n} ${what}`).join(', ')}; ${totals.failures.length} failures\n`);
     return 0;
   }
   if (name === undefined || !(name in parts) || flag !== '-seeds' || !found) {
-    process.stderr.write(`usage: npm run campaign -- PART -seeds A..B (parts: ${Object.keys(parts).join(', ')}), or: npm run campaign -- totals\n`);
+    process.stderr.write(`usage: npm run campaign -- PART -seeds A..B [-minutes N] (parts: ${Object.keys(parts).join(', ')}), or: npm run campaign -- totals\n`);
     return 2;
   }
   const part = name as PartName, [first, last] = [Number(found[1]), Number(found[2])], before = readTotals()[part];
   const seeds = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((seed) => !isDone(before, seed));
   const done: number[] = [];
   const { counts, failures } = await runPart(part, seeds, {
-    msMax: 9 * 60_000,
+    msMax: Number(minutes) * 60_000,
     after: (seed, so) => { done.push(seed); if (done.length % 25 === 0) process.stderr.write(`seed ${seed}: ${[...so].map(([what, n]) => `${n} ${what}`).join(', ')}\n`); },
   });
   // Read again: another part may have ended meanwhile.

@@ -1,107 +1,118 @@
 /**
- * Part `faults`: the n-th system call of a kind on the lake's files fails (strace injects it; LMDB's own calls included) while the victim does a script.
+ * Part `faults`: the n-th system call of a kind on the lake's files fails (a preloaded shim makes it fail; LMDB's own calls included) while the victim does a script.
  * It must neither lose what it acknowledged nor die nor hang; what it refuses it refuses with a reason, and after the disk is well again everything goes on.
+ *
+ * A seed is a script and one of `slices` shares of its places, so that seeds below `scriptCount * slices` are all places of all scripts.
  */
-import { createHash } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { randomOf } from '../support/random.ts';
+import { faultKinds, FaultVictim, type FaultTold, type Place } from './fault-victim.ts';
 import { faultAfter } from './kills.ts';
 import type { PartRun } from './part.ts';
-import { faultOfState, type LakeState, type Reference, referenceOf, runVictim } from './run-victim.ts';
+import { faultOfState, type LakeState } from './run-victim.ts';
 import { scriptCount, scriptOf, type Step } from './scripts.ts';
 
-/** Calls, and what each may fail with. Short writes are told as a number of bytes that is too small. */
-const faults: readonly { readonly calls: string; readonly errors: readonly string[] }[] = [
-  { calls: 'pwrite64,write', errors: ['error=EIO', 'error=ENOSPC', 'retval=1'] },
-  { calls: 'writev', errors: ['error=EIO', 'error=ENOSPC', 'retval=512'] },
-  { calls: 'fsync,fdatasync', errors: ['error=EIO', 'error=ENOSPC'] },
-  { calls: 'openat', errors: ['error=EMFILE', 'error=EIO', 'error=ENOSPC'] },
-  { calls: 'unlink', errors: ['error=EIO'] },
-  { calls: 'mkdir', errors: ['error=ENOSPC'] },
-  { calls: 'pread64,read', errors: ['error=EIO'] },
-];
+export const slices = 10;
 const blocks = 2;
+/** What an ended lake leaves in its process (timers, an environment that could not be closed) is not to add up. */
+const runsMax = 200;
+
+interface Known { readonly script: readonly Step[]; readonly states: readonly LakeState[]; readonly places: readonly Place[] }
 
 export const faultsPart: PartRun = async ({ folder, seeds, count, failed }) => {
-  const references = new Map<number, { readonly reference: Reference; readonly calls: readonly number[] }>();
-  for (const seed of seeds) {
-    const number = seed % scriptCount, script = scriptOf(number, blocks), lake = join(folder, 'lake');
-    let known = references.get(number);
-    if (!known) {
-      const reference = await referenceOf(join(folder, `reference-${number}`), script);
-      references.set(number, (known = { reference, calls: await callsOf(join(folder, `counted-${number}`), script) }));
+  const disk = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'lake-faults-')), scripts = new Map<number, Known>();
+  const victim = new FaultVictim(folder);
+  let runs = 0;
+  const run = async (known: Pick<Known, 'script'>, place?: Place): Promise<{ readonly told: FaultTold; readonly lake: string }> => {
+    if (++runs % runsMax === 0) await victim.end();
+    const lake = join(disk, `lake-${runs}`);
+    return { told: await victim.run(lake, known.script, place), lake };
+  };
+  try {
+    for (const seed of seeds) {
+      const number = seed % scriptCount, slice = Math.floor(seed / scriptCount) % slices, random = randomOf(seed + 104_729);
+      let known = scripts.get(number);
+      if (!known) {
+        const script = scriptOf(number, blocks), { told, lake } = await run({ script });
+        rmSync(lake, { recursive: true, force: true });
+        if (told.status !== 0 || !told.counted) throw new Error(`a run without faults ended with ${told.status}: ${told.complaint}`);
+        scripts.set(number, (known = { script, states: script.map((_, i) => stateAt(told.lines, i)!), places: placesOf(told.counted, number) }));
+      }
+      for (let i = slice; i < known.places.length; i += slices) {
+        const place = known.places[i]!, { told, lake } = await run(known, place);
+        count(told.struck === undefined ? 'not reached' : 'faults');
+        if (isOpening(told.struck) || isTextOfWrite(told)) await victim.end();
+        // In a process of its own the victim may still have it open.
+        const after = `${lake}.after`;
+        if (existsSync(lake)) cpSync(lake, after, { recursive: true });
+        // The reader of suspect tables is a process of its own; once in a while is enough here.
+        if (random.below(20) > 0) rmSync(join(after, 'running'), { force: true });
+        const fault = faultOfRun(told, known.script, count) ?? await afterwards(after, told.lines, known, random.below(20) === 0);
+        if (fault !== undefined) process.stderr.write(`script ${number}, ${faultKinds[place.kind]!.name} ${place.n} with ${place.error} (${told.struck ?? 'not reached'}): ${fault}\n`);
+        if (fault !== undefined) failed(seed, `script ${number}, ${faultKinds[place.kind]!.name} ${place.n} with ${place.error} (${told.struck ?? 'not reached'}): ${fault}`);
+        rmSync(lake, { recursive: true, force: true });
+        rmSync(after, { recursive: true, force: true });
+      }
     }
-    // One seed is one place: a kind of call, its number, and what it fails with.
-    // What the n-th call fails with changes from script to script.
-    const places = faults.flatMap(({ calls, errors }, kind) => Array.from({ length: known.calls[kind]! }, (_, n) => ({ calls, error: errors[(n + number) % errors.length]!, n: n + 1 })));
-    // All places in an order that has all kinds early: the step is a prime.
-    const at = Math.floor(seed / scriptCount), place = places[(at * 7919) % places.length];
-    if (!place || at >= places.length) {
-      count('not reached');
-      continue;
-    }
-    rmSync(lake, { recursive: true, force: true });
-    const wrap = ['strace', '-f', '-o', '/dev/null', '-z', ...pathsOf(lake, script), '-e', `trace=${place.calls}`, '-e', `inject=${place.calls}:${place.error}:when=${place.n}`];
-    const told = await runVictim(lake, script, { wrap, mode: 'states', msMax: 120_000 });
-    count('faults');
-    const what = `${place.calls} ${place.n} with ${place.error}`, fault = faultOfRun(told.lines, told.status, told.complaint) ?? await afterwards(lake, told.lines, script, known.reference);
-    if (fault !== undefined) failed(seed, `script ${number}, ${what}: ${fault}`);
+  } finally {
+    await victim.end();
+    rmSync(disk, { recursive: true, force: true });
   }
 };
 
-/** The lake's files and folders, as options of strace. */
-const pathsOf = (lake: string, script: readonly Step[]): readonly string[] => {
-  const keys = script.flatMap((step) => [step['key'], step['to'], ...((step.do === 'group' ? step['keys'] : []) as readonly number[])]).filter((key): key is number => typeof key === 'number');
-  const objects = keys.map((key) => createHash('sha1').update(String(key)).digest('hex')), log = [1, 2, 3].map((n) => `log/00000001-0000000${n}.log`);
-  const names = ['', 'running', 'tables', 'tables/data.mdb', 'objects', 'log', ...log, ...objects.flatMap((id) => [`objects/${id.slice(38)}`, `objects/${id.slice(38)}/${id}`])];
-  return names.flatMap((name) => ['-P', name === '' ? lake : `${lake}/${name}`]);
-};
-
-/** How often the busiest thread makes each kind of call: strace counts by thread. */
-const callsOf = async (lake: string, script: readonly Step[]): Promise<readonly number[]> => {
-  const out = `${lake}.calls`, all = faults.map(({ calls }) => calls).join(',');
-  const told = await runVictim(lake, script, { wrap: ['strace', '-f', '-o', out, ...pathsOf(lake, script), '-e', `trace=${all}`], mode: 'states' });
-  if (told.status !== 0) throw new Error(`a run without faults ended with ${told.status}: ${told.complaint}`);
-  const lines = readFileSync(out, 'utf8').split('\n').filter((line) => !line.includes(' resumed>'));
-  return faults.map(({ calls }) => {
-    const byThread = new Map<string, number>();
-    for (const line of lines) {
-      const found = /^(\d+) +(\w+)\(/.exec(line);
-      if (found && calls.split(',').includes(found[2]!)) byThread.set(found[1]!, (byThread.get(found[1]!) ?? 0) + 1);
-    }
-    return Math.max(0, ...byThread.values());
-  });
-};
+/** Every call of every kind; what the n-th one fails with changes from script to script. */
+const placesOf = (counted: readonly number[], number: number): readonly Place[] =>
+  faultKinds.flatMap(({ errors }, kind) => Array.from({ length: counted[kind]! }, (_, n) => ({ kind, n: n + 1, error: errors[(n + number) % errors.length]! })));
 
 /** Codes that a failing disk may be answered with, and those that follow from an earlier refusal. */
 const reasons = /^(storage-full|lake-failed|lake-unreadable|lake-closing|object-unwritten|object-unread|object-missing|pool-not-found|branch-not-found|branch-exists|pool-exists|load-empty|commit-not-found|merge-empty|merge-conflict|revert-empty|revert-conflict|revert-vacuumed|compact-few|object-not-found|transaction-empty)$/;
+const ofTheDisk = /E(IO|NOSPC|MFILE)|Input\/output|No space|[Ss]hort|Too many open|no room left|MDB_|, mkdir '/;
 
-const faultOfRun = (lines: readonly string[], status: number | string, complaint: string): string | undefined => {
-  const started = lines.includes('ready');
-  if (!started) return typeof status === 'number' && /E(IO|NOSPC|MFILE)|rror|MDB_/.test(complaint) && !/assert|SIG/.test(complaint) ? undefined : `it ended with ${status} at its start: ${complaint}`;
+/** A call of LMDB's own opening: its binding frees memory twice when one fails. Whatever can fail there was tried a moment before (tables-head.ts), so that only a test meets it. */
+const isOpening = (struck: string | undefined): boolean => /^(open|pread) tables\/(data|lock)\.mdb by .*\.node$/.test(struck ?? '');
+
+/** Its text of a page that was not written is longer than its memory for it. A disk without room is found before (tables.ts); what is left are writes that fail at once, which disks do not do. */
+const isTextOfWrite = ({ struck }: FaultTold): boolean => /^(pwrite|writev) tables\/data\.mdb by .*\.node$/.test(struck ?? '');
+
+const faultOfRun = (told: FaultTold, script: readonly Step[], count: (name: string) => void): string | undefined => {
+  const { lines, status, complaint, struck } = told;
+  if (/^SIG(SEGV|ABRT)$/.test(String(status)) && isTextOfWrite(told)) {
+    count('ended by LMDB\'s text of a write');
+    return undefined;
+  }
+  if (/^SIG(SEGV|ABRT)$/.test(String(status)) && isOpening(struck)) {
+    count('ended LMDB\'s own opening');
+    return undefined;
+  }
+  if (typeof status === 'string') return `it ended with ${status}: ${complaint}`;
+  if (!lines.includes('ready')) return status !== 0 && ofTheDisk.test(complaint) ? undefined : `it ended with ${status} at its start: ${complaint}`;
   let failedAt: number | undefined;
   for (const line of lines) {
     const [, word, number, code] = /^(ack|refused|begin) ([\d.]+) ?(\S*)/.exec(line) ?? [];
     // A restart may tell of the disk in the system's words.
     if (word === 'refused' && code === 'lake-failed') failedAt ??= Number(number);
-    if (word === 'refused' && !reasons.test(code ?? '') && !/E(IO|NOSPC|MFILE)|Input\/output|No space|[Ss]hort|Too many open/.test(line)) return `refused without a reason: ${line}`;
-    if (word === 'ack' && failedAt !== undefined && stateAt(lines, Number(number)) !== stateAt(lines, Number(number) - 1)) return `its store had failed and it took a write: ${line}`;
+    if (word === 'refused' && !reasons.test(code ?? '') && !ofTheDisk.test(line)) return `refused without a reason: ${line}`;
+    // What is opened again takes writes again.
+    if (word === 'ack' && script[Number(number)]?.do === 'restart') failedAt = undefined;
+    if (word === 'ack' && failedAt !== undefined && textAt(lines, Number(number)) !== textAt(lines, Number(number) - 1)) return `its store had failed and it took a write: ${line}`;
   }
-  return status === 0 || lines.some((line) => line.startsWith('refused')) ? undefined : `it ended with ${status}: ${complaint}`;
+  return status === 0 || ofTheDisk.test(complaint) || lines.some((line) => line.startsWith('refused')) ? undefined : `it ended with ${status}: ${complaint}`;
 };
-const stateAt = (lines: readonly string[], step: number): string | undefined => lines.find((line) => line.startsWith(`state ${step} `))?.replace(/^state \d+ /, '');
+const textAt = (lines: readonly string[], step: number): string | undefined => lines.find((line) => line.startsWith(`state ${step} `))?.replace(/^state \d+ /, '');
+const stateAt = (lines: readonly string[], step: number): LakeState | undefined => {
+  const text = textAt(lines, step);
+  return text === undefined ? undefined : JSON.parse(text) as LakeState;
+};
 
 /** What the lake holds when the disk is well again: what the victim said last, and of a step whose end it did not know all or nothing. */
-const afterwards = async (lake: string, lines: readonly string[], script: readonly Step[], reference: Reference): Promise<string | undefined> => {
-  const states: LakeState[] = [];
-  for (let i = 0; i < script.length; i++) {
-    const text = stateAt(lines, i);
-    // A step whose end nobody knows, or that came to nothing: what an undisturbed run had.
-    states.push(text === undefined ? reference.states[i]! : JSON.parse(text) as LakeState);
-  }
+const afterwards = (lake: string, lines: readonly string[], { script, states }: Known, check: boolean): Promise<string | undefined> => {
+  // A step whose end nobody knows, or that came to nothing: what an undisturbed run had.
+  const told = script.map((_, i) => stateAt(lines, i) ?? states[i]!);
   const unknown = lines.map((line) => /^refused (\d+) lake-failed/.exec(line)?.[1]).find((n) => n !== undefined);
-  return faultAfter(lake, true, (found) => {
-    const fault = faultOfState(found, lines, script, states);
-    return fault === undefined || unknown === undefined ? fault : faultOfState(found, [`ack ${Number(unknown) - 1}`, `begin ${unknown}`], script, states.map((state, i) => (i === Number(unknown) ? reference.states[i]! : state)));
+  return faultAfter(lake, check, (found) => {
+    const fault = faultOfState(found, lines, script, told);
+    return fault === undefined || unknown === undefined ? fault : faultOfState(found, [`ack ${Number(unknown) - 1}`, `begin ${unknown}`], script, told.map((state, i) => (i === Number(unknown) ? states[i]! : state)));
   });
 };

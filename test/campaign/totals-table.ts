@@ -5,10 +5,11 @@ const texts: Readonly<Record<string, string>> = {
   kills: 'named kill points, one after the other in random scripts of commits, group commits, deletes, merges, reverts, compactions, vacuums, pools and starts',
   sigkill: 'SIGKILL of the service under 32 writers and 8 readers',
   power: 'the power goes after a system call: what was not synced is gone, there, or torn at 512 or 4,096 bytes',
-  faults: 'the n-th read, write, sync, open, mkdir or unlink of the lake\'s files fails (EIO, ENOSPC, EMFILE, short writes)',
+  faults: 'the n-th read, write, sync, open, mkdir, rename or unlink of the lake\'s files fails (EIO, ENOSPC, EMFILE, short writes)',
   objects: 'damaged data objects: the right rows, or an error that names the object',
   tables: 'damaged tables and copies of the log: found by `lake fsck`, never served, brought back by `lake fsck -repair`',
   laws: 'random histories beside a model',
+  fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 
 export const totalsTable = (totals: Totals): string => [

@@ -6,6 +6,7 @@ import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { operatorTable } from '../../src/query/operator-table.ts';
 import type { Need } from '../../src/http/access/access.ts';
+import { metricRows } from '../../src/http/metrics.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { readTotals } from '../campaign/campaign.ts';
 import { totalsTable } from '../campaign/totals-table.ts';
@@ -40,6 +41,7 @@ export const sections: Readonly<Record<string, () => string>> = {
   'key-options': () => optionsTable(keyOptions),
   'formats': () => table(['Format', 'Media type', 'Read', 'Written'], Object.values(formatTable).filter((f) => f.mediaTypes.length > 0)
     .map((f) => [f.title, f.mediaTypes.map(code).join(', '), f.reader ? 'yes' : f.responseOnly ? 'as JSON' : 'not yet', 'yes'])),
+  'metrics': () => table(['Name', 'Labels', 'What'], metricRows.map(({ name, labels = [], help }) => [code(name), labels.map(code).join(', '), cell(help)])),
   'errors': () => table(['Status', 'Kind', 'Text'], Object.values(errorTable).map((row) => [String(row.status), row.kind, cell(code(row.text))])),
   'operators': () => `### Operators\n\n${table(['', ''], operatorTable.map((o) => [code(o.syntax), cell(o.text)]))}`,
   'functions': () => `### Functions\n\n${helpTable(functionRows)}\n\n### Aggregates\n\n${helpTable(aggregateRows)}\n\n### Window functions\n\n${helpTable(windowRows)}`,

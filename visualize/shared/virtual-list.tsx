@@ -16,6 +16,8 @@ export interface VirtualListProps {
   readonly onKey?: (event: KeyboardEvent) => boolean;
   /** Keep the end in sight while rows are added. */
   readonly stickToEnd?: boolean;
+  /** Told which rows are drawn. */
+  readonly onView?: (first: number, end: number) => void;
   readonly row: (index: number, props: RowProps) => ComponentChildren;
   readonly empty: string;
 }
@@ -31,7 +33,7 @@ export interface RowProps {
 
 const overscan = 6;
 
-export const VirtualList = ({ id, label, role, count, rowRem, active, onActive, onKey, stickToEnd, row, empty }: VirtualListProps) => {
+export const VirtualList = ({ id, label, role, count, rowRem, active, onActive, onKey, stickToEnd, onView, row, empty }: VirtualListProps) => {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize), height = rowRem * rem;
@@ -53,6 +55,7 @@ export const VirtualList = ({ id, label, role, count, rowRem, active, onActive, 
     if (one.scrollTop !== view.top) look();
   }, [active, count, stickToEnd, height, view.height]);
   const first = Math.max(0, Math.floor(view.top / height) - overscan), last = Math.min(count, Math.ceil((view.top + view.height) / height) + overscan);
+  useEffect(() => { onView?.(first, last); }, [first, last]);
   const page = Math.max(1, Math.floor(view.height / height) - 1);
   const key = (event: KeyboardEvent): void => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;

@@ -195,7 +195,6 @@ const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vect
   }
   if (t.form === 'type') return castVector(v, dataAt(t, 0) as Type);
   if (t.form === 'bytes' && t.type === types.string) return castToName(v, dataAt(t as BytesVector, 0) as string, names);
-  if (t.form === 'error') return constant(t, v.length);
   return constant(wrapErrors('cast target must be a type or type name', t), v.length);
 };
 

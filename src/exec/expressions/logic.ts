@@ -195,7 +195,7 @@ export const caseOf = ({ operand, branches, otherwise }: CaseBranches): Evaluato
     const failed = rowsWith(codes, rows.length, truth.error);
     out.put(pick(rows, failed), withoutUnions(take(test, failed)));
     const others = rowsWith(codes, rows.length, truth.other);
-    out.put(pick(rows, others), wrapErrors('case: bool predicate required', withoutUnions(take(test, others))));
+    out.put(pick(rows, others), wrapErrors('?-operator: bool predicate required', withoutUnions(take(test, others))));
     const rest = new Uint8Array(rows.length);
     for (let i = 0; i < rest.length; i++) rest[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
     rows = pick(rows, rowsWith(rest, rows.length, 1)) as Uint32Array<ArrayBuffer>;

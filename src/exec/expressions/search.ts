@@ -3,6 +3,7 @@ import { type Type, types, underType } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, bools } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
+import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
 import { compareVectors } from './compare.ts';
 import { areTimeTexts, isOfTimeText } from '../../vectors/time-texts.ts';
 import { testRows } from './regexp.ts';
@@ -13,7 +14,7 @@ import { walk, type Codes } from './walk.ts';
 export type TextSearch = (v: BytesVector) => Uint8Array | undefined;
 
 /** Rows with `text` in a string or a field name at any depth, whatever the letters' case. */
-export const searchText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => bools(walk(v, {
+export const searchText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => outsideErrors(v, walk(v, {
   most: 1, intoErrors: true, remembered: rememberedFor(test),
   visit: (node) => {
     if (node.form === 'record') return namesOf(node, test);
@@ -21,6 +22,12 @@ export const searchText = (v: Vector, search: TextSearch, test: (text: string) =
     return node.form === 'bytes' && node.type === types.string ? search(node) : undefined;
   },
 }));
+/** What is an error itself is not searched; errors inside of values are. */
+const outsideErrors = (v: Vector, found: Codes): Vector => {
+  const kindOf = mayBeError(v) ? kindsOf(v) : undefined;
+  if (kindOf) for (let i = 0; i < v.length; i++) if (kindOf[i]! > kinds.null) found[i] = 0;
+  return bools(found);
+};
 const rememberedByTest = new WeakMap<(text: string) => boolean, WeakMap<Vector, Codes>>();
 /** What has been found in dictionaries for a test, as long as its query runs. */
 const rememberedFor = (test: (text: string) => boolean): WeakMap<Vector, Codes> => {
@@ -48,7 +55,7 @@ const typeNames = (type: Type, test: (text: string) => boolean): boolean => {
 export const searchValue = (v: Vector, value: Value, search: TextSearch): Vector => {
   const wanted = constantOf(value, 1);
   const type = underType(value.type);
-  return bools(walk(v, {
+  return outsideErrors(v, walk(v, {
     most: 1, intoErrors: true,
     visit: (node) => {
       if (node.form === 'bytes' && node.type === types.string) return type === types.net ? undefined : search(node);

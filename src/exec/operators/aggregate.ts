@@ -17,6 +17,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
+import { kinds, kindsOf, mayBeError } from './kinds.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { recordOfPaths, rowsOf } from './records.ts';
 import { pulled } from './scan.ts';
@@ -136,6 +137,12 @@ const isOneGroup = (ids: Uint32Array): boolean => {
   return true;
 };
 
+/** Rows of which no key is quiet; undefined for all. */
+const loudRows = (keys: readonly Vector[], length: number): Uint32Array | undefined => {
+  const tables = keys.map(kindsOf).filter((t) => t?.includes(kinds.quiet));
+  return tables.length === 0 ? undefined : Uint32Array.from({ length }, (_, i) => i).filter((i) => !tables.some((t) => t![i] === kinds.quiet));
+};
+
 /** The groups in memory. */
 class Groups {
   private readonly table: GroupTable;
@@ -164,10 +171,15 @@ class Groups {
   /** Adds a batch; gives the rows for which there is no room. */
   *add(batch: Vector, level: number): Generator<Item, { readonly rows: Vector; readonly keys: readonly Vector[] } | undefined> {
     const { keys: keyExprs, build } = this.parts;
-    const keys: Vector[] = [];
+    let keys: Vector[] = [];
     for (const k of keyExprs) {
       const key = k(batch);
       keys.push(key instanceof Promise ? yield* wait(key) : key);
+    }
+    if (keys.some(mayBeError)) {
+      const loud = loudRows(keys, batch.length);
+      if (loud?.length === 0) return undefined;
+      if (loud) [batch, keys] = [take(batch, loud), keys.map((k) => take(k, loud))];
     }
     if (this.parts.op.sortedBy) this.lastKey = take(keys[0]!, Uint32Array.of(batch.length - 1));
     let single = this.full ? undefined : this.table.single(keys);

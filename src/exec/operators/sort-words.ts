@@ -5,7 +5,7 @@
  * Words are comparable within one call only: strings and odd kinds are ranked among the rows at hand.
  */
 import { types } from '../../vectors/type.ts';
-import { checkStopAt, checked } from '../../vectors/stop.ts';
+import { checkStop, checkStopAt, checked } from '../../vectors/stop.ts';
 import { compareValues } from '../../vectors/compare.ts';
 import { type Vector, type NumberArray, type NumberVector, type BytesVector, valueAt } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -164,6 +164,7 @@ const wordsOfFloats = (values: Float64Array, length: number): Words => {
     if (x > greatest) greatest = x;
     if (x !== Math.floor(x)) whole = false;
   }
+  checkStop();
   if (whole && greatest - least < 0x100000000) {
     const low = new Uint32Array(length);
     for (let i = 0; i < length; i++) low[i] = values[i]! - least;
@@ -185,6 +186,8 @@ const wordsOfFloats = (values: Float64Array, length: number): Words => {
   return [high, low];
 };
 
+/** Rows between two looks at whether the sort is still wanted. */
+const checkedRows = 1 << 17;
 const digitBits = 11, buckets = 1 << digitBits, digitMask = buckets - 1;
 /** Below so many rows comparing is faster than counting. */
 const radixRowsMin = 512;
@@ -197,6 +200,7 @@ export const sortedOrder = (words: Words, length: number): Uint32Array => {
   if (length < radixRowsMin) return order.sort((a, b) => compareRows(words, a, b) || a - b);
   let spare = new Uint32Array(length);
   for (let k = words.length - 1; k >= 0; k--) {
+    checkStop();
     const word = words[k]!, counts = countDigits(word, length);
     for (let digit = 0; digit < counts.length; digit++) {
       const shift = digit * digitBits;
@@ -231,8 +235,12 @@ const distribute = (word: Uint32Array, shift: number, counts: Uint32Array, from:
     counts[k] = at;
     at += n;
   }
-  for (let i = 0; i < from.length; i++) {
-    const row = from[i]!;
-    to[counts[(word[row]! >>> shift) & digitMask]!++] = row;
+  for (let start = 0; start < from.length; start += checkedRows) {
+    checkStop();
+    const end = Math.min(from.length, start + checkedRows);
+    for (let i = start; i < end; i++) {
+      const row = from[i]!;
+      to[counts[(word[row]! >>> shift) & digitMask]!++] = row;
+    }
   }
 };

@@ -229,11 +229,13 @@ const listColumn = (v: ListVector | MapVector, rows: Rows, children: readonly Ve
   if (budget.limited && budget.cells + total * children.length > cellsMax) throw tooManyCells;
   const items = { index: itemsOf(offsets, rows, total), length: total, wrapped: false };
   const columns = children.map((child) => column(child, items, budget));
+  checkStop();
   const bodies = new Float64Array(length), places = new Float64Array(total);
   for (const { bodies: own } of columns) for (let i = 0; i < length; i++) for (let k = ends[i]; k < ends[i + 1]; k++) bodies[i] += taggedSize(own[k]);
   return {
     bodies,
     write(start, end, parentPlaces, out) {
+      checkStop();
       for (let i = start; i < end; i++) {
         let at = writeTag(out, parentPlaces[i], bodies[i]);
         for (let k = ends[i]; k < ends[i + 1]; k++) {
@@ -243,7 +245,10 @@ const listColumn = (v: ListVector | MapVector, rows: Rows, children: readonly Ve
         parentPlaces[i] = at;
       }
       // A value goes behind its key: writing the keys moves the places on to there.
-      for (const { write } of columns) write(ends[start], ends[end], places, out);
+      for (const { write } of columns) {
+        checkStop();
+        write(ends[start], ends[end], places, out);
+      }
     },
   };
 };

@@ -8,6 +8,7 @@ import { LakeError } from '../../errors.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
+import { checkStop } from '../../vectors/stop.ts';
 import { namedType, types } from '../../vectors/type.ts';
 import { type Data, type Value, recordValue } from '../../vectors/value.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
@@ -141,6 +142,7 @@ class BsupWriter implements Writer {
     this.open = true;
     const { length } = payload, sizeBytes = uvarintSize(length);
     if (this.compress) {
+      checkStop();
       const packed = this.packed(kind, payload, length - 1 - sizeBytes);
       if (packed >= 0) {
         const { out, at } = header(kind | (compressedBit >> 4), packed + 1 + sizeBytes);

@@ -8,7 +8,7 @@ import { jsonText } from './text.ts';
 export const createJsonWriter = (options: WriteOptions): Writer => {
   const out = chunkText(options), indent = options.httpArray ? 0 : options.pretty ?? 0;
   const context = jsonContext();
-  let first = true;
+  let first = !options.part;
   return {
     *write(batch: Vector) {
       const print = indent > 0 ? (row: number): void => out.text(jsonText(typeAt(batch, row), dataAt(batch, row), indent)) : jsonRowPrinter(batch, out, context);
@@ -22,7 +22,7 @@ export const createJsonWriter = (options: WriteOptions): Writer => {
       if (out.length > 0) yield out.take();
     },
     *end() {
-      if (!options.httpArray) return;
+      if (!options.httpArray || options.part) return;
       out.ascii(first ? '[]\n' : ']\n');
       yield out.take();
     },

@@ -22,6 +22,8 @@ export interface Access {
   /** Who sends a request. @throws auth-missing, auth-invalid, auth-keys-unavailable */
   identify(headers: IncomingHttpHeaders): Promise<Identified>;
   readonly sessions: Sessions;
+  /** Calls when keys were added or revoked. */
+  onKeysChange(listener: () => void): void;
   /** Notes whose query a request id is. */
   owns(id: string, principal: Principal): void;
   /** Whether somebody may ask about a query: it is theirs, or they administer the lake. */
@@ -71,6 +73,7 @@ export const accessOf = ({ auth, ring, refused }: AccessOptions): Access | undef
   const owners = new Map<string, string>();
   return {
     sessions,
+    onKeysChange: (listener) => { ring?.onChange?.(listener); },
     owns: (id, { name }) => {
       if (owners.size >= ownersMax) owners.delete(owners.keys().next().value!);
       owners.set(id, name);

@@ -13,8 +13,8 @@ export interface KeyRecord {
   readonly created: string;
   readonly expires?: string;
 }
-/** The keys of this moment. */
-export interface KeyRing { readonly find: (id: string) => KeyRecord | undefined }
+/** The keys of this moment. `onChange`: calls when there are other ones. */
+export interface KeyRing { readonly find: (id: string) => KeyRecord | undefined; readonly onChange?: (listener: () => void) => void }
 
 const idBytes = 6, secretBytes = 32;
 const shape = /^lake_([0-9a-f]{12})_([0-9A-Za-z_-]{43})$/;

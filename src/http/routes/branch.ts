@@ -1,7 +1,7 @@
 /** Branches: load, look, delete; commits that delete data, merge, revert and compact. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { CommitNote } from '../../lake/lake.types.ts';
+import type { CommitNote, CommitResult as Made, Id } from '../../lake/lake.types.ts';
 import { smallBodyBytesMax } from '../../workers/small-load.ts';
 import { bodyChunks, smallBody } from '../body.ts';
 import { etagOf, sendCommit } from '../commit-answer.ts';
@@ -9,21 +9,30 @@ import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
 import { commitOnce } from '../once.ts';
-import { boolParameter, delimiterParameter, idOf, pathId } from '../parameters.ts';
+import { boolParameter, boolSchema, branchParameter, commitParameter, delimiterParameter, delimiterSchema, idOf, pathId, poolParameter } from '../parameters.ts';
 import { commitValue, previewValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
-import { type Route, route } from '../route.ts';
-import { controlBody } from './pool.ts';
+import { type Answer, type Call, type Link, type Route, route } from '../route.ts';
+import { changeErrors, commitErrors, dataErrors, rewriteErrors } from '../route-errors.ts';
+import { CommitResult, Compaction, Deletion, Preview } from '../schemas.ts';
 
-const pool = Type.String({ description: 'id or name' });
-const branch = Type.String({ description: 'name' });
-const branchParams = Type.Object({ pool, branch });
-const dryRunQuery = Type.Object({ dryrun: Type.Optional(Type.String({ description: 'T: only tell what it would do' })) });
+const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
+const dryRunQuery = Type.Object({ dryrun: Type.Optional(boolSchema('T: only tell what it would do')) });
+
+const here = { pool: '$request.path.pool', branch: '$request.path.branch' };
+const revert: Link = { to: 'revert', parameters: { ...here, commit: '$response.body#/commit' } };
+/** A commit that was made. */
+const committed = (text: string): Answer => ({ text, value: CommitResult, headers: ['ETag'], example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: null }, links: { revert, tip: { to: 'getBranch', parameters: here } } });
+/** With `dryrun`, what a commit would be. */
+const committedOrTold = (text: string): Answer => ({ ...committed(`${text} With \`dryrun=T\` what it would do, and no \`ETag\`.`), value: Type.Union([CommitResult, Preview]), headers: [], links: {} });
+const commitHeaders = ['SuperDB-Commit', 'If-Match', 'Idempotency-Key'] as const;
 
 export const branchRoutes: readonly Route[] = [
   route({
-    method: 'POST', path: '/pool/:pool/branch/:branch', summary: 'Load data', need: 'writer of pool', writes: true, params: branchParams,
-    query: Type.Object({ 'csv.delim': Type.Optional(Type.String({ description: 'field delimiter of text/csv, one character' })) }),
+    id: 'load', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch', summary: 'Load data', need: 'writer of pool', writes: true, params: branchParams,
+    description: 'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk.',
+    query: Type.Object({ 'csv.delim': Type.Optional(delimiterSchema) }), body: 'data', takes: commitHeaders, examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
+    answers: { 200: { ...committed('The commit; `warnings` is empty.'), links: { revert, tip: { to: 'getBranch', parameters: here }, progress: { to: 'loadProgress', parameters: { id: '$response.header.X-Request-ID' } } }, example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] } } }, errors: [...commitErrors, ...dataErrors, 'csv-delimiter'],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call, format = requestFormat(contentType);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
@@ -31,87 +40,104 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const whole = smallBody(request.raw, { bytesMax: smallBodyBytesMax, idleMsMax: service.config.bodyIdleMsMax });
+      const length = request.headers['content-length'], idleMsMax = service.config.bodyIdleMsMax;
+      const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), client: () => call.signal });
+      service.tracing?.note(request, { load: run });
+      const whole = smallBody(request.raw, { bytesMax: smallBodyBytesMax, idleMsMax }, run);
       const commit = await commitOnce(call, note, async (terms) => {
         const outcome = await service.workers.load({
-          pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw, service.config.bodyIdleMsMax), ...(whole && { whole }),
-          get signal() { return call.signal; },
+          pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw, idleMsMax), ...(whole && { whole }), watch: run.watch,
+          get signal() { return run.signal; },
         });
-        return (await outcome.settled(target.load(params.branch, outcome.objects, terms))).commit;
+        return made(call, await outcome.settled(run.commit(() => target.load(params.branch, outcome.objects, terms))));
+      }).catch((error: unknown) => {
+        run.rejected(error);
+        throw error;
       });
+      run.committed(commit);
       return sendCommit(reply, commit, response, []);
     },
   }),
   route({
-    method: 'GET', path: '/pool/:pool/branch/:branch', summary: 'The commit that a branch points at', need: 'reader of pool', params: branchParams,
+    id: 'getBranch', tag: 'Branches', method: 'GET', path: '/pool/:pool/branch/:branch', summary: 'The commit that a branch points at', need: 'reader of pool', params: branchParams,
+    answers: { 200: { ...committed('The commit; all zeros while there is none.'), links: { revert } } }, errors: ['pool-not-found', 'branch-not-found'],
     handler: async ({ service, reply, params, response }) => {
       const { commit } = service.lake.pool(params.pool).branch(params.branch);
       return sendValue(reply.header('etag', etagOf(commit)), commitValue(commit), response);
     },
   }),
   route({
-    method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams,
+    id: 'deleteBranch', tag: 'Branches', method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams,
+    description: 'Its commits stay readable by their ids.', answers: { 204: { text: 'It is gone.' } }, errors: [...changeErrors, 'pool-not-found', 'branch-not-found'],
     handler: async ({ service, reply, params }) => {
       await service.lake.pool(params.pool).deleteBranch(params.branch);
       return reply.code(204).send();
     },
   }),
   route({
-    method: 'POST', path: '/pool/:pool/branch/:branch/delete', summary: 'Delete objects, or rows by a filter', need: 'writer of pool', writes: true, params: branchParams, query: dryRunQuery,
+    id: 'deleteData', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch/delete', summary: 'Delete objects, or rows by a filter', need: 'writer of pool', writes: true, params: branchParams, query: dryRunQuery,
+    description: 'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay.', body: Deletion, takes: commitHeaders,
+    examples: { 'Rows by a filter': { where: 'level=="debug"' }, 'Data objects': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066'] } },
+    answers: { 200: committedOrTold('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'delete-both', 'delete-neither', 'delete-preview', 'delete-where-invalid', 'transaction-empty', 'query-invalid'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
       const dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
-      const body = await controlBody(call);
-      const ids = body.texts('object_ids') ?? [], where = body.text('where') ?? '';
+      const { object_ids: objectIds, where = '' } = await call.body(), ids = objectIds ?? [];
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
       if (dryRun && where === '') throw new LakeError('delete-preview');
       if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where))), response);
-      const commit = await commitOnce(call, note, async (terms) => (where === ''
+      const commit = await commitOnce(call, note, async (terms) => made(call, (where === ''
         ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(terms))
-        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where), terms)).commit);
+        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where), terms))));
       return sendCommit(reply, commit, response);
     },
   }),
   route({
-    method: 'POST', path: '/pool/:pool/branch/:branch/merge/:child', summary: 'Merge another branch into this one', need: 'writer of pool', writes: true,
-    params: Type.Object({ pool, branch, child: branch }), query: dryRunQuery,
+    id: 'merge', tag: 'Branches', method: 'POST', path: '/pool/:pool/branch/:branch/merge/:child', summary: 'Merge another branch into this one', need: 'writer of pool', writes: true,
+    description: 'A new commit with what the other branch changed since the two parted. The other branch stays where it is.',
+    params: Type.Object({ pool: poolParameter, branch: branchParameter, child: Type.String({ description: 'name of the other branch', examples: ['trial'] }) }), query: dryRunQuery, takes: commitHeaders,
+    answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'merge-empty', 'merge-conflict', 'commit-not-found'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child)), response);
-      const commit = await commitOnce(call, note, async (terms) => (await target.merge(params.branch, params.child, withoutMeta(terms))).commit);
+      const commit = await commitOnce(call, note, async (terms) => made(call, await target.merge(params.branch, params.child, withoutMeta(terms))));
       return sendCommit(reply, commit, response);
     },
   }),
   route({
-    method: 'POST', path: '/pool/:pool/branch/:branch/revert/:commit', summary: 'Undo a commit by a new one', need: 'writer of pool', writes: true,
-    params: Type.Object({ pool, branch, commit: Type.String({ description: 'commit id' }) }), query: dryRunQuery,
+    id: 'revert', tag: 'Branches', method: 'POST', path: '/pool/:pool/branch/:branch/revert/:commit', summary: 'Undo a commit by a new one', need: 'writer of pool', writes: true,
+    description: 'What the commit added goes, and what it deleted comes back. A revert can be reverted.',
+    params: Type.Object({ pool: poolParameter, branch: branchParameter, commit: commitParameter }), query: dryRunQuery, takes: commitHeaders,
+    answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'path-id', 'commit-not-found', 'object-not-found', 'revert-empty', 'revert-conflict', 'revert-vacuumed'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit))), response);
-      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => (await target.revert(params.branch, reverted, withoutMeta(terms))).commit);
+      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => made(call, await target.revert(params.branch, reverted, withoutMeta(terms))));
       return sendCommit(reply, commit, response);
     },
   }),
   route({
-    method: 'POST', path: '/pool/:pool/branch/:branch/compact', summary: 'Merge objects into new ones', need: 'writer of pool', writes: true, params: branchParams,
-    query: Type.Object({ vectors: Type.Optional(Type.String({ description: 'mark the new objects as columnar' })) }),
+    id: 'compact', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch/compact', summary: 'Merge objects into new ones', need: 'writer of pool', writes: true, params: branchParams,
+    description: 'The rows stay the same; there is a commit all the same.', query: Type.Object({ vectors: Type.Optional(boolSchema('T: mark the new objects as columnar')) }), body: Compaction, bytesBody: true, takes: commitHeaders,
+    examples: { 'Two data objects': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', '0x178f59edf229d07129141a81303201975db3d24b'] } },
+    answers: { 200: committed('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'compact-few'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
       const vectors = boolParameter(query.vectors);
       const note = commitNote(request.headers);
-      const ids = (await controlBody(call)).ids('object_ids') ?? [];
+      const ids = ((await call.body()).object_ids ?? []).map(idOf);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       if (ids.length < 2) throw new LakeError('compact-few');
-      const commit = await commitOnce(call, note, async (terms) => (await target.compact(params.branch, ids, service.workers.prepareCompact(ids), terms, { vectors })).commit);
+      const commit = await commitOnce(call, note, async (terms) => made(call, await target.compact(params.branch, ids, service.workers.prepareCompact(ids), terms, { vectors })));
       return sendCommit(reply, commit, response);
     },
   }),
@@ -119,3 +145,9 @@ export const branchRoutes: readonly Route[] = [
 
 /** The reference keeps `meta` on loads, deletes by filter and compactions alone; its clients rely on null elsewhere. */
 const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => ({ ...(author && { author }), ...(body && { body }), ...(terms && { terms }) });
+
+/** The commit; a trace is told when it was made. */
+const made = ({ service, request }: Pick<Call, 'service' | 'request'>, { commit, marks }: Made): Id => {
+  if (marks) service.tracing?.note(request, { job: marks });
+  return commit;
+};

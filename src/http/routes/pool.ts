@@ -3,28 +3,30 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { SortOrder } from '../../lake/lake.types.ts';
 import { parseId } from '../../lake/ksuid.ts';
-import { readControlBody } from '../body.ts';
-import type { BodyRecord } from '../decode.ts';
+import { poolParameter } from '../parameters.ts';
 import { branchValue, createdValue, statsValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
-import { type Call, type Route, route } from '../route.ts';
+import { type Link, type Route, route } from '../route.ts';
+import { changeErrors } from '../route-errors.ts';
+import { Branch, CreatedPool, NewBranch, NewName, NewPool, PoolStats } from '../schemas.ts';
 
-const poolParams = Type.Object({ pool: Type.String({ description: 'id or name' }) });
-
-/** The record of a control body. */
-export const controlBody = ({ request, contentType, service }: Pick<Call, 'request' | 'contentType' | 'service'>): Promise<BodyRecord> =>
-  readControlBody(request.raw, contentType, { bytesMax: service.config.bodyBytesMax, idleMsMax: service.config.bodyIdleMsMax });
+const poolParams = Type.Object({ pool: poolParameter });
+const ofPool = (to: string, more: Readonly<Record<string, string>> = {}): Link => ({ to, parameters: { pool: '$response.body#/pool/id', ...more } });
+const ofMain = (to: string): Link => ofPool(to, { branch: 'main' });
+const ofBranch = (to: string): Link => ({ to, parameters: { pool: '$request.path.pool', branch: '$response.body#/name' } });
 
 export const poolRoutes: readonly Route[] = [
   route({
-    method: 'POST', path: '/pool', summary: 'Create a pool with a branch main', need: 'writer', writes: true,
+    id: 'createPool', tag: 'Pools', method: 'POST', path: '/pool', summary: 'Create a pool with a branch main', need: 'writer', writes: true,
+    body: NewPool, examples: { 'In order of the time': { name: 'logs', layout: { order: 'desc', keys: [['ts']] } }, 'As the defaults have it': { name: 'movies' } },
+    answers: { 200: {
+      text: 'The pool and its branch.', value: CreatedPool,
+      links: { load: ofMain('load'), tip: ofMain('getBranch'), deleteRows: ofMain('deleteData'), stats: ofPool('poolStats'), rename: ofPool('renamePool'), remove: ofPool('deletePool'), branch: ofPool('createBranch') },
+    } },
+    errors: [...changeErrors, 'pool-name-missing', 'pool-name-reserved', 'pool-exists', 'name-long', 'order-unknown'],
     handler: async (call) => {
-      const body = await controlBody(call);
-      const name = body.text('name');
-      const layout = body.record('layout');
-      const order = orderOf(layout?.text('order'));
-      const keys = layout?.paths('keys');
-      const threshold = body.integer('thresh'), seekStride = body.integer('seek_stride', 'int');
+      const { name, layout, thresh: threshold, seek_stride: seekStride } = await call.body();
+      const order = orderOf(layout?.order), keys = layout?.keys;
       if (!name) throw new LakeError('pool-name-missing');
       checkName('pool', name, call.service.config.nameBytesMax);
       if (name === 'HEAD') throw new LakeError('pool-name-reserved', { name });
@@ -35,9 +37,11 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', need: 'admin of pool', writes: true, silent: true, params: poolParams,
+    id: 'renamePool', tag: 'Pools', method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', need: 'admin of pool', writes: true, silent: true, params: poolParams,
+    description: 'Its id, its branches and its data stay.', body: NewName, examples: { 'A new name': { name: 'films' } },
+    answers: { 204: { text: 'It has the name.' } }, errors: [...changeErrors, 'pool-not-found', 'pool-name-missing', 'pool-exists', 'name-long'],
     handler: async (call) => {
-      const name = (await controlBody(call)).text('name');
+      const { name } = await call.body();
       if (!name) throw new LakeError('pool-name-missing');
       checkName('pool', name, call.service.config.nameBytesMax);
       await call.service.lake.renamePool(call.params.pool, name);
@@ -45,17 +49,20 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'DELETE', path: '/pool/:pool', summary: 'Delete a pool with all its branches and data', need: 'admin of pool', writes: true, silent: true, params: poolParams,
+    id: 'deletePool', tag: 'Pools', method: 'DELETE', path: '/pool/:pool', summary: 'Delete a pool with all its branches and data', need: 'admin of pool', writes: true, silent: true, params: poolParams,
+    description: 'This cannot be undone.', answers: { 204: { text: 'It is gone, and its name is free.' } }, errors: [...changeErrors, 'pool-not-found'],
     handler: async ({ service, params, reply }) => {
       await service.lake.deletePool(params.pool);
       return reply.code(204).send();
     },
   }),
   route({
-    method: 'POST', path: '/pool/:pool', summary: 'Create a branch at a commit', need: 'writer of pool', writes: true, params: poolParams,
+    id: 'createBranch', tag: 'Branches', method: 'POST', path: '/pool/:pool', summary: 'Create a branch at a commit', need: 'writer of pool', writes: true, params: poolParams,
+    body: NewBranch, examples: { 'Where an empty main is': { name: 'trial', commit: '0x0000000000000000000000000000000000000000' } },
+    answers: { 200: { text: 'The branch.', value: Branch, links: { load: ofBranch('load'), tip: ofBranch('getBranch'), remove: ofBranch('deleteBranch'), merge: { to: 'merge', parameters: { pool: '$request.path.pool', branch: 'main', child: '$response.body#/name' } } } } },
+    errors: [...changeErrors, 'pool-not-found', 'commit-invalid', 'commit-not-found', 'commit-file-missing', 'branch-name-missing', 'branch-exists', 'name-long'],
     handler: async (call) => {
-      const body = await controlBody(call);
-      const name = body.text('name'), text = body.text('commit') ?? '';
+      const { name, commit: text = '' } = await call.body();
       const pool = call.service.lake.pool(call.params.pool);
       const commit = parseId(text);
       if (commit === undefined) throw new LakeError('commit-invalid', { id: text });
@@ -65,7 +72,8 @@ export const poolRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'GET', path: '/pool/:pool/stats', summary: 'Size of main and the time it spans', need: 'reader of pool', params: poolParams,
+    id: 'poolStats', tag: 'Pools', method: 'GET', path: '/pool/:pool/stats', summary: 'Size of main and the time it spans', need: 'reader of pool', params: poolParams,
+    answers: { 200: { text: 'The figures.', value: PoolStats } }, errors: ['pool-not-found', 'branch-not-found', 'table-corrupt'],
     handler: async ({ service, params, reply, response }) => sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
   }),
 ];

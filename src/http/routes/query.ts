@@ -1,33 +1,41 @@
 /** Queries: run, ask how one ended, look at what a text means. */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { idBuffer } from '../../lake/ksuid.ts';
 import type { Plan } from '../../query/plan.ts';
 import { describePlan } from '../describe.ts';
 import { answerCoding, varyOf } from '../encoding.ts';
 import { isForeign } from '../origin.ts';
-import { boolParameter } from '../parameters.ts';
+import { boolParameter, boolSchema } from '../parameters.ts';
 import { plainValue, queryStatusValue } from '../records.ts';
 import { sendChunks, sendValue } from '../reply.ts';
-import { type Call, type Route, route } from '../route.ts';
-import { controlBody } from './pool.ts';
+import { type Call, type Link, type Route, route } from '../route.ts';
+import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
+import { QueryDescription, QueryRequest, QueryStatus, SyntaxTree } from '../schemas.ts';
+import { isTheirs } from './progress.ts';
 
 interface QueryBody { readonly text: string; readonly head?: { readonly pool: string; readonly branch?: string } }
 
 /** Text and default source of a query request. @throws query-missing if there is neither */
-const queryBody = async (call: Call): Promise<QueryBody> => {
-  const body = await controlBody(call);
-  const text = body.text('query') ?? '';
-  const head = body.record('head');
-  const pool = head?.text('pool'), branch = head?.text('branch');
+const queryBody = async (call: Call<unknown, unknown, Static<typeof QueryRequest>>): Promise<QueryBody> => {
+  const { query: text = '', head: { pool, branch } = {} } = await call.body();
   if (text === '' && !pool) throw new LakeError('query-missing');
   return { text, ...(pool && { head: { pool, ...(branch && { branch }) } }) };
 };
 
+const ofAnswer = (to: string): Link => ({ to, parameters: { id: '$response.header.X-Request-ID' } });
+const ofQuery = Type.Object({ id: Type.String({ description: 'X-Request-ID of the query', examples: ['report-42'] }) });
+const examples = {
+  'Pipes': { query: 'from movies | count() by genre:=this["Major Genre"] | sort count desc | head 3' }, 'SQL': { query: 'select count(*) as films from movies' }, 'All data of a pool': { head: { pool: 'movies', branch: 'main' } },
+} as const;
+
 export const queryRoutes: readonly Route[] = [
   route({
-    method: 'POST', path: '/query', summary: 'Run a query', need: 'known', preflight: true,
-    query: Type.Object({ ctrl: Type.Optional(Type.String({ description: 'T: control messages in BSUP and JSUP' })) }),
+    id: 'query', tag: 'Queries', method: 'POST', path: '/query', summary: 'Run a query', need: 'known', preflight: true,
+    description: 'Rows come as they are found. What goes wrong before the first of them is an error by its status; what goes wrong later ends the body without its last chunk, says so in a `QueryError` message with `ctrl`, and stands in the query\'s status.',
+    query: Type.Object({ ctrl: Type.Optional(boolSchema('T: control messages in BSUP and JSUP')) }), body: QueryRequest, takes: ['Accept-Encoding'], examples,
+    answers: { 200: { text: 'The rows.', rows: true, example: [{ genre: 'Drama', count: 789 }], links: { status: ofAnswer('queryStatus'), progress: ofAnswer('queryProgress') } } },
+    errors: [...queryRunErrors, ...rowErrors, 'parameter-bool'],
     handler: async (call) => {
       const { service, request, reply, query, response, id, signal } = call;
       const control = boolParameter(query.ctrl);
@@ -37,29 +45,36 @@ export const queryRoutes: readonly Route[] = [
       const coding = answerCoding(request.headers['accept-encoding']);
       const channelIds = response.mediaType === 'application/x-zjson';
       if (call.who) service.access!.owns(id, call.who);
-      const running = service.running.begin(id, signal);
+      const run = service.running.beginQuery({ id, text, owner: call.who?.name, client: () => signal });
+      service.tracing?.note(request, { query: run });
       try {
         const answer = await service.workers.query({
-          id, text, format: response.format, control, signal: running.signal, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
+          id, text, format: response.format, control, signal: run.signal, watch: run.watch, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
         });
         reply.header('vary', varyOf(reply));
         if (coding && !answer.empty) reply.header('content-encoding', coding);
         await sendChunks(reply, answer, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
         return reply;
+      } catch (error) {
+        run.failed(error);
+        throw error;
       } finally {
-        running.ended();
+        run.ended();
       }
     },
   }),
   route({
-    method: 'DELETE', path: '/query/:id', summary: 'End a query that runs', need: 'known', silent: true, params: Type.Object({ id: Type.String({ description: 'X-Request-Id of the query' }) }),
-    handler: async ({ service, params, reply, who }) => {
-      if ((who && !service.access!.mayAsk(params.id, who)) || !service.running.cancel(params.id)) throw new LakeError('query-not-running', { id: params.id });
+    id: 'cancelQuery', tag: 'Queries', method: 'DELETE', path: '/query/:id', summary: 'End a query that runs', need: 'known', silent: true, params: ofQuery,
+    answers: { 204: { text: 'It ends; its own answer is a 499, or a body that ends without its last chunk.' } }, errors: ['query-not-running'],
+    handler: async (call) => {
+      const { service, params, reply } = call;
+      if (!service.running.cancelQueries(params.id, isTheirs(call))) throw new LakeError('query-not-running', { id: params.id });
       return reply.code(204).send();
     },
   }),
   route({
-    method: 'GET', path: '/query/status/:id', summary: 'Error text of a query, once it has ended', need: 'known', params: Type.Object({ id: Type.String({ description: 'X-Request-Id of the query' }) }),
+    id: 'queryStatus', tag: 'Queries', method: 'GET', path: '/query/status/:id', summary: 'Error text of a query, once it has ended', need: 'known', params: ofQuery,
+    description: 'It waits while the query runs, and knows of it for as long as option `-query.status` says.', answers: { 200: { text: 'How it ended.', value: QueryStatus, example: { error: '' } } }, errors: ['query-unknown'],
     handler: async ({ service, params, reply, response, who }) => {
       if (who && !service.access!.mayAsk(params.id, who)) throw new LakeError('query-unknown');
       const error = await service.workers.queryStatus(params.id);
@@ -68,7 +83,8 @@ export const queryRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'POST', path: '/query/describe', summary: 'Sources, channels and order of a query', need: 'known', preflight: true,
+    id: 'describeQuery', tag: 'Queries', method: 'POST', path: '/query/describe', summary: 'Sources, channels and order of a query', need: 'known', preflight: true,
+    description: 'It is compiled, not run.', body: QueryRequest, examples, answers: { 200: { text: 'What it reads and gives.', value: QueryDescription } }, errors: queryTextErrors,
     handler: async (call) => {
       const { workers } = call.service, lake = call.visible;
       const { plan } = await workers.compile((await queryBody(call)).text, lake);
@@ -77,7 +93,8 @@ export const queryRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'POST', path: '/compile', summary: 'Syntax tree of a query', need: 'known',
+    id: 'compile', tag: 'Queries', method: 'POST', path: '/compile', summary: 'Syntax tree of a query', need: 'known', body: QueryRequest, examples,
+    answers: { 200: { text: 'The tree.', value: SyntaxTree } }, errors: queryTextErrors,
     handler: async (call) => sendValue(call.reply, plainValue((await call.service.workers.compile((await queryBody(call)).text, call.visible)).ast), call.response),
   }),
 ];

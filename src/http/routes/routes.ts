@@ -1,11 +1,14 @@
 /** All routes. */
 import type { Route } from '../route.ts';
 import { branchRoutes } from './branch.ts';
+import { documentRoutes } from './document.ts';
 import { eventRoutes } from './events.ts';
+import { graphRoutes } from './graph.ts';
 import { inspectRoutes } from './inspect.ts';
 import { poolRoutes } from './pool.ts';
+import { progressRoutes } from './progress.ts';
 import { queryRoutes } from './query.ts';
 import { revisionRoutes } from './revision.ts';
 import { serviceRoutes } from './service.ts';
 
-export const routes: readonly Route[] = [...poolRoutes, ...branchRoutes, ...revisionRoutes, ...queryRoutes, ...eventRoutes, ...inspectRoutes, ...serviceRoutes];
+export const routes: readonly Route[] = [...poolRoutes, ...branchRoutes, ...revisionRoutes, ...graphRoutes, ...queryRoutes, ...progressRoutes, ...eventRoutes, ...inspectRoutes, ...serviceRoutes, ...documentRoutes(() => routes)];

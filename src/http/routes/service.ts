@@ -1,48 +1,62 @@
 /** The service itself: version, health, figures, who one is, and a page for people who open the address in a browser. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { checkOrigin } from '../origin.ts';
 import { authIdentityValue, authMethodValue } from '../records.ts';
 import { sendText, sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
+import { AuthMethod, Identity, Version } from '../schemas.ts';
+import { consoleFile, hasPage, sendPage, wantsPage } from '../static-pages.ts';
 
 export const serviceRoutes: readonly Route[] = [
   route({
-    method: 'GET', path: '/version', summary: 'Version of the service', need: 'open', open: true, preflight: true,
+    id: 'version', tag: 'Service', method: 'GET', path: '/version', summary: 'Version of the service', need: 'open', open: true, anyMethod: true, preflight: true,
+    answers: { 200: { text: 'The version.', content: { 'application/json': Version }, example: { version: 'v0.1.0' } } }, errors: [],
     handler: async ({ service, reply }) => sendText(reply, 200, 'application/json', `${JSON.stringify({ version: service.version })}\n`),
   }),
   route({
-    method: 'GET', path: '/status', summary: 'Health: ok, or why writes are refused', need: 'open', open: true, preflight: true,
+    id: 'status', tag: 'Service', method: 'GET', path: '/status', summary: 'Health: ok, or why writes are refused', need: 'open', open: true, anyMethod: true, preflight: true,
+    answers: { 200: { text: 'ok', content: { 'text/plain': Type.Literal('ok') } }, 503: { text: 'Why writes are refused.', content: { 'text/plain': Type.String() } } }, errors: [],
     handler: async ({ service, reply }) => {
       const { state, reason } = service.lake.status();
       return sendText(reply, state === 'ready' ? 200 : 503, 'text/plain; charset=utf-8', state === 'ready' ? 'ok' : `${state}${reason ? `: ${reason}` : ''}`);
     },
   }),
   route({
-    method: 'GET', path: '/ready', summary: 'Whether work is taken: ready, or 503 and why not', need: 'open', open: true, preflight: true,
+    id: 'ready', tag: 'Service', method: 'GET', path: '/ready', summary: 'Whether work is taken: ready, or 503 and why not', need: 'open', open: true, preflight: true,
+    answers: { 200: { text: 'ready', content: { 'text/plain': Type.Literal('ready') } }, 503: { text: 'Why not.', content: { 'text/plain': Type.String() } } }, errors: [],
     handler: async ({ service, reply }) => {
       const { state } = service.lake.status(), isReady = state === 'ready' && !service.closing();
       return sendText(reply, isReady ? 200 : 503, 'text/plain; charset=utf-8', isReady ? 'ready' : state === 'failed' ? 'failed' : 'closing');
     },
   }),
   route({
-    method: 'GET', path: '/metrics', summary: 'Figures in the text format of Prometheus', need: 'reader', open: true, preflight: true,
+    id: 'metrics', tag: 'Service', method: 'GET', path: '/metrics', summary: 'Figures in the text format of Prometheus', need: 'reader', open: true, preflight: true,
+    answers: { 200: { text: 'The figures.', content: { 'text/plain': Type.String() } } }, errors: [],
     handler: async ({ service, reply }) => sendText(reply, 200, service.metrics.contentType, await service.metrics.text()),
   }),
   route({
-    method: 'GET', path: '/', summary: 'A page for people', need: 'open', open: true, preflight: true,
-    handler: async ({ service, reply }) => sendText(reply, 200, 'text/html; charset=utf-8', frontPage(service.version)),
+    id: 'consolePage', tag: 'Pages', method: 'GET', path: '/', summary: 'The console: a page for browsers', need: 'open', open: true, preflight: true,
+    answers: { 200: { text: 'The page.', content: { 'text/html': Type.String() } } }, errors: [],
+    handler: async ({ service, request, reply }) => {
+      const { method, headers } = request, isBrowser = (method === 'GET' || method === 'HEAD') && wantsPage(headers.accept) && hasPage(reply, consoleFile);
+      return isBrowser ? sendPage(reply.header('vary', 'Origin, Accept'), consoleFile) : sendText(reply, 200, 'text/html; charset=utf-8', frontPage(service.version));
+    },
   }),
   route({
-    method: 'GET', path: '/auth/method', summary: 'How one logs in', need: 'open',
+    id: 'authMethod', tag: 'Access', method: 'GET', path: '/auth/method', summary: 'How one logs in', need: 'open',
+    answers: { 200: { text: 'The way.', value: AuthMethod, example: { kind: '', auth0: null } } }, errors: [],
     handler: async ({ service, reply, response }) => sendValue(reply, authMethodValue(service.config.auth), response),
   }),
   route({
-    method: 'GET', path: '/auth/identity', summary: 'Who one is', need: 'known',
+    id: 'authIdentity', tag: 'Access', method: 'GET', path: '/auth/identity', summary: 'Who one is', need: 'known',
+    description: 'Without access control everybody is the same.', answers: { 200: { text: 'Name and roles.', value: Identity } }, errors: [],
     handler: async ({ reply, who, response }) => sendValue(reply, authIdentityValue(who), response),
   }),
   route({
-    method: 'POST', path: '/auth/session', summary: 'Change a token for a session cookie, for pages in a browser', need: 'known', writes: true, silent: true,
+    id: 'openSession', tag: 'Access', method: 'POST', path: '/auth/session', summary: 'Change a token for a session cookie, for pages in a browser', need: 'known', writes: true, silent: true,
+    description: 'A browser\'s EventSource and WebSocket cannot send a token.', answers: { 204: { text: 'The cookie is set.', headers: ['Set-Cookie'] } }, errors: ['auth-off'],
     handler: async ({ service: { access, config }, request, reply }) => {
       if (!access) throw new LakeError('auth-off');
       checkOrigin({ origins: config.corsOrigins, listen: config.listen }, request.headers);
@@ -51,7 +65,8 @@ export const serviceRoutes: readonly Route[] = [
     },
   }),
   route({
-    method: 'DELETE', path: '/auth/session', summary: 'End the session', need: 'open', writes: true, silent: true,
+    id: 'closeSession', tag: 'Access', method: 'DELETE', path: '/auth/session', summary: 'End the session', need: 'open', writes: true, silent: true,
+    answers: { 204: { text: 'It has ended, if there was one.', headers: ['Set-Cookie'] } }, errors: ['auth-off'],
     handler: async ({ service: { access }, request, reply }) => {
       if (!access) throw new LakeError('auth-off');
       return reply.code(204).header('set-cookie', access.sessions.close(request.headers.cookie, cameByHttps(request.headers))).send();
@@ -66,5 +81,5 @@ const frontPage = (version: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Lake data service</title></head>
 <body><h1>Lake data service ${version}</h1>
 <p>This address answers queries: <code>POST /query</code> with <code>{"query":"from :pools"}</code> lists the pools, <code>GET /events</code> streams every change,
-<code>GET /metrics</code> has figures.</p></body></html>
+<code>GET /metrics</code> has figures, and <a href="./docs">/docs</a> says what else there is.</p></body></html>
 `;

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { eventBytes } from '../../../src/http/events.ts';
+import { eventValue } from '../../../src/http/records.ts';
+import { valueBytes } from '../../../src/http/reply.ts';
+import { hostileTexts } from '../../support/hostile-texts.ts';
 import { type TestService, startService } from '../../support/server.ts';
 
 interface Event { readonly event: string; readonly data: string; readonly id: number }
@@ -137,4 +141,14 @@ describe('the events feed', () => {
     slow.close();
     quick.close();
   });
+});
+
+test('the JSON of every kind of event is what the writer makes of it, whatever the branch is called', () => {
+  for (const kind of ['pool-new', 'pool-update', 'pool-delete', 'pool-commit', 'branch-update', 'branch-delete'] as const) {
+    for (const branch of ['main', 'a b/c:d@e-f.g_1', '', 'say "so"', ...hostileTexts.filter((text) => !/[\r\n]/.test(text))]) {
+      const event = { id: 7, kind, poolId: 'ab'.repeat(20), branch, ...(kind === 'pool-commit' && { commitId: '01'.repeat(20), parent: branch }) };
+      const written = Buffer.from(valueBytes(eventValue(event), 'json')).toString().trimEnd();
+      expect(eventBytes(event, { format: 'json', names: 'interface' }).toString()).toBe(`event: ${kind}\ndata: ${written}\nid: 7\n\n`);
+    }
+  }
 });

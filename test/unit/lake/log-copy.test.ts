@@ -53,6 +53,21 @@ describe('what is written', () => {
     expect(rowsOf(directory).some((row) => row.startsWith('caught up'))).toBe(false);
   });
 
+  test('it tells whether it has its end: a stop without one is as a crash leaves it', async () => {
+    const directory = await temporaryDirectory(), tables = new Tables(join(directory, 'tables'));
+    const copy = await LogCopy.open({ lakeDirectory: directory, tables, report: () => undefined, segmentBytes: 1 });
+    await tables.write([body(1), counters(1)]);
+    await copy.settled();
+    rmSync(logFolder(directory), { recursive: true });
+    await tables.write([body(2), counters(2)]);
+    expect(await copy.close()).toBe(false);
+    const again = await LogCopy.open({ lakeDirectory: directory, tables, report });
+    await again.settled();
+    expect(await again.close()).toBe(true);
+    await tables.close();
+    expect(readCopy(logFolder(directory))).toMatchObject({ complete: true, closed: true, counters: { event: 2 }, faults: [] });
+  });
+
   test('no acknowledgement waits for it: commits go on when its folder takes no files', async () => {
     const faults: unknown[] = [], lake = await openTestLake({ report: (fault) => { faults.push(fault); } }), pool = await newPool(lake);
     rmSync(logFolder(lake.directory), { recursive: true });

@@ -63,7 +63,7 @@ describe('expressions', () => {
   });
   test('forms with keywords', () => {
     expect(expr('case a when 1 then 2 else 3 end case, CAST(a AS DATE), cast(a, b), extract(year from t), substring(s from 1 for 2), date \'2024\'')).toBe(
-      '(case operand=$a whens=[(case-when when=int64:1 then=int64:2)] otherwise=int64:3) (cast expr=$a target=(cast-date)) (call callee=cast args=[$a $b])'
+      '(case operand=$a whens=[(case-when when=int64:1 then=int64:2)] otherwise=int64:3) (cast call=true expr=$a target=(cast-date)) (call callee=cast args=[$a $b])'
       + ' (extract part=$year expr=$t) (substring expr=$s from=int64:1 length=int64:2) (date type="date" text="2024")');
   });
   test('types, with SQL names in any letter case', () => {

@@ -36,7 +36,7 @@ const query = async (text: string): Promise<string> => {
   return out;
 };
 interface ThreadInside { readonly worker: Worker; readonly tasks: ReadonlyMap<number, unknown> }
-const threadsOf = (p: WorkerPool): ThreadInside[] => [...(p as unknown as { threads: Set<ThreadInside> }).threads];
+const threadsOf = (p: WorkerPool): ThreadInside[] => [...(p as unknown as { threads_: Set<ThreadInside> }).threads_];
 const until = async (condition: () => boolean): Promise<void> => { while (!condition()) await new Promise((resolve) => { setTimeout(resolve, 5); }); };
 
 test('two threads read a long body: every row is there, and both are free afterwards', async () => {

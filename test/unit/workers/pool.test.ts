@@ -43,7 +43,7 @@ const query = async (text: string, id = 'q'): Promise<string> => {
   return out;
 };
 const files = (): number => readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).length;
-const threadOf = (p: WorkerPool): Worker => ([...(p as unknown as { threads: Set<{ worker: Worker }> }).threads][0]!).worker;
+const threadOf = (p: WorkerPool): Worker => ([...(p as unknown as { threads_: Set<{ worker: Worker }> }).threads_][0]!).worker;
 const failure = async (work: Promise<unknown>): Promise<LakeError> => {
   const error = await work.then(() => undefined, (e: unknown) => e);
   expect(error).toBeInstanceOf(LakeError);

@@ -54,7 +54,7 @@ const answer = async (workers: WorkerPool, text: string): Promise<string> => {
   return out;
 };
 const threadsOf = (p: WorkerPool): readonly { readonly worker: Worker; readonly tasks: ReadonlyMap<number, unknown> }[] =>
-  [...(p as unknown as { threads: Set<{ worker: Worker; tasks: Map<number, unknown> }> }).threads];
+  [...(p as unknown as { threads_: Set<{ worker: Worker; tasks: Map<number, unknown> }> }).threads_];
 
 const queries = [
   'count() by kind',

@@ -1,0 +1,37 @@
+/** Reads the record of a body by the schema that describes it: the schema in the document is the one that a request is held to. Fields that it does not name are not looked at. */
+import assert from 'node:assert';
+import type { TSchema } from 'typebox';
+import type { BodyRecord } from './decode.ts';
+
+/** The parts of a schema that say how to read a field. What limits its values (`minLength`, `pattern`) is told by the handlers, in the words that clients know. */
+interface Shape {
+  readonly type?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+  readonly anyOf?: readonly Shape[];
+}
+
+/** The fields that are there. @throws body-field-type, body-not-array, body-not-record, id-invalid */
+export const fieldsOf = (record: BodyRecord, schema: TSchema, asBytes = false): Readonly<Record<string, unknown>> => {
+  const out: Record<string, unknown> = {};
+  for (const [name, shape] of Object.entries((schema as Shape).properties ?? {})) {
+    const value = fieldOf(record, name, shape, asBytes);
+    if (value !== undefined) out[name] = value;
+  }
+  return out;
+};
+
+/** `asBytes`: ids in arrays are bytes of the value, not text. */
+const fieldOf = (record: BodyRecord, name: string, shape: Shape, asBytes: boolean): unknown => {
+  const { type, format, items } = shape.anyOf?.find((s) => s.type !== 'null') ?? shape;
+  if (type === 'string') return record.text(name);
+  if (type === 'integer') return record.integer(name, format === 'int64' ? 'int64' : 'int');
+  if (type === 'object') {
+    const inner = record.record(name);
+    return inner && fieldsOf(inner, (shape as TSchema), asBytes);
+  }
+  assert(type === 'array' && items, `a field of a body cannot be ${type}`);
+  if (items.type === 'array') return record.paths(name);
+  return asBytes ? record.ids(name)?.map((id) => `0x${id}`) : record.texts(name);
+};

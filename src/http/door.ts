@@ -1,0 +1,68 @@
+/**
+ * The port before the lake is open: recovering one that was not closed can take a while, and whoever asks is told so instead of finding nobody.
+ *
+ * Invariants:
+ * - Nothing is taken that changes anything: every request but those for health gets a 503 that says to come again.
+ * - `take` hands the listening server on as it is: no connection is refused or cut in between.
+ */
+import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
+import type { ServeConfig } from '../config.ts';
+import { LakeError } from '../errors.ts';
+import { errorAnswer } from './reply.ts';
+
+export interface Door {
+  /** Gives the server to who answers from here on. Its `listen` tells that it listens already. */
+  take(listener: RequestListener): Server;
+  /** Ends it where nobody took it. */
+  close(): Promise<void>;
+}
+
+/** How the server reads requests, now and later. */
+export const serverOptions = ({ headerBytesMax, headerMsMax }: Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>): { readonly maxHeaderSize: number; readonly connectionsCheckingInterval: number } =>
+  ({ maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+
+/** Begins to listen; rejects when the address is taken. */
+export const openDoor = async (config: Pick<ServeConfig, 'listen' | 'headerBytesMax' | 'headerMsMax'>): Promise<Door> => {
+  const server = createServer(serverOptions(config), answerEarly);
+  // A load may take as long as it takes, as long as it comes.
+  server.requestTimeout = 0;
+  server.headersTimeout = config.headerMsMax;
+  server.keepAliveTimeout = keepAliveMs;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.listen, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  // A lake that cannot be opened must not keep the process.
+  server.unref();
+  return {
+    take: (listener) => {
+      server.off('request', answerEarly);
+      server.on('request', listener);
+      server.ref();
+      server.listen = () => {
+        process.nextTick(() => { server.emit('listening'); });
+        return server;
+      };
+      return server;
+    },
+    close: () => new Promise((resolve) => {
+      server.close(() => { resolve(); });
+      server.closeAllConnections();
+    }),
+  };
+};
+
+/** The framework's own default. */
+const keepAliveMs = 72_000;
+
+const answerEarly = (request: IncomingMessage, response: ServerResponse): void => {
+  const path = (request.url ?? '').split('?', 1)[0], isHealth = path === '/ready' || path === '/status';
+  const body = Buffer.from(isHealth ? 'recovering' : errorAnswer(new LakeError('service-recovering')).body);
+  // What a client goes on sending is read, so that it sees the answer.
+  request.resume();
+  response.writeHead(503, { 'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': body.length, 'retry-after': '1', 'cache-control': 'no-store' });
+  response.end(request.method === 'HEAD' ? undefined : body);
+};

@@ -1,0 +1,66 @@
+/** Which errors a row of the route table can answer with: its own, and those that its kind brings along. The document says them by status; tests hold every answer against it. */
+import { type ErrorCode, errorTable } from '../errors.ts';
+import type { Route } from './route.ts';
+
+type Codes = readonly ErrorCode[];
+
+/** Of bodies that are one record. */
+const controlBodyErrors: Codes = [
+  'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'body-not-seekable', 'body-not-record', 'body-not-array', 'body-field-type',
+  'format-broken', 'format-limit', 'format-too-large', 'body-too-long', 'body-expanded', 'body-stalled', 'load-cancelled',
+];
+/** Of bodies that are data. */
+export const dataErrors: Codes = [
+  'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-too-large',
+  'body-expanded', 'body-stalled', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten',
+];
+/** A value that the format asked for cannot hold. */
+const valueErrors: Codes = ['write-type', 'write-not-record', 'write-columns-unsupported', 'write-columns-value', 'write-columns-not-record'];
+/** Of rows that the format asked for cannot hold. */
+export const rowErrors: Codes = [...valueErrors, 'write-columns-types', 'write-not-uniform'];
+/** Of the text of a query, and of what it names. */
+export const queryTextErrors: Codes = [
+  'query-missing', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-tasks-full', 'workers-closed',
+  'from-file-refused', 'from-file-kind', 'from-file-failed', 'from-file-many', 'from-http-refused', 'from-http-malformed', 'source-directory', 'source-glob-empty', 'query-cancelled',
+];
+/** Of data that is read. */
+const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'object-unread', 'object-version', 'table-corrupt'];
+/** While a query runs, before its first byte. */
+export const queryRunErrors: Codes = [
+  ...queryTextErrors, ...readErrors, 'query-read-only', 'query-memory', 'query-time', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-too-large', 'format-unknown', 'body-expanded',
+  'from-http-address', 'from-http-redirects', 'from-http-bytes', 'from-http-time', 'from-http-failed', 'auth-role', 'load-empty', 'jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'object-unwritten',
+];
+/** Of everything that goes through a pool's queue or the lake's. */
+const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'table-corrupt'];
+/** Of every commit. */
+export const commitErrors: Codes = [
+  ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', 'if-match-invalid', 'tip-moved', 'retry-key-invalid', 'retry-key-reused',
+];
+/** Of commits that replace data objects by others. */
+export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'query-memory', 'query-cancelled'];
+export const changeErrors: Codes = jobErrors;
+
+/** What every row of this kind can answer. */
+const kindErrors = (row: Route): Codes => [
+  ...(row.answers[503] ? [] : ['service-recovering'] satisfies Codes),
+  ...(row.open ? [] : ['service-closing', 'host-foreign', 'accept-unknown', 'internal'] satisfies Codes),
+  ...(row.writes || row.need !== 'open' ? ['origin-foreign'] satisfies Codes : []),
+  ...(row.need === 'open' ? [] : ['auth-missing', 'auth-invalid', 'auth-keys-unavailable'] satisfies Codes),
+  ...(row.need === 'open' || row.need === 'known' ? [] : ['auth-role'] satisfies Codes),
+  ...(row.need.endsWith('of pool') ? ['pool-not-found'] satisfies Codes : []),
+  ...(row.body !== undefined && row.body !== 'data' ? controlBodyErrors : []),
+  ...(Object.values(row.answers).some((answer) => answer.value) ? valueErrors : []),
+];
+
+/** All errors that a row can answer with, each once. */
+export const errorsOf = (row: Route): Codes => [...new Set([...kindErrors(row), ...row.errors])];
+
+/** The same by status, lowest first. */
+export const errorsByStatus = (row: Route): ReadonlyMap<number, Codes> => {
+  const out = new Map<number, ErrorCode[]>();
+  for (const code of [...errorsOf(row)].sort((a, b) => errorTable[a].status - errorTable[b].status)) {
+    const { status } = errorTable[code];
+    out.set(status, [...(out.get(status) ?? []), code]);
+  }
+  return out;
+};

@@ -1,0 +1,21 @@
+/** The document of the API, made from the table of routes that it belongs to. */
+import { Type } from 'typebox';
+import { openApiDocument } from '../openapi.ts';
+import { sendText } from '../reply.ts';
+import { type Route, route, type Service } from '../route.ts';
+
+/** `table` gives all rows, those of this file too. */
+export const documentRoutes = (table: () => readonly Route[]): readonly Route[] => {
+  // It says the same as long as the service runs.
+  const texts = new WeakMap<Service, string>();
+  const textOf = (service: Service): string => {
+    let text = texts.get(service);
+    if (text === undefined) texts.set(service, (text = `${JSON.stringify(openApiDocument(table(), { version: service.version, guarded: service.access !== undefined }))}\n`));
+    return text;
+  };
+  return [route({
+    id: 'document', tag: 'Service', method: 'GET', path: '/openapi.json', summary: 'This document: OpenAPI 3.1', need: 'open', open: true, preflight: true,
+    answers: { 200: { text: 'The document.', content: { 'application/json': Type.Object({ openapi: Type.String() }) }, headers: ['Cache-Control'] } }, errors: [],
+    handler: async ({ service, reply }) => sendText(reply.header('cache-control', 'no-cache'), 200, 'application/json', textOf(service)),
+  })];
+};

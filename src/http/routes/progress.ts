@@ -1,0 +1,48 @@
+/** How far queries and loads are, while they run and a while longer; and the end of a load before its time. */
+import { Type } from 'typebox';
+import { LakeError } from '../../errors.ts';
+import { mayOnLake } from '../access/roles.ts';
+import { loadProgressValue, queryProgressValue } from '../records.ts';
+import { sendValue } from '../reply.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { LoadProgress, QueryProgress } from '../schemas.ts';
+
+/** Whether a request is one's own, or one administers the lake. */
+export const isTheirs = ({ who }: Pick<Call, 'who'>) => ({ owner }: { readonly owner: string | undefined }): boolean => !who || owner === who.name || mayOnLake(who, 'admin');
+
+const ofQuery = Type.Object({ id: Type.String({ description: 'X-Request-ID of the query', examples: ['report-42'] }) });
+const ofLoad = Type.Object({ id: Type.String({ description: 'X-Request-ID of the load', examples: ['report-42'] }) });
+
+export const progressRoutes: readonly Route[] = [
+  route({
+    id: 'queryProgress', tag: 'Queries', method: 'GET', path: '/query/:id', summary: 'How far a query is', need: 'known', params: ofQuery,
+    description: 'While it runs, and for as long afterwards as option `-query.status` says.', answers: { 200: { text: 'Its state and its figures.', value: QueryProgress } }, errors: ['query-progress-unknown'],
+    handler: async (call) => {
+      const { service, params, reply, response } = call, run = service.running.query(params.id, isTheirs(call));
+      if (!run) throw new LakeError('query-progress-unknown', { id: params.id });
+      return sendValue(reply, queryProgressValue(run, await run.watch.rowsTotal()), response);
+    },
+  }),
+  route({
+    id: 'loadProgress', tag: 'Data', method: 'GET', path: '/load/:id', summary: 'How far a load is', need: 'known', params: ofLoad,
+    description: 'While it runs, and for as long afterwards as option `-query.status` says.', answers: { 200: { text: 'Its state and its figures.', value: LoadProgress } }, errors: ['load-unknown'],
+    handler: async (call) => {
+      const { service, params, reply, response } = call, run = service.running.load(params.id, isTheirs(call));
+      if (!run) throw new LakeError('load-unknown', { id: params.id });
+      return sendValue(reply, loadProgressValue(run), response);
+    },
+  }),
+  route({
+    id: 'cancelLoad', tag: 'Data', method: 'DELETE', path: '/load/:id', summary: 'End a load before it is committed', need: 'known', writes: true, silent: true, params: ofLoad,
+    answers: { 204: { text: 'It ends; nothing of it is committed.' } }, errors: ['load-unknown', 'load-committed'],
+    handler: async (call) => {
+      const { service, params, reply } = call, run = service.running.load(params.id, isTheirs(call));
+      if (!run) throw new LakeError('load-unknown', { id: params.id });
+      // Its commit is being made: what becomes of it is known soon.
+      if (run.isCommitting) await run.whenEnded();
+      if (run.commitId !== undefined) throw new LakeError('load-committed', { id: params.id, commit: `0x${run.commitId}` });
+      if (run.endedAt === 0) run.cancel();
+      return reply.code(204).send();
+    },
+  }),
+];

@@ -1,0 +1,126 @@
+/** The page of the API in a real browser against the real service, with every other origin out of reach. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { routes } from '../../src/http/routes/routes.ts';
+import { type Service, startBuiltService } from '../support/built-service.ts';
+import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
+import { clientOf } from '../support/client.ts';
+
+describe.skipIf(lacksChromium())('the page of the API', () => {
+  let service: Service, browser: Browser;
+  beforeAll(async () => {
+    service = await startBuiltService();
+    const client = clientOf(service.address, 1);
+    await client.createPool('movies');
+    await client.load('movies', [{ k: 1 }]);
+    client.close();
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const open = async ({ width = 1280, height = 900, dark = false, hash = '' } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[]; readonly elsewhere: readonly string[] }> => {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', permissions: ['clipboard-read', 'clipboard-write'] });
+    const page = await context.newPage(), faults = faultsOf(page), elsewhere: string[] = [];
+    await page.route('**/*', (route) => {
+      const url = route.request().url();
+      if (url.startsWith(`${service.address}/`)) return route.continue();
+      elsewhere.push(url);
+      return route.abort();
+    });
+    await page.goto(`${service.address}/docs${hash}`);
+    await page.getByRole('heading', { level: 1, name: 'API' }).waitFor();
+    return { page, faults, elsewhere };
+  };
+  const close = (page: Page): Promise<void> => page.context().close();
+
+  test('every endpoint is there, with its answers, and nothing is loaded from elsewhere', async () => {
+    const { page, faults, elsewhere } = await open();
+    const shown = await page.evaluate('[...document.querySelectorAll("main article.endpoint .method")].map((e) => e.closest("article").id)') as string[];
+    expect(shown.sort()).toEqual(routes.map((row) => row.id).sort());
+    const load = page.locator('#load');
+    await load.getByText('Parameters').first().click();
+    await load.getByRole('row', { name: /csv\.delim.*field delimiter/ }).waitFor();
+    await load.locator('details.answer', { hasText: '412' }).locator('summary').click();
+    await load.getByText('the branch is at {tip}, which If-Match does not name').waitFor();
+    await page.locator('#events').getByText('Events', { exact: false }).first().click();
+    await page.locator('#events').getByText('branch-delete').first().waitFor();
+    expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });
+    await close(page);
+  });
+
+  test('a search finds endpoints by their words and by their errors', async () => {
+    const { page, faults } = await open();
+    await page.keyboard.press('/');
+    const ids = (): Promise<unknown> => page.evaluate('[...document.querySelectorAll("main article")].map((e) => e.id)');
+    await page.keyboard.type('cancel load');
+    await expect.poll(ids).toEqual(expect.arrayContaining(['cancelLoad']));
+    await page.getByRole('searchbox').fill('revert-vacuumed');
+    await expect.poll(ids).toEqual(['revert']);
+    await page.getByRole('status').filter({ hasText: '1 endpoint' }).waitFor();
+    await page.getByRole('searchbox').fill('nothing has these words');
+    await page.getByText('No endpoint has all of these words.').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(async () => ((await ids()) as string[]).length).toBeGreaterThan(routes.length);
+    expect(faults).toEqual([]);
+    await close(page);
+  });
+
+  test('an address with an anchor leads to its endpoint, and links of the contents do', async () => {
+    const { page, faults } = await open({ hash: '#vacuum' });
+    const focused = (): Promise<unknown> => page.evaluate('document.activeElement.id');
+    await expect.poll(focused).toBe('vacuum');
+    await page.getByRole('navigation').getByRole('link', { name: /Run a query/ }).click();
+    await expect.poll(focused).toBe('query');
+    expect(new URL(page.url()).hash).toBe('#query');
+    expect(faults).toEqual([]);
+    await close(page);
+  });
+
+  test('the curl line is copied, and does what it says', async () => {
+    const { page, faults } = await open();
+    await page.getByRole('button', { name: 'Copy curl line of getBranch' }).click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`curl '${service.address}/pool/movies/branch/main' -H 'Accept: application/json'`);
+    const lineOf = (id: string): Promise<string | null> => page.locator(`#${id} .copyable pre`).textContent();
+    expect(await lineOf('renamePool')).toBe(`curl -X PUT '${service.address}/pool/movies' -H 'Content-Type: application/json' -d '{"name":"films"}'`);
+    expect(await lineOf('compact')).toMatch(/-H 'Content-Type: application\/x-sup' -d '\{"object_ids":\[0x[0-9a-f]{40},0x[0-9a-f]{40}\]\}'$/);
+    expect(await lineOf('events')).toBe(`curl -N '${service.address}/events' -H 'Accept: application/json'`);
+    expect(faults).toEqual([]);
+    await close(page);
+  });
+
+  test('a GET is tried by keyboard, and its answer shown, good or bad', async () => {
+    const { page, faults } = await open({ hash: '#getBranch' });
+    const card = page.locator('#getBranch');
+    await card.locator('summary', { hasText: 'Try it' }).focus();
+    await page.keyboard.press('Enter');
+    const form = card.getByRole('form', { name: 'Try getBranch' });
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByText(/^200 OK/).waitFor();
+    expect(JSON.parse((await form.getByLabel('Body of the answer').textContent())!)).toEqual({ commit: expect.stringMatching(/^0x[0-9a-f]{40}$/), warnings: null });
+    expect(faults).toEqual([]);
+    await form.getByLabel('branch').fill('a/b');
+    await page.keyboard.press('Enter');
+    await form.getByText(/^404/).waitFor();
+    expect(await form.getByLabel('Body of the answer').textContent()).toBe('{"type":"Error","kind":"item does not exist","error":"\\"a/b\\": branch not found"}\n');
+    await close(page);
+  });
+
+  test('axe-core finds nothing serious in both themes, wide and on a phone, and nothing is wider than the screen', async () => {
+    // All of it in one theme, and on a phone those that have the most to show in the other.
+    for (const { search, ...look } of [{ dark: true, search: '' }, { width: 360, height: 740, search: 'branch-not-found' }]) {
+      const { page, faults, elsewhere } = await open(look);
+      await page.getByRole('searchbox').fill(search);
+      // Everything is open: what is closed is not looked at.
+      await page.evaluate('for (const e of document.querySelectorAll("#load details, #getBranch details, #events details")) e.open = true');
+      await page.getByRole('button', { name: 'Send' }).first().waitFor();
+      expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+      expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });
+      await close(page);
+    }
+  });
+});

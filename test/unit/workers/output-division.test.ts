@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import { type FormatName, createWriter, openReader } from '../../../src/formats/formats.ts';
+import { joinParts } from '../../../src/formats/parts.ts';
+import { openLake } from '../../../src/lake/lake.ts';
+import type { Lake } from '../../../src/lake/lake.types.ts';
+import { openObjects } from '../../../src/lake/objects.ts';
+import { startWorkerPool } from '../../../src/workers/pool.ts';
+import type { WorkerPool, WorkerPoolOptions } from '../../../src/workers/pool.types.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'lake-output-')), rows = 60_000, text = 'x'.repeat(200);
+let lake: Lake, alone: WorkerPool, both: WorkerPool;
+let ids = 0;
+
+const start = (options: Partial<WorkerPoolOptions>): WorkerPool =>
+  startWorkerPool({ lakeDirectory: directory, spillDirectory: join(directory, `spill${ids++}`), outputShares: { blocksMin: 1, blocksMax: 1, rowsMin: 0 }, ...options }, lake);
+
+const rowText = (i: number): string => {
+  switch (i % 3) {
+    case 0: return `{k:${i},kind:"conn",at:{line:${i % 97},name:"n${i % 7}"}}`;
+    case 1: return `{k:${i},kind:"alert",tags:["t${i % 7}","x"],n:${i % 13 === 0 ? 'null' : i % 50}}`;
+    default: return `{k:${i},kind:"http",text:"${text}",dur:${(i % 997) / 8}}`;
+  }
+};
+async function* body(): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < rows; at += 5000) yield Buffer.from(`${Array.from({ length: 5000 }, (_, i) => rowText(at + i)).join('\n')}\n`);
+}
+
+beforeAll(async () => {
+  lake = await openLake({ directory, objects: openObjects(directory) });
+  alone = start({ threads: 1 });
+  both = start({ threads: 2 });
+  const { pool } = await lake.createPool({ name: 'rows', order: 'asc', keys: [['k']] });
+  const outcome = await alone.load({ pool, body: body(), format: 'sup' });
+  await outcome.settled(lake.pool('rows').load('main', outcome.objects));
+  await ready(both);
+});
+afterAll(async () => {
+  await alone.close();
+  await both.close();
+  await lake.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** Only idle threads help. */
+const ready = (workers: WorkerPool): Promise<unknown> => Promise.all([read(workers, 'values 1', 'sup'), read(workers, 'values 2', 'sup')]);
+
+/** All bytes, and the code of the error that ended them. */
+const read = async (workers: WorkerPool, query: string, format: FormatName, pauseMs?: number): Promise<{ readonly bytes: Buffer; readonly error?: unknown }> => {
+  const parts: Buffer[] = [];
+  try {
+    const { chunks } = await workers.query({ id: `q${ids++}`, text: query, format, control: false });
+    for await (const chunk of chunks) {
+      // What is read is given back and written into again.
+      parts.push(Buffer.from(chunk));
+      if (pauseMs !== undefined) await new Promise((resolve) => { setTimeout(resolve, pauseMs); });
+    }
+  } catch (error) {
+    return { bytes: Buffer.concat(parts), error: (error as { readonly code?: unknown }).code };
+  }
+  return { bytes: Buffer.concat(parts) };
+};
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> { yield bytes; }
+const bsupAsSup = async (bytes: Uint8Array): Promise<string> => {
+  const writer = createWriter('sup');
+  let out = '';
+  for await (const batch of await openReader('bsup', once(bytes))) for (const chunk of writer.write(batch)) out += Buffer.from(chunk).toString();
+  return out;
+};
+const threadsOf = (p: WorkerPool): readonly { readonly worker: Worker; readonly tasks: ReadonlyMap<number, unknown> }[] =>
+  [...(p as unknown as { threads_: Set<{ worker: Worker; tasks: Map<number, unknown> }> }).threads_];
+/** Of the lake, the largest first. */
+const largestFiles = (): readonly string[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name)).filter((p) => !p.endsWith('.mdb')).sort((a, b) => statSync(b).size - statSync(a).size);
+const tasksOf = (p: WorkerPool): number => threadsOf(p).reduce((n, t) => n + t.tasks.size, 0);
+
+const queries = ['from rows', 'from rows | put s:=k*2, text:=null', 'from rows | cut kind, k', 'from rows | values k', 'from rows | drop at'];
+
+describe('one answer written by two threads', () => {
+  test.each(queries.flatMap((query) => (['json', 'ndjson', 'sup'] as const).map((format) => [query, format] as const)))('%s as %s: the bytes are those of one thread', async (query, format) => {
+    // What helped the query before may still be ending.
+    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+    const before = both.status().parts, wanted = await read(alone, query, format), got = await read(both, query, format);
+    expect(got.bytes.equals(wanted.bytes)).toBe(true);
+    expect([wanted.error, got.error]).toEqual([undefined, undefined]);
+    expect(wanted.bytes.length).toBeGreaterThan(rows);
+    expect(both.status().parts).toBe(before + 1);
+  });
+
+  test.each(queries)('%s as BSUP: the values are those of one thread', async (query) => {
+    const wanted = await bsupAsSup((await read(alone, query, 'bsup')).bytes);
+    expect(await bsupAsSup((await read(both, query, 'bsup')).bytes)).toBe(wanted);
+    expect(wanted.split('\n')).toHaveLength(rows + 1);
+  });
+
+  test('a client that reads slowly gets the same bytes', async () => {
+    const slow = await read(both, 'from rows', 'ndjson', 3);
+    expect(slow.bytes.equals((await read(alone, 'from rows', 'ndjson')).bytes)).toBe(true);
+  });
+
+  test('statistics count every row once', async () => {
+    const reply = await both.query({ id: 'stats', text: 'from rows', format: 'ndjson', control: false });
+    let lines = 0;
+    for await (const chunk of reply.chunks) for (const byte of chunk) if (byte === 0x0a) lines++;
+    expect(lines).toBe(rows);
+    expect(reply.stats()).toMatchObject({ recordsRead: rows, recordsMatched: rows });
+  });
+
+  test('answers with control messages, of filtered rows and in other formats come from one thread', async () => {
+    const before = both.status().parts;
+    const { chunks } = await both.query({ id: 'control', text: 'from rows', format: 'bsup', control: true });
+    for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0);
+    await read(both, "from rows | kind=='conn'", 'json');
+    await read(both, 'from rows | cut k', 'csv');
+    expect(both.status().parts).toBe(before);
+  });
+
+  test('no thread helps where the process has its memory in use', async () => {
+    const full = start({ threads: 2, residentBytesMax: 1 });
+    try {
+      await ready(full);
+      expect((await read(full, 'from rows', 'ndjson')).bytes.equals((await read(alone, 'from rows', 'ndjson')).bytes)).toBe(true);
+      expect(full.status().parts).toBe(0);
+    } finally {
+      await full.close();
+    }
+  });
+
+  test('a query that is cancelled, or whose client leaves, leaves no part behind', async () => {
+    const abort = new AbortController();
+    const { chunks } = await both.query({ id: 'left', text: 'from rows', format: 'sup', control: false, signal: abort.signal });
+    const reading = (async () => { for await (const chunk of chunks) if (chunk.length > 0) abort.abort(); })();
+    await expect(reading).rejects.toMatchObject({ code: 'query-cancelled' });
+    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+    const other = await both.query({ id: 'gone', text: 'from rows', format: 'sup', control: false });
+    for await (const chunk of other.chunks) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+  });
+
+  test('a helper that dies fails the query with a clear error, and the next one runs', async () => {
+    const other = start({ threads: 2, windowBytesMax: 1 << 16 });
+    try {
+      await ready(other);
+      const { chunks } = await other.query({ id: 'dies', text: 'from rows | put a:=text, b:=text, c:=text, d:=text', format: 'ndjson', control: false });
+      const { parts } = other as unknown as { parts: ReadonlySet<unknown> };
+      const helping = (): { readonly worker: Worker } | undefined => threadsOf(other).find((t) => [...t.tasks.values()].some((task) => parts.has(task)));
+      // Nothing is read before, so that the helper cannot have come to its end.
+      await expect.poll(helping, { timeout: 5000, interval: 5 }).toBeDefined();
+      await new Promise((resolve) => { setTimeout(resolve, 100); });
+      await helping()?.worker.terminate();
+      await expect((async () => { for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0); })()).rejects.toMatchObject({ code: 'worker-died' });
+      await expect.poll(() => other.status(), { timeout: 10_000 }).toMatchObject({ threads: 2, replaced: 1 });
+      expect((await read(other, 'from rows | count()', 'sup')).bytes.toString()).toBe(`${rows}\n`);
+    } finally {
+      await other.close();
+    }
+  });
+
+  // The last one: it breaks the rows.
+  test('rows before a damaged block are given out, as by one thread', async () => {
+    const whole = (await read(alone, 'from rows', 'ndjson')).bytes, [path] = largestFiles(), file = openSync(path!, 'r+');
+    writeSync(file, new Uint8Array(4096), 0, 4096, Math.floor(statSync(path!).size * 0.7));
+    closeSync(file);
+    const one = start({ threads: 1 }), two = start({ threads: 2 });
+    try {
+      await ready(two);
+      const wanted = await read(one, 'from rows', 'ndjson'), got = await read(two, 'from rows', 'ndjson');
+      expect(wanted.error).toBe('object-corrupt');
+      expect(got.error).toBe('object-corrupt');
+      // How many of those right before it depends on how far the scan looks ahead.
+      for (const { bytes } of [wanted, got]) {
+        expect(bytes.length).toBeGreaterThan(whole.length / 2);
+        expect(whole.subarray(0, bytes.length).equals(bytes)).toBe(true);
+        expect(bytes.at(-1)).toBe(0x0a);
+      }
+      expect(two.status().parts).toBe(1);
+    } finally {
+      await one.close();
+      await two.close();
+    }
+  });
+});
+
+test('parts of an array are joined, also when there are none', () => {
+  const bytes = (...chunks: string[]): string => {
+    const join = joinParts(true), parts = chunks.map((c) => Buffer.from(c));
+    for (const part of parts) join.chunk(part);
+    return Buffer.concat([...parts, ...join.end()]).toString();
+  };
+  expect(bytes()).toBe('[]\n');
+  expect(bytes(',1', ',2,3')).toBe('[1,2,3]\n');
+});

@@ -1,0 +1,93 @@
+/**
+ * Lakes that earlier builds wrote (test/cases/upgrade; make.mjs there makes them) open with the service of today: what they answered then they answer now, and they can be written on.
+ * A lake of a format that is newer than ours is refused.
+ */
+import { afterAll, describe, expect, test } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { formatVersion, Tables, tableNames } from '../src/lake/tables.ts';
+import { startBuiltService } from './support/built-service.ts';
+import { clientOf } from './support/client.ts';
+import { checkLake, runProgram } from './support/lake-command.ts';
+
+interface Kept { readonly first: string; readonly deletion: string; readonly before: string; readonly events: string; readonly answers: readonly { readonly query: string; readonly answer: string }[] }
+
+const folder = fileURLToPath(new URL('cases/upgrade/', import.meta.url)), names = readdirSync(folder).filter((file) => file.endsWith('.tar.gz')).map((file) => file.replace('.tar.gz', ''));
+const opened: string[] = [];
+afterAll(() => { for (const each of opened) rmSync(each, { recursive: true, force: true }); });
+/** A copy of its own of a lake that is kept. */
+const unpacked = (name: string): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'lake-upgrade-'));
+  opened.push(directory);
+  execFileSync('tar', ['-xzf', join(folder, `${name}.tar.gz`), '-C', directory]);
+  return join(directory, 'lake');
+};
+
+test('there is a lake to open, and none is large', () => {
+  expect(names).toContain('10c3400');
+  for (const name of names) expect(statSync(join(folder, `${name}.tar.gz`)).size).toBeLessThan(300_000);
+});
+
+describe.each(names)('the lake of %s', { timeout: 120_000 }, (name) => {
+  const kept = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as Kept;
+  test('answers what it answered, takes writes, and is sound afterwards', { timeout: 120_000 }, async () => {
+    const lake = unpacked(name);
+    let service = await startBuiltService({ lake }), client = clientOf(service.address);
+    const ask = async (text: string): Promise<string> => (await client.ask('POST', '/query', { headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: JSON.stringify({ query: text }) })).body;
+    try {
+      for (const { query, answer } of kept.answers) expect([query, await ask(query)]).toEqual([query, answer]);
+      const feed = await client.events({ lastEventId: 1 }), told = kept.events.split('\n\n').filter((block) => block !== '').map((block) => Number(/^id: (\d+)$/m.exec(block)![1]));
+      expect((await feed.until(told.length)).map(({ id }) => id)).toEqual(told);
+      feed.close();
+
+      // It goes on where it was: appends, time travel, a revert of an old commit, a merge of an old branch, a delete in old objects, compaction by packing.
+      const count = async (of: string): Promise<number> => (await client.query<number>(`from ${of} | count()`))[0]!, people = await count('people'), rows = await count('rows');
+      await client.load('people', [{ id: 1000, name: 'new' }]);
+      const loaded = await client.tip('people');
+      expect(await count('people')).toBe(people + 1);
+      expect(await count(`people@${kept.before}`)).toBe(people - 20);
+      await client.json('POST', `/pool/people/branch/main/revert/${loaded}`);
+      expect(await count('people')).toBe(people);
+      await client.load('people', [{ id: 2000, name: 'on the old branch' }], 'trial');
+      await client.json('POST', '/pool/people/branch/main/merge/trial');
+      expect(await client.query('from people | id==2000 | cut name')).toEqual([{ name: 'on the old branch' }]);
+      await client.json('POST', '/pool/rows/branch/main/delete', { where: 'kind=="put"' });
+      expect(await count('rows')).toBe(rows - 4000);
+      expect(await client.query('from rows | kind=="put" | count()')).toEqual([0]);
+      await client.load('types', '{"k":"again","a":[{"b":1}]}');
+      expect(await client.query('from types | where k=="again" | cut a')).toEqual([{ a: [{ b: 1 }] }]);
+      const before = await Promise.all(['people', 'rows', 'types', 'small'].map((of) => ask(`from ${of} | sort this`)));
+
+      client.close();
+      expect(await service.end()).toBe(0);
+      service = await startBuiltService({ lake });
+      client = clientOf(service.address);
+      expect(await Promise.all(['people', 'rows', 'types', 'small'].map((of) => ask(`from ${of} | sort this`)))).toEqual(before);
+    } finally {
+      client.close();
+      await service.end();
+    }
+    expect(await checkLake(lake)).toMatchObject({ status: 0, complaint: '' });
+  });
+  test('is sound for fsck before anything was written', async () => { expect(await checkLake(unpacked(name))).toMatchObject({ status: 0, complaint: '' }); });
+});
+
+test('a lake of a newer format is refused, by name and number, and left as it is: by the service, after a kill too, by fsck and its repair', { timeout: 120_000 }, async () => {
+  const lake = unpacked('10c3400'), tables = new Tables(join(lake, 'tables')), versions = [...tables.rows('about')].filter(({ payload }) => Buffer.from(payload).toString() === String(formatVersion));
+  expect([tableNames[0], versions.length]).toEqual(['about', 1]);
+  await tables.write([{ table: 'about', key: versions[0]!.key, payload: Buffer.from(String(formatVersion + 1)) }]);
+  await tables.close();
+  const text = `lake ${join(lake, 'tables')} has format version ${formatVersion + 1}, this server reads up to ${formatVersion}`;
+  const file = join(lake, 'tables/data.mdb'), bytes = readFileSync(file);
+  const serve = ['serve', '-l', '127.0.0.1:0', '-log.level', 'silent'];
+  for (const [i, command] of [serve, ['fsck'], ['fsck', '-repair'], serve].entries()) {
+    // As if the one that wrote it had been killed.
+    if (i === 3) writeFileSync(join(lake, 'running'), '');
+    const { status, complaint, output } = await runProgram([command[0]!, '-lake', lake, ...command.slice(1)]);
+    expect([command[0], status, (complaint + output).includes(text)]).toEqual([command[0], 1, true]);
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  }
+});

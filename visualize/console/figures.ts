@@ -1,0 +1,58 @@
+/** Records, bytes and objects of revisions, asked for as they come into sight: few at a time, and each at most every `againMs`, however fast its branch moves. */
+import { signal } from '@preact/signals';
+import type { PoolInfo, RevisionSums } from '../../src/client/client.ts';
+import { client } from './session.ts';
+
+const togetherMax = 4, againMs = 1000;
+const keyOf = (pool: Pick<PoolInfo, 'id'>, revision: string): string => `${pool.id} ${revision}`;
+
+export const sums = signal<ReadonlyMap<string, RevisionSums>>(new Map());
+export const sumsOf = (pool: Pick<PoolInfo, 'id'>, revision: string): RevisionSums | undefined => sums.value.get(keyOf(pool, revision));
+
+interface Wish { readonly pool: string; readonly revision: string; readonly tip: string }
+const wishes = new Map<string, Wish>(), askedAt = new Map<string, number>();
+let fresh = new Map<string, RevisionSums>(), underWay = 0, showing: ReturnType<typeof setTimeout> | undefined, later: ReturnType<typeof setTimeout> | undefined;
+
+/** Asks for what a revision holds, unless that is known of this tip. */
+export const wantSums = (pool: Pick<PoolInfo, 'id'>, revision: string, tip: string): void => {
+  const key = keyOf(pool, revision);
+  if (sums.peek().get(key)?.commit === tip) return;
+  wishes.set(key, { pool: pool.id, revision, tip });
+  askNext();
+};
+const askNext = (): void => {
+  const now = performance.now();
+  let soonest = Infinity;
+  for (const [key, wish] of wishes) {
+    if (underWay >= togetherMax) return;
+    const due = (askedAt.get(key) ?? -Infinity) + againMs;
+    if (due > now) {
+      soonest = Math.min(soonest, due);
+      continue;
+    }
+    wishes.delete(key);
+    askedAt.set(key, now);
+    void ask(key, wish);
+  }
+  if (soonest < Infinity) later ??= setTimeout(() => {
+    later = undefined;
+    askNext();
+  }, soonest - now);
+};
+const ask = async (key: string, { pool, revision }: Wish): Promise<void> => {
+  underWay++;
+  try {
+    const found = await client.pool(pool).sums(revision);
+    fresh.set(key, found);
+    showing ??= setTimeout(() => {
+      showing = undefined;
+      sums.value = new Map([...sums.value, ...fresh]);
+      fresh = new Map();
+    }, 50);
+  } catch {
+    // The pool or branch has gone, or may not be read: there is no figure.
+  } finally {
+    underWay--;
+    askNext();
+  }
+};

@@ -1,0 +1,159 @@
+/**
+ * The lake as the page knows it: pools, branches and their tips, the events as they come.
+ *
+ * A busy lake makes a thousand commits a second. Events are gathered and shown a few times a second, tips are moved by the events themselves, and nothing is asked of the
+ * service for each event: lists are read again when pools or branches come and go, at most every `refreshMsMin`.
+ */
+import { computed, signal } from '@preact/signals';
+import type { BranchInfo, LakeEvent, PoolInfo } from '../../src/client/client.ts';
+import { LakeFailure } from '../../src/client/client.ts';
+import { client } from './session.ts';
+import { faultText } from './text.ts';
+
+/** An event and when it came. `n` counts the events of this page. */
+export interface SeenEvent { readonly n: number; readonly ms: number; readonly event: LakeEvent }
+
+/** Events that are kept. */
+export const eventsMax = 2000;
+const flushMs = 250, hiddenFlushMs = 2000, refreshMsMin = 1000;
+
+export const pools = signal<readonly PoolInfo[]>([]);
+/** By the pool's id. */
+export const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map());
+export const listState = signal<'loading' | 'ready' | { readonly fault: string }>('loading');
+export const feedState = signal<'connecting' | 'live' | 'lost' | 'ended'>('connecting');
+/** The newest at the end. */
+export const events = signal<readonly SeenEvent[]>([]);
+export const eventCount = signal(0);
+/** Commits a second of late. */
+export const commitRate = signal(0);
+
+export const poolByReference = (reference: string): PoolInfo | undefined => pools.value.find((p) => p.id === reference) ?? pools.value.find((p) => p.name === reference);
+export const branches = (pool: PoolInfo): readonly BranchInfo[] => branchesOf.value.get(pool.id) ?? [];
+const namesSeen = new Map<string, string>(), namesMax = 10_000;
+/** Names by id, of pools that went too. */
+export const poolNames = computed<ReadonlyMap<string, string>>(() => {
+  if (namesSeen.size > namesMax) namesSeen.clear();
+  for (const { id, name } of pools.value) namesSeen.set(id, name);
+  return new Map(namesSeen);
+});
+
+let listing: Promise<void> | undefined, again = false;
+/** Reads pools and branches anew. */
+export const refresh = (): Promise<void> => {
+  if (listing) {
+    again = true;
+    return listing;
+  }
+  listing = list().finally(() => {
+    listing = undefined;
+    if (!again) return;
+    again = false;
+    void refresh();
+  });
+  return listing;
+};
+const list = async (): Promise<void> => {
+  try {
+    const [all, rows] = await Promise.all([client.pools(), client.branches()]);
+    const map = new Map<string, BranchInfo[]>();
+    for (const { pool, branch } of rows) {
+      const known = map.get(pool.id);
+      if (known) known.push(branch);
+      else map.set(pool.id, [branch]);
+    }
+    for (const each of map.values()) each.sort((a, b) => (a.name === 'main' ? -1 : b.name === 'main' ? 1 : a.name < b.name ? -1 : 1));
+    pools.value = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
+    branchesOf.value = map;
+    listState.value = 'ready';
+  } catch (error) {
+    listState.value = { fault: faultText(error) };
+  }
+};
+
+let waiting: SeenEvent[] = [], came = 0, flushing: ReturnType<typeof setTimeout> | undefined, refreshing: ReturnType<typeof setTimeout> | undefined, flushedAt = 0;
+const refreshSoon = (): void => {
+  refreshing ??= setTimeout(() => {
+    refreshing = undefined;
+    void refresh();
+  }, refreshMsMin / 4);
+};
+const take = (event: LakeEvent): void => {
+  waiting.push({ n: ++came, ms: Date.now(), event });
+  flushing ??= setTimeout(flush, document.hidden ? hiddenFlushMs : flushMs);
+};
+const flush = (): void => {
+  flushing = undefined;
+  const fresh = waiting, now = performance.now(), seconds = Math.max(0.25, Math.min(5, (now - flushedAt) / 1000));
+  waiting = [];
+  flushedAt = now;
+  const tips = new Map<string, Map<string, string>>();
+  let structure = false, commits = 0;
+  for (const { event } of fresh) {
+    if (event.kind !== 'pool-commit') structure = true;
+    else {
+      commits++;
+      let of = tips.get(event.poolId);
+      if (!of) tips.set(event.poolId, (of = new Map<string, string>()));
+      if (event.branch !== undefined && event.commitId !== undefined) of.set(event.branch, event.commitId);
+    }
+  }
+  events.value = [...events.value, ...fresh].slice(-eventsMax);
+  eventCount.value = came;
+  commitRate.value = commits / seconds;
+  if (structure) refreshSoon();
+  if (tips.size > 0) moveTips(tips);
+  // Once more when nothing comes, so that the rate falls to zero.
+  if (commits > 0) flushing ??= setTimeout(flush, 1000);
+};
+const moveTips = (tips: ReadonlyMap<string, ReadonlyMap<string, string>>): void => {
+  const next = new Map(branchesOf.value);
+  for (const [pool, of] of tips) {
+    const known = next.get(pool);
+    if (!known || [...of.keys()].some((name) => !known.some((b) => b.name === name))) refreshSoon();
+    if (known) next.set(pool, known.map((b) => (of.has(b.name) ? { ...b, commit: of.get(b.name)! } : b)));
+  }
+  branchesOf.value = next;
+};
+
+let stop: AbortController | undefined;
+/** Lists the lake and listens to it until `leaveLake`. */
+export const watchLake = (): void => {
+  stop?.abort();
+  stop = new AbortController();
+  void refresh();
+  void listen(stop.signal);
+};
+export const leaveLake = (): void => {
+  stop?.abort();
+  stop = undefined;
+  pools.value = [];
+  branchesOf.value = new Map();
+  events.value = [];
+  listState.value = 'loading';
+};
+const listen = async (signal: AbortSignal): Promise<void> => {
+  feedState.value = 'connecting';
+  try {
+    const feed = client.events({
+      signal,
+      onConnect: () => {
+        feedState.value = 'live';
+        refreshSoon();
+      },
+      onReconnect: () => {
+        feedState.value = 'lost';
+        refreshSoon();
+      },
+    });
+    for await (const event of feed) take(event);
+  } catch (error) {
+    if (signal.aborted) return;
+    // What was missed is no longer kept: begin anew from now.
+    if (error instanceof LakeFailure && error.status === 410) {
+      watchLake();
+      return;
+    }
+    feedState.value = 'ended';
+  }
+};

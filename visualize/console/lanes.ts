@@ -1,0 +1,63 @@
+/**
+ * Lanes of a commit graph, as `git log --graph` draws them: a row a commit, a lane a line of descent, the children above their parents.
+ *
+ * - The first lane belongs to the chain of first parents from `trunk`; other lines take the leftmost free lane.
+ * - A line goes down its own lane to the row of its parent and bends there into the parent's lane, so that rows never change when more commits come below.
+ * - A parent that stands above its child (the clock went back) gets no line.
+ */
+export interface LaneCommit { readonly id: string; readonly parents: readonly string[] }
+export interface LaneRow {
+  readonly lane: number;
+  /** Lanes that go on straight through the row. */
+  readonly through: readonly number[];
+  /** Lanes that come from above and end in the commit. */
+  readonly into: readonly number[];
+  /** Lanes that leave the commit downwards. */
+  readonly out: readonly number[];
+}
+
+export class Lanes {
+  readonly rows: LaneRow[] = [];
+  /** Most lanes that a row so far has. */
+  width = 1;
+  /** The commit that each lane leads to; undefined: free. */
+  readonly #leads: (string | undefined)[] = [];
+  readonly #seen = new Set<string>();
+  #trunk: string | undefined;
+  /** The trunk's lane is kept free until its tip has come. */
+  #trunkCame = false;
+
+  constructor(trunk?: string) { this.#trunk = trunk; }
+
+  add(commits: readonly LaneCommit[]): void {
+    for (const commit of commits) this.rows.push(this.#row(commit));
+  }
+
+  #row({ id, parents }: LaneCommit): LaneRow {
+    const leads = this.#leads;
+    this.#seen.add(id);
+    const into = leads.flatMap((to, lane) => (to === id ? [lane] : []));
+    let lane = into[0];
+    if (id === this.#trunk && !this.#trunkCame) {
+      this.#trunkCame = true;
+      lane = 0;
+    }
+    lane ??= this.#free();
+    for (const each of into) leads[each] = undefined;
+    const through = leads.flatMap((to, each) => (to === undefined ? [] : [each])), out: number[] = [];
+    const below = [...new Set(parents)].filter((parent) => !this.#seen.has(parent));
+    below.forEach((parent, i) => {
+      // The first parent goes on in the commit's lane; another one joins a line that leads there, or begins its own.
+      const there = i === 0 ? lane : leads.indexOf(parent);
+      const to = there >= 0 ? there : this.#free(lane);
+      leads[to] = parent;
+      out.push(to);
+    });
+    this.width = Math.max(this.width, lane + 1, ...out.map((each) => each + 1));
+    return { lane, through, into, out };
+  }
+  /** The leftmost free lane; the trunk's is for the trunk alone. `taken`: one that is about to be used. */
+  #free(taken = -1): number {
+    for (let lane = this.#trunk === undefined ? 0 : 1; ; lane++) if (lane !== taken && this.#leads[lane] === undefined) return lane;
+  }
+}

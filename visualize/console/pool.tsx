@@ -1,0 +1,170 @@
+/** One pool: its branches and commits, the data objects of a revision, and all that can be done to it. */
+import { useEffect, useMemo } from 'preact/hooks';
+import { signal, useSignal } from '@preact/signals';
+import type { BranchInfo, GraphCommit, PoolInfo } from '../../src/client/client.ts';
+import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from './changes.tsx';
+import { CommitDetails, Commits } from './commits.tsx';
+import { useDrop } from './drop.ts';
+import { sumsOf, wantSums } from './figures.ts';
+import { History } from './history.ts';
+import { branches, listState, poolByReference } from './lake.ts';
+import { Load } from './load.tsx';
+import { Objects } from './objects-view.tsx';
+import { Busy, Bytes, clock, Empty, Figure, Icon, type IconName, Name, Records } from './parts.tsx';
+import { DeletePool, RenamePool } from './pool-dialogs.tsx';
+import { keyText, referenceOf } from './pools.tsx';
+import { go, link, route } from './route.ts';
+import { may } from './session.ts';
+import { ago, count, dateTime, shortId, visible } from './text.ts';
+
+type DialogKind = 'load' | 'branch' | 'delete-branch' | 'merge' | 'revert' | 'delete-rows' | 'compact' | 'vacuum' | 'rename' | 'delete';
+type Tab = 'commits' | 'objects' | 'branches';
+const tabs: readonly (readonly [Tab, string])[] = [['commits', 'Commits'], ['objects', 'Data objects'], ['branches', 'Branches']];
+const tab = signal<Tab>('commits');
+const zero = /^0x0+$/;
+
+export const PoolPage = ({ reference }: { readonly reference: string }) => {
+  const pool = poolByReference(reference);
+  if (pool) return <PoolView key={pool.id} pool={pool} />;
+  if (listState.value === 'loading') return <section class="page"><h1 class="hidden-text">Pool</h1><Busy text="Reading the list of pools…" /></section>;
+  return (
+    <section class="page"><h1 class="hidden-text">No such pool</h1>
+      <Empty title="There is no such pool"><p class="soft">Nothing here is called <Name text={reference} max={80} />. It was renamed or deleted, or you may not read it.</p><a class="button main" href={link(['pools'])}>All pools</a></Empty>
+    </section>
+  );
+};
+
+const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
+  const { query } = route.value, all = branches(pool), asked = query.get('at'), isCommit = asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !all.some((b) => b.name === asked);
+  const branch = isCommit ? undefined : all.find((b) => b.name === asked) ?? all.find((b) => b.name === 'main') ?? all[0];
+  /** The commit that the page shows; and the branch on which changes are made. */
+  const at = isCommit ? asked : branch?.commit, writeBranch = branch ?? all.find((b) => b.name === 'main') ?? all[0];
+  const history = useMemo(() => new History(pool), [pool.id]), chosenId = useSignal<string | undefined>(query.get('commit') ?? undefined);
+  const dialog = useSignal<{ readonly kind: DialogKind; readonly files?: readonly File[]; readonly commit?: GraphCommit; readonly at?: string; readonly branch?: string } | null>(null);
+  useEffect(() => () => { history.leave(); }, [history]);
+  useEffect(() => { history.follow(); }, [all]);
+  useEffect(() => { if (at !== undefined) wantSums(pool, isCommit ? at : branch!.name, at); }, [at]);
+  const mayWrite = may('writer', pool), mayAdmin = may('admin', pool), held = at === undefined || zero.test(at) ? undefined : sumsOf(pool, isCommit ? at : branch!.name), isEmpty = at === undefined || zero.test(at);
+  const over = useDrop((files) => { dialog.value = { kind: 'load', files }; }, mayWrite);
+  const commits = history.state.value?.commits ?? [], chosen = commits.find((c) => c.id === (chosenId.value ?? at)) ?? commits[0], shown = commits.find((c) => c.id === at);
+  const ref = referenceOf(pool), travel = (to: string | undefined): void => { go(link(['pool', ref], { at: to })); };
+  const open = (kind: DialogKind, more: { readonly commit?: GraphCommit; readonly at?: string; readonly branch?: string } = {}): void => { dialog.value = { kind, ...more }; };
+  const queryHref = link(['query'], { pool: pool.name, ...(isCommit ? { branch: at } : branch && branch.name !== 'main' && { branch: branch.name }) });
+  return (
+    <section class="page fill pool-page" aria-labelledby="pool-title">
+      <header class="page-head pool-head">
+        <div class="pool-name"><p class="crumb"><a href={link(['pools'])}>Pools</a></p><h1 id="pool-title"><Name text={pool.name} max={100} /></h1></div>
+        <div class="group">
+          <a class="button" href={queryHref}><Icon name="ask" />Query</a>
+          {mayWrite && <button type="button" class="main" onClick={() => { open('load'); }}><Icon name="upload" />Load data</button>}
+        </div>
+      </header>
+      {isCommit && <TimeBanner at={at!} commit={shown} back={writeBranch} onBack={() => { travel(undefined); }} />}
+      <div class="pool-bar panel">
+        <div class="at"><label class="soft" for="shown-branch">Branch</label>
+          <select id="shown-branch" value={isCommit ? '' : branch?.name ?? ''} onChange={(e) => { chosenId.value = undefined; travel(e.currentTarget.value); }}>{isCommit && <option value="">at {shortId(at!)}</option>}{all.map((b) => <option key={b.name} value={b.name}>{visible(b.name, 60)}</option>)}</select>
+        </div>
+        <dl class="figures">
+          <Figure label="records" value={<Records n={isEmpty ? 0 : held?.records} />} />
+          <Figure label="size" value={<Bytes n={isEmpty ? 0 : held?.bytes} />} />
+          <Figure label="data objects" value={<Records n={isEmpty ? 0 : held?.objects} />} />
+          <Figure label="key" value={<code title={`${keyText(pool)} ${pool.layout.order}`}><Name text={keyText(pool)} max={24} /> <span class="soft">{pool.layout.order}</span></code>} />
+          <Figure label="created" value={<time dateTime={pool.ts} title={dateTime(pool.ts)}>{ago(pool.ts, clock.value)}</time>} />
+        </dl>
+        {(mayWrite || mayAdmin) && writeBranch && (
+          <div class="tools" role="group" aria-label="Changes">
+            {mayWrite && <Tool icon="branch" text="Branch" onClick={() => { open('branch', { at: at ?? writeBranch.commit, branch: isCommit ? '' : writeBranch.name }); }} />}
+            {mayWrite && all.length > 1 && <Tool icon="merge" text="Merge" onClick={() => { open('merge'); }} />}
+            {mayWrite && !isCommit && !isEmpty && <Tool icon="filter" text="Delete records" onClick={() => { open('delete-rows'); }} />}
+            {mayWrite && !isCommit && (held?.objects ?? 0) > 1 && <Tool icon="pack" text="Compact" onClick={() => { open('compact'); }} />}
+            {mayAdmin && <Tool icon="broom" text="Vacuum" onClick={() => { open('vacuum'); }} />}
+            {mayAdmin && <button type="button" class="quiet tool" onClick={() => { open('rename'); }} aria-label="Rename pool" title="Rename pool"><Icon name="edit" /></button>}
+            {mayAdmin && <button type="button" class="quiet tool" onClick={() => { open('delete'); }} aria-label="Delete pool" title="Delete pool"><Icon name="trash" /></button>}
+          </div>
+        )}
+      </div>
+      <div class="pool-body">
+        <div class="panel pool-main">
+          <Tabs branchCount={all.length} />
+          <div class="tab-panel" role="tabpanel" id={`panel-${tab.value}`} aria-labelledby={`tab-${tab.value}`}>
+            {tab.value === 'commits' ? (commits.length === 0 && history.state.value && mayWrite ? <NoCommits onLoad={() => { open('load'); }} /> : <Commits pool={pool} history={history} chosen={chosen?.id} onChoose={(id) => { chosenId.value = id; }} onTravel={(id) => { travel(id); }} at={at} />)
+              : tab.value === 'objects' ? <Objects pool={pool} commit={at} /> : <Branches pool={pool} all={all} mayWrite={mayWrite} mayDelete={mayWrite} onDelete={(name) => { open('delete-branch', { branch: name }); }} onTravel={travel} />}
+          </div>
+        </div>
+        {tab.value === 'commits' && chosen && (
+          <aside class="panel pool-aside" aria-label="The chosen commit">
+            <CommitDetails commit={chosen} at={at} actions={<>
+              {chosen.id === at ? <span class="pill good">Shown on this page</span> : <button type="button" class="main" onClick={() => { travel(chosen.id); }}><Icon name="back" />Go to this point in time</button>}
+              <a class="button" href={link(['query'], { pool: pool.name, branch: chosen.id })}><Icon name="ask" />Query here</a>
+              {mayWrite && <button type="button" onClick={() => { open('branch', { at: chosen.id, branch: '' }); }}><Icon name="branch" />Branch here</button>}
+              {mayWrite && writeBranch && <button type="button" onClick={() => { open('revert', { commit: chosen }); }}><Icon name="undo" />Revert</button>}
+            </>} />
+          </aside>
+        )}
+      </div>
+      {over && <div class="drop" aria-hidden="true"><p>Drop files to load them into {visible(pool.name, 40)}</p></div>}
+      {dialog.value && writeBranch && <PoolDialogs pool={pool} branch={writeBranch} dialog={dialog.value} onClose={() => { dialog.value = null; }} />}
+    </section>
+  );
+};
+
+const Tool = ({ icon, text, onClick }: { readonly icon: IconName; readonly text: string; readonly onClick: () => void }) => <button type="button" class="quiet tool" onClick={onClick}><Icon name={icon} />{text}</button>;
+
+const PoolDialogs = ({ pool, branch, dialog, onClose }: { readonly pool: PoolInfo; readonly branch: BranchInfo; readonly dialog: { readonly kind: DialogKind; readonly files?: readonly File[]; readonly commit?: GraphCommit; readonly at?: string; readonly branch?: string }; readonly onClose: () => void }) => {
+  const props = { pool, branch: dialog.branch ?? branch.name, onClose };
+  switch (dialog.kind) {
+    case 'load': return <Load pool={pool} branch={branch.name} files={dialog.files ?? []} onClose={onClose} />;
+    case 'branch': return <MakeBranch {...props} at={dialog.at ?? branch.commit} />;
+    case 'delete-branch': return <DeleteBranch {...props} />;
+    case 'merge': return <Merge {...props} />;
+    case 'revert': return <Revert {...props} commit={dialog.commit!} />;
+    case 'delete-rows': return <DeleteRows {...props} />;
+    case 'compact': return <Compact {...props} />;
+    case 'vacuum': return <Vacuum {...props} />;
+    case 'rename': return <RenamePool pool={pool} onClose={onClose} />;
+    case 'delete': return <DeletePool pool={pool} onClose={onClose} />;
+  }
+};
+
+const TimeBanner = ({ at, commit, back, onBack }: { readonly at: string; readonly commit: GraphCommit | undefined; readonly back: BranchInfo | undefined; readonly onBack: () => void }) => (
+  <p class="banner" role="status"><Icon name="back" /><span>The pool as it was {commit ? <>at <strong>{dateTime(commit.date)}</strong>, commit <code>{shortId(at)}</code></> : <>at commit <code>{shortId(at)}</code></>}</span><button type="button" onClick={onBack}>Back to {back ? <Name text={back.name} max={40} /> : 'now'}</button></p>
+);
+
+const NoCommits = ({ onLoad }: { readonly onLoad: () => void }) => (
+  <Empty title="This pool is empty"><p class="soft">Drop a file anywhere on this page, or choose one: JSON, CSV, TSV, Parquet, Arrow, Zeek, SUP and its kin.</p><button type="button" class="main" onClick={onLoad}><Icon name="upload" />Load data</button></Empty>
+);
+
+/** One tab stop; the arrow keys choose. */
+const Tabs = ({ branchCount }: { readonly branchCount: number }) => {
+  const key = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0, index = tabs.findIndex(([id]) => id === tab.value);
+    if (step === 0) return;
+    event.preventDefault();
+    tab.value = tabs[(index + step + tabs.length) % tabs.length]![0];
+    document.getElementById(`tab-${tab.value}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Parts of the pool" onKeyDown={key}>
+      {tabs.map(([id, title]) => <button key={id} type="button" role="tab" id={`tab-${id}`} aria-selected={tab.value === id} {...(tab.value === id && { 'aria-controls': `panel-${id}` })} tabIndex={tab.value === id ? 0 : -1} onClick={() => { tab.value = id; }}>{title}{id === 'branches' && <span class="count">{count(branchCount)}</span>}</button>)}
+    </div>
+  );
+};
+
+const Branches = ({ pool, all, mayWrite, mayDelete, onDelete, onTravel }: { readonly pool: PoolInfo; readonly all: readonly BranchInfo[]; readonly mayWrite: boolean; readonly mayDelete: boolean; readonly onDelete: (name: string) => void; readonly onTravel: (name: string) => void }) => (
+  <div class="scroll"><table class="branches-table">
+    <thead><tr><th scope="col">Branch</th><th scope="col" class="numeric">Records</th><th scope="col" class="numeric">Size</th><th scope="col">Tip</th><th scope="col">Made</th><th><span class="hidden-text">Actions</span></th></tr></thead>
+    <tbody>{all.slice(0, 500).map((branch) => <BranchRow key={branch.name} pool={pool} branch={branch} {...(mayWrite && mayDelete && branch.name !== 'main' && { onDelete })} onTravel={onTravel} />)}</tbody>
+  </table>{all.length > 500 && <p class="soft more">and {count(all.length - 500)} more</p>}</div>
+);
+const BranchRow = ({ pool, branch, onDelete, onTravel }: { readonly pool: PoolInfo; readonly branch: BranchInfo; readonly onDelete?: (name: string) => void; readonly onTravel: (name: string) => void }) => {
+  const { name, commit, ts } = branch, empty = zero.test(commit), held = empty ? undefined : sumsOf(pool, name);
+  useEffect(() => { if (!empty) wantSums(pool, name, commit); }, [commit]);
+  return (
+    <tr>
+      <th scope="row"><button type="button" class="link" onClick={() => { onTravel(name); }}><Name text={name} max={80} /></button></th>
+      <td class="numeric"><Records n={empty ? 0 : held?.records} /></td><td class="numeric"><Bytes n={empty ? 0 : held?.bytes} /></td>
+      <td>{empty ? <span class="soft">no commit</span> : <code class="id" title={commit}>{shortId(commit)}</code>}</td><td class="soft"><time dateTime={ts} title={dateTime(ts)}>{ago(ts, clock.value)}</time></td>
+      <td class="row-actions">{onDelete && <button type="button" class="quiet" onClick={() => { onDelete(name); }} aria-label={`Delete branch ${visible(name, 60)}`} title="Delete branch"><Icon name="trash" /></button>}</td>
+    </tr>
+  );
+};

@@ -1,0 +1,104 @@
+/** Which plots rows allow: a histogram of a field of times, bars of a key and its numbers, lines of numbers over times; or why none. */
+import type { Type } from '../../../src/client/types.ts';
+import { parseTextTime, type TextTimes, textTimesOf } from './bins.ts';
+import { cellAt, type Column, columnsOf } from './columns.ts';
+import type { RowStore } from './rows.ts';
+import { type Cell, plain } from './wire.ts';
+
+export type PlotKind = 'histogram' | 'bars' | 'lines';
+export interface PlotChoice {
+  readonly kind: PlotKind;
+  /** The times, the key, or the times of the lines. */
+  readonly over: Column;
+  /** The numbers; none for a histogram. */
+  readonly numbers: readonly Column[];
+  /** A second key, which makes a line each. */
+  readonly by?: Column;
+  /** Times are strings that look like times, written so. */
+  readonly asText?: TextTimes;
+}
+export interface Plots { readonly choices: readonly PlotChoice[]; readonly why: string }
+
+const sampleMax = 200, numbersMax = 6, lineRowsMax = 20_000;
+
+type Role = 'time' | 'text-time' | 'number' | 'key' | 'none';
+
+/** What the rows that are there can be shown as, the best first. `key` is the pool's: its histogram comes before others. */
+export const plotsOf = (store: RowStore, key?: string): Plots => {
+  if (store.count === 0) return { choices: [], why: 'There are no rows to plot.' };
+  const columns = columnsOf(store.types.map(({ type }) => type), { unfolded: recordKeys(store.types.map(({ type }) => type)) });
+  const sample = Array.from({ length: Math.min(sampleMax, store.count) }, (_, i) => store.cell(Math.floor((i * store.count) / Math.min(sampleMax, store.count))));
+  const roles = new Map(columns.map((column) => [column, roleOf(column, sample)] as const));
+  const of = (...wanted: readonly Role[]): Column[] => columns.filter((column) => wanted.includes(roles.get(column)!));
+  const times = of('time', 'text-time'), numbers = of('number'), keys = of('key'), choices: PlotChoice[] = [];
+  const written = (over: Column): Pick<PlotChoice, 'asText'> => {
+    const asText = roles.get(over) === 'text-time' ? sample.map((row) => textTimesOf(String(cellAt(row, over)?.json))).find((each) => each !== undefined) : undefined;
+    return asText ? { asText } : {};
+  };
+  const histogram = (over: Column): PlotChoice => ({ kind: 'histogram', over, numbers: [], ...written(over) });
+  const isGrouped = store.types.filter(({ type }) => type.kind === 'record').length === store.types.length && columns.length <= 1 + numbers.length + 1 && numbers.length > 0;
+  const byKey = [...times].sort((a, b) => Number(b.title === key) - Number(a.title === key));
+  if (isGrouped && times.length === 1 && keys.length <= 1 && store.count <= lineRowsMax) {
+    choices.push({ kind: 'lines', over: times[0]!, numbers: keys.length === 1 ? numbers.slice(0, 1) : numbers.slice(0, numbersMax), ...(keys[0] && { by: keys[0] }), ...written(times[0]!) });
+  } else if (isGrouped && times.length === 0 && keys.length === 1) {
+    choices.push({ kind: 'bars', over: keys[0]!, numbers: numbers.slice(0, numbersMax) });
+  } else if (isGrouped && times.length === 0 && keys.length === 0 && numbers.length > 1) {
+    choices.push({ kind: 'bars', over: numbers[0]!, numbers: numbers.slice(1, numbersMax) });
+  }
+  choices.push(...byKey.map(histogram));
+  return { choices, why: choices.length > 0 ? '' : whyNone(columns, numbers, keys) };
+};
+
+const whyNone = (columns: readonly Column[], numbers: readonly Column[], keys: readonly Column[]): string => {
+  if (columns.length === 1 && columns[0]!.path.length === 0) return 'These values have no fields. A plot needs a field of times, or a key with numbers.';
+  if (numbers.length === 0) return 'No field holds times, and none holds numbers. A plot needs a field of times, or a key with numbers.';
+  return `No field holds times, and bars need one key with numbers: here are ${keys.length} keys and ${numbers.length} number${numbers.length === 1 ? '' : 's'}.`;
+};
+
+/** Paths of records: a plot looks into them. */
+const recordKeys = (types: readonly Type[]): ReadonlySet<string> => {
+  const keys = new Set<string>();
+  const visit = (type: Type, path: readonly string[]): void => {
+    if (type.kind === 'named') visit(type.type, path);
+    else if (type.kind === 'union') for (const member of type.types) visit(member, path);
+    else if (type.kind === 'record') {
+      keys.add(JSON.stringify(path));
+      for (const field of type.fields) visit(field.type, [...path, field.name]);
+    }
+  };
+  for (const type of types) visit(type, []);
+  return keys;
+};
+
+/** By the values of a sample: a column whose values differ in kind is good for nothing. */
+const roleOf = (column: Column, sample: readonly Cell[]): Role => {
+  if (column.path.length === 0 || column.path.some((step) => typeof step === 'number')) return 'none';
+  const kinds = new Set<Role>();
+  for (const row of sample) {
+    const cell = cellAt(row, column);
+    if (!cell) continue;
+    const { type, json } = plain(cell);
+    if (json === null) continue;
+    if (type.kind === 'enum') kinds.add('key');
+    else if (type.kind !== 'primitive') kinds.add('none');
+    else if (type.name === 'time') kinds.add('time');
+    else if (/^(u?int|float)/.test(type.name)) kinds.add('number');
+    else if (type.name === 'duration') kinds.add('none');
+    else kinds.add(type.name === 'string' && !Number.isNaN(parseTextTime(String(json))) ? 'text-time' : 'key');
+  }
+  const [only] = kinds;
+  return kinds.size === 1 ? only! : kinds.size === 2 && kinds.has('key') && kinds.has('text-time') ? 'key' : 'none';
+};
+
+/** Milliseconds since 1970 of a cell with a time; NaN where there is none. */
+export const timeOf = (cell: Cell | undefined): number => {
+  if (!cell) return NaN;
+  const { type, json } = plain(cell);
+  if (json === null || type.kind !== 'primitive' || (type.name !== 'time' && type.name !== 'string')) return NaN;
+  return type.name === 'time' ? Date.parse(String(json)) : parseTextTime(String(json));
+};
+export const numberOf = (cell: Cell | undefined): number => {
+  if (!cell) return NaN;
+  const { json } = plain(cell);
+  return json === null ? NaN : json === '+Inf' ? Infinity : Number(json);
+};

@@ -1,0 +1,90 @@
+/** Downloads of an answer: the query runs again and its answer goes into a file, in any of the formats of the service. */
+import { signal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Format, Lake } from '../../../src/client/client.ts';
+import { bytes, faultText, visible } from '../text.ts';
+
+interface FormatText { readonly format: Format; readonly name: string; readonly ending: string; readonly oneType?: true }
+/** `oneType`: it holds rows of one type alone. */
+export const formats: readonly FormatText[] = [
+  { format: 'json', name: 'JSON', ending: 'json' }, { format: 'ndjson', name: 'NDJSON', ending: 'ndjson' }, { format: 'csv', name: 'CSV', ending: 'csv', oneType: true },
+  { format: 'tsv', name: 'TSV', ending: 'tsv', oneType: true }, { format: 'parquet', name: 'Parquet', ending: 'parquet', oneType: true }, { format: 'arrows', name: 'Arrow stream', ending: 'arrows', oneType: true },
+  { format: 'sup', name: 'SUP', ending: 'sup' }, { format: 'jsup', name: 'JSUP', ending: 'jsup' }, { format: 'bsup', name: 'BSUP', ending: 'bsup' }, { format: 'csup', name: 'CSUP', ending: 'csup' },
+  { format: 'line', name: 'Lines', ending: 'txt' }, { format: 'zeek', name: 'Zeek', ending: 'log' },
+];
+
+type State = { readonly kind: 'idle' } | { readonly kind: 'busy'; readonly name: string; readonly bytes: number; readonly stop: AbortController } | { readonly kind: 'done'; readonly text: string } | { readonly kind: 'failed'; readonly text: string };
+export const download = signal<State>({ kind: 'idle' });
+const revokeMs = 60_000;
+
+const start = async (client: Lake, text: string, { format, name, ending }: FormatText): Promise<void> => {
+  const stop = new AbortController();
+  download.value = { kind: 'busy', name, bytes: 0, stop };
+  try {
+    let seen = 0, shownAt = 0;
+    const count = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        seen += chunk.length;
+        if (performance.now() - shownAt > 200) {
+          shownAt = performance.now();
+          download.value = { kind: 'busy', name, bytes: seen, stop };
+        }
+        controller.enqueue(chunk);
+      },
+    });
+    // A large one is kept by the browser on its disk.
+    const blob = await new Response((await client.query(text, { signal: stop.signal }).bytes(format)).pipeThrough(count)).blob();
+    const link = document.createElement('a'), url = URL.createObjectURL(blob);
+    link.href = url;
+    link.download = `query.${ending}`;
+    link.click();
+    setTimeout(() => { URL.revokeObjectURL(url); }, revokeMs);
+    download.value = { kind: 'done', text: `${name}: ${bytes(blob.size)}` };
+  } catch (error) {
+    download.value = stop.signal.aborted ? { kind: 'idle' } : { kind: 'failed', text: faultText(error) };
+  }
+};
+
+/** `fused`: the rows have several types, which some formats cannot hold. */
+export const DownloadMenu = ({ client, text, fused, onClose }: { readonly client: Lake; readonly text: string; readonly fused: boolean; readonly onClose: () => void }) => {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    place.current!.querySelector<HTMLElement>('[role=menuitem]')!.focus();
+    const away = (event: PointerEvent): void => { if (!place.current?.parentElement?.contains(event.target as Node)) onClose(); };
+    addEventListener('pointerdown', away);
+    return () => {
+      removeEventListener('pointerdown', away);
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  const keys = (event: KeyboardEvent): void => {
+    const all = [...place.current!.querySelectorAll<HTMLElement>('[role=menuitem]')], at = all.indexOf(document.activeElement as HTMLElement);
+    const to: Readonly<Record<string, number>> = { ArrowDown: (at + 1) % all.length, ArrowUp: (at + all.length - 1) % all.length, Home: 0, End: all.length - 1 };
+    if (event.key === 'Escape' || event.key === 'Tab') {
+      event.preventDefault();
+      onClose();
+    } else if (to[event.key] !== undefined) {
+      event.preventDefault();
+      all[to[event.key]!]!.focus();
+    }
+  };
+  return (
+    <div class="menu drop-down" ref={place} role="menu" aria-label="Download as" onKeyDown={keys}>
+      {formats.map((each) => (
+        <button key={each.format} type="button" role="menuitem" tabIndex={-1} onClick={() => {
+          onClose();
+          void start(client, fused && each.oneType ? `${text}\n| fuse` : text, each);
+        }}><span>{each.name}</span><span class="soft">.{each.ending}{fused && each.oneType ? ' · fused' : ''}</span></button>
+      ))}
+    </div>
+  );
+};
+
+export const DownloadState = () => {
+  const { value } = download;
+  if (value.kind === 'idle') return null;
+  const dismiss = (): void => { download.value = { kind: 'idle' }; };
+  if (value.kind === 'busy') return <p class="strip" role="status"><span>{value.name}: {bytes(value.bytes)} …</span> <button type="button" onClick={() => { value.stop.abort(); }}>Stop the download</button></p>;
+  return <p class={`strip${value.kind === 'failed' ? ' bad' : ''}`} role={value.kind === 'failed' ? 'alert' : 'status'}><span>{value.kind === 'failed' ? `The download failed: ${visible(value.text, 600)}` : `Downloaded ${value.text}`}</span> <button type="button" class="quiet" aria-label="Dismiss" onClick={dismiss}>×</button></p>;
+};

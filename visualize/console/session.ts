@@ -1,0 +1,74 @@
+/** Who the reader is and what they may do; the client that all parts of the console use. */
+import { computed, signal } from '@preact/signals';
+import { connect, type Lake, LakeFailure, type PoolInfo } from '../../src/client/client.ts';
+
+export type Role = 'reader' | 'writer' | 'admin';
+const roles: readonly Role[] = ['reader', 'writer', 'admin'];
+
+/** `open`: there is no access control. */
+export type Session =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'unreachable'; readonly fault: string }
+  | { readonly kind: 'login'; readonly fault?: string }
+  | { readonly kind: 'open' }
+  | { readonly kind: 'in'; readonly name: string; readonly grants: readonly string[] };
+export const session = signal<Session>({ kind: 'starting' });
+export const version = signal('');
+/** Whether pages may be shown. */
+export const inside = computed(() => session.value.kind === 'open' || session.value.kind === 'in');
+
+/** Address of the service, without a slash at its end. */
+export const base = new URL('.', location.href).href.replace(/\/+$/, '');
+
+const watched: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  // A session that ended while the page was open.
+  if (response.status === 401 && session.value.kind === 'in') session.value = { kind: 'login', fault: 'The session has ended.' };
+  return response;
+};
+export const client: Lake = connect(base, { fetch: watched });
+
+/** Whether somebody may do it: on a pool, or on the lake as a whole. */
+export const may = (role: Role, pool?: Pick<PoolInfo, 'id' | 'name'>): boolean => {
+  const { value } = session;
+  if (value.kind !== 'in') return value.kind === 'open';
+  return value.grants.some((grant) => {
+    const colon = grant.indexOf(':'), held = (colon < 0 ? grant : grant.slice(0, colon)) as Role, on = colon < 0 ? undefined : grant.slice(colon + 1);
+    if (roles.indexOf(held) < roles.indexOf(role)) return false;
+    return on === undefined || (pool !== undefined && (on === pool.name || on.toLowerCase() === pool.id));
+  });
+};
+
+/** Finds out whether one has to log in. */
+export const startSession = async (): Promise<void> => {
+  try {
+    const { kind } = await client.authMethod();
+    version.value = await client.version();
+    session.value = kind === '' ? { kind: 'open' } : await identity();
+  } catch (error) {
+    session.value = { kind: 'unreachable', fault: error instanceof Error ? error.message : String(error) };
+  }
+};
+const identity = async (): Promise<Session> => {
+  try {
+    const { name, grants } = await client.identity();
+    return { kind: 'in', name, grants };
+  } catch (error) {
+    if (error instanceof LakeFailure && error.status === 401) return { kind: 'login' };
+    throw error;
+  }
+};
+
+/** Changes a key or token for a session cookie. */
+export const signIn = async (token: string): Promise<void> => {
+  try {
+    await connect(base, { token }).openSession();
+    session.value = await identity();
+  } catch (error) {
+    session.value = { kind: 'login', fault: error instanceof LakeFailure ? error.message : `The service cannot be reached: ${error instanceof Error ? error.message : String(error)}` };
+  }
+};
+export const signOut = async (): Promise<void> => {
+  await client.closeSession().catch(() => undefined);
+  session.value = { kind: 'login' };
+};

@@ -1,0 +1,89 @@
+/** One file on its way into a branch: what the browser has sent, what the service makes of it, and the end of both. */
+import type { LoadProgress, PoolInfo } from '../../src/client/client.ts';
+import { asciiJson } from './curl.ts';
+import { base, client } from './session.ts';
+
+export interface UploadRequest {
+  readonly pool: PoolInfo;
+  readonly branch: string;
+  readonly body: Blob;
+  /** Media type; empty: the service finds out. */
+  readonly mediaType: string;
+  readonly gzip: boolean;
+  readonly delimiter: string;
+  readonly note: { readonly author?: string; readonly body?: string };
+}
+export interface UploadState { readonly sent: number; readonly total: number; readonly progress?: LoadProgress }
+export class UploadFailure extends Error {
+  readonly hint: string | undefined;
+  constructor(text: string, hint?: string) {
+    super(text);
+    this.hint = hint;
+  }
+}
+
+const pollMs = 300;
+/** Crypto's own ids are for safe origins alone. */
+const newId = (): string => `console-${Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
+
+export const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): readonly string[] => ['pool', pool.id, 'branch', branch];
+
+/** `done` resolves to the commit's id. @throws UploadFailure; an AbortError when it was cancelled */
+export const upload = (request: UploadRequest, report: (state: UploadState) => void): { readonly done: Promise<string>; readonly cancel: () => void } => {
+  const { body, mediaType, gzip, delimiter, note } = request, id = newId(), xhr = new XMLHttpRequest();
+  let state: UploadState = { sent: 0, total: body.size }, ended = false, cancelled = false;
+  const tell = (change: Partial<UploadState>): void => {
+    if (ended) return;
+    state = { ...state, ...change };
+    report(state);
+  };
+  const poll = async (): Promise<void> => {
+    while (!ended) {
+      await new Promise((resolve) => { setTimeout(resolve, pollMs); });
+      if (ended) return;
+      // It is not known before its first bytes have come, nor after a while.
+      const progress = await client.loadProgress(id).catch(() => undefined);
+      if (progress) tell({ progress });
+    }
+  };
+  const done = new Promise<string>((resolve, reject) => {
+    const search = delimiter === '' ? '' : `?${new URLSearchParams({ 'csv.delim': delimiter }).toString()}`;
+    xhr.open('POST', `${base}/${uploadPath(request).map(encodeURIComponent).join('/')}${search}`);
+    xhr.setRequestHeader('Accept', 'application/json');
+    // An empty type is none to the service; without one a browser sends the file's own guess.
+    xhr.setRequestHeader('Content-Type', mediaType === '' ? '*/*' : mediaType);
+    xhr.setRequestHeader('X-Request-ID', id);
+    if (gzip) xhr.setRequestHeader('Content-Encoding', 'gzip');
+    if (Object.keys(note).length > 0) xhr.setRequestHeader('SuperDB-Commit', asciiJson(note));
+    xhr.upload.onprogress = ({ loaded }) => { tell({ sent: loaded }); };
+    xhr.onload = () => {
+      const answer = parsed(xhr.responseText);
+      if (xhr.status >= 200 && xhr.status < 300 && typeof answer?.['commit'] === 'string') {
+        const { commit } = answer;
+        void client.loadProgress(id).then((progress) => { tell({ sent: body.size, progress }); }, () => undefined).then(() => { resolve(commit as string); });
+      } else reject(new UploadFailure(typeof answer?.['error'] === 'string' ? answer['error'] : xhr.responseText.trim() || `HTTP ${xhr.status}`, typeof answer?.['hint'] === 'string' ? answer['hint'] : undefined));
+    };
+    xhr.onerror = () => {
+      // A refusal while the body is still being sent can end the connection before its text is read: the service knows it.
+      void client.loadProgress(id).then(({ error }) => error, () => null).then((error) => { reject(new UploadFailure(error ?? 'The connection to the service was lost.')); });
+    };
+    xhr.onabort = () => { reject(new DOMException('cancelled', 'AbortError')); };
+    xhr.send(body);
+  }).finally(() => { ended = true; });
+  void poll();
+  const cancel = (): void => {
+    if (ended || cancelled) return;
+    cancelled = true;
+    void client.cancelLoad(id).catch(() => undefined).finally(() => { xhr.abort(); });
+  };
+  return { done, cancel };
+};
+
+const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === 'object' && value !== null ? value as Readonly<Record<string, unknown>> : undefined;
+  } catch {
+    return undefined;
+  }
+};
