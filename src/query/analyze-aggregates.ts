@@ -22,6 +22,8 @@ export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): A
 
 /** The operator as such. Every call in it is an aggregate's, whatever functions there are. */
 export const lowerAggregate = (a: Analysis, op: AggregateOp, c: ExprContext): readonly PlanOp[] => {
+  // What begins with an assignment and has no keys is a list of assignments that happen to be aggregates.
+  if (op.implied && op.keys.length === 0 && op.aggs[0]?.target && op.aggs.every((x) => aggregateCall(a, x.expr, c.scope))) return lowerAggregates(a, op.aggs, c);
   const keys = op.keys.flatMap((x) => {
     const expr = lowerExpr(a, x.expr, c), target = keyTarget(a, x, expr, c);
     return target ? [{ target, expr }] : [];

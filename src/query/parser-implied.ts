@@ -1,5 +1,5 @@
 /** Aggregation, and the operators that have no keyword: assignments, aggregates, calls and expressions (grammar.md, section 4). */
-import type { AggregateOp, Assignment, Op } from './ast.ts';
+import type { AggregateOp, Assignment, Expr, Op } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { parseArgs, parseNamedCall } from './parser-calls.ts';
 import { parseExpr, parseLval } from './parser-expressions.ts';
@@ -112,7 +112,15 @@ function parseAggregation(s: Scanner, start: number, implied: boolean): Aggregat
 }
 
 function parseAggAssignment(s: Scanner): Assignment | undefined {
-  return targeted(s, parseNamedCall) ?? untargeted(s, parseNamedCall);
+  return targeted(s, parseAggCall) ?? untargeted(s, parseAggCall);
+}
+
+/** A call of an aggregate: of one expression at most. */
+function parseAggCall(s: Scanner): Expr | undefined {
+  const start = s.pos, call = parseNamedCall(s);
+  if (call?.kind !== 'call' || (call.args.length <= 1 && call.args[0]?.kind !== 'lambda' && call.args[0]?.kind !== 'function-ref')) return call;
+  s.pos = start;
+  return undefined;
 }
 
 /** `[GROUP] BY keys`. */

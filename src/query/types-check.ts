@@ -119,7 +119,8 @@ export class TypeChecker {
       case 'like': case 'match': case 'searchText': case 'searchRegexp': case 'searchValue': this.expr(e.operand, self); return types.bool;
       case 'compare': this.both(e, self); return types.bool;
       case 'and': case 'or': return this.operands(e, self, types.bool, (of, t) => this.notBool(of, t));
-      case 'concat': return this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
+      // Not in functions, as v0.2.0 has it.
+      case 'concat': return this.#calls.size > 0 ? (this.both(e, self), types.string) : this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
       case 'arithmetic': return this.arithmetic(e, self);
       case 'in': this.containment(e, self); return types.bool;
       case 'conditional': {
@@ -283,7 +284,7 @@ export class TypeChecker {
 
   private call(e: PlanExpr & { readonly kind: 'call' }, self: Type): Type {
     for (const a of e.arguments) this.expr(a, self);
-    return unknownType;
+    return e.name === 'grep' ? types.bool : unknownType;
   }
 
   /** The type of a user function's result for arguments of these types. */

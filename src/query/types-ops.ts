@@ -67,6 +67,11 @@ interface TypedPath { readonly target: FieldPath; readonly type: Type }
 
 /** The record that these paths build. */
 const pathsType = (list: readonly TypedPath[]): Type => withPaths(recordType([]), list);
+/** Where there are keys, fields that are no records may be absent. */
+const groupType = (t: Type): Type => (t.kind !== 'record' ? t : recordType(t.fields.map((f) => {
+  const isGroup = f.type.kind === 'record';
+  return { name: f.name, type: f.type, optional: !isGroup };
+})));
 
 /** Fields in the making: a record type for each of thousands of assignments would cost their square. */
 type Draft = Map<string, { readonly optional: boolean; readonly of: Type | Draft }>;
@@ -176,7 +181,7 @@ const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate'
     if (aggregate.where) c.predicate(aggregate.where, input);
     paths.push({ target, type: unknownType });
   }
-  return pathsType(paths);
+  return op.keys.length > 0 ? groupType(pathsType(paths)) : pathsType(paths);
 };
 const resultType = (name: string, argument: Type | undefined): Type => {
   if (name === 'count' || name === 'dcount') return types.int64;

@@ -35,7 +35,7 @@ export const supDecorator = (type: Type, names: TypeNames): string => {
   return type.kind === 'union' ? `::(${text})` : `::${text}`;
 };
 
-const plainTypeName = /^[\p{L}_$][\p{L}\p{Nd}_$.]*$|^\p{Nd}+$/u;
+const plainTypeName = /^[\p{L}_$][\p{L}\p{Nd}_$.]*$/u;
 const hexName = /^[0-9a-fA-F]{1,4}$/;
 const definedName = (name: string): string => (plainTypeName.test(name) ? name : quoteText(name));
 /** A short name of hex digits alone could be read as part of an address. */

@@ -50,10 +50,15 @@ const nullIn = (type: Type): { readonly type: Type; readonly data: { readonly ty
 
 export const refuse = (v: Vector, type: Type): Vector => wrapErrors(`cannot cast to ${typeText(type)}`, v);
 
-/** Casts to the inner type, then names what is no error. */
+/** Casts to the inner type, then names what is of that type: with an error or a null in it it is not. */
 const castNamedType = (v: FlatVector, type: NamedType, inside: boolean): Vector => {
-  const inner = castRows(v, type.inner, inside);
-  return lift(inner, (flat) => (flat.form === 'error' && underType(type.inner).kind !== 'error' ? flat : { form: 'named', name: type.name, length: flat.length, inner: flat }));
+  const named = (flat: FlatVector): Vector => {
+    if (flat.form === 'error' && underType(type.inner).kind !== 'error') return flat;
+    const uniform = uniformType(flat) ?? (flat.length === 1 ? typeAt(flat, 0) : undefined);
+    if (!uniform) return byRowType(flat, (rows) => named(flatten(rows)));
+    return uniform === type.inner ? { form: 'named', name: type.name, length: flat.length, inner: flat } : flat;
+  };
+  return lift(castRows(v, type.inner, inside), named);
 };
 
 const castUnion = (v: FlatVector, type: UnionType): Vector => {
@@ -195,6 +200,7 @@ const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vect
   }
   if (t.form === 'type') return castVector(v, dataAt(t, 0) as Type);
   if (t.form === 'bytes' && t.type === types.string) return castToName(v, dataAt(t as BytesVector, 0) as string, names);
-  return constant(wrapErrors('cast target must be a type or type name', t), v.length);
+  const wrong = constant(wrapErrors('cast target must be a type or type name', t), 1);
+  return lift(v, (flat) => (flat.form === 'error' ? flat : { ...wrong, length: flat.length }));
 };
 

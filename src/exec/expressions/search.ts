@@ -14,14 +14,17 @@ import { walk, type Codes } from './walk.ts';
 export type TextSearch = (v: BytesVector) => Uint8Array | undefined;
 
 /** Rows with `text` in a string or a field name at any depth, whatever the letters' case. */
-export const searchText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => outsideErrors(v, walk(v, {
+export const searchText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => outsideErrors(v, textCodes(v, search, test));
+/** The same, where errors are values like others. */
+export const searchAllText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => bools(textCodes(v, search, test));
+const textCodes = (v: Vector, search: TextSearch, test: (text: string) => boolean): Codes => walk(v, {
   most: 1, intoErrors: true, remembered: rememberedFor(test),
   visit: (node) => {
     if (node.form === 'record') return namesOf(node, test);
     if (node.form === 'list' || node.form === 'map') return typeNames(node.type, test) ? filled(node.length) : undefined;
     return node.form === 'bytes' && node.type === types.string ? search(node) : undefined;
   },
-}));
+});
 /** What is an error itself is not searched; errors inside of values are. */
 const outsideErrors = (v: Vector, found: Codes): Vector => {
   const kindOf = mayBeError(v) ? kindsOf(v) : undefined;
@@ -196,5 +199,5 @@ export const searchPattern = (v: Vector, test: (text: string) => boolean): Vecto
 
 /** Whether any of the rows of `v` is an address inside of the row's network; for cidr_match with nets that vary. */
 export const anyAddressIn = (v: Vector, net: Uint8Array): boolean => walk(v, {
-  most: 1, intoErrors: false, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined),
+  most: 1, intoErrors: true, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined),
 })[0] === 1;

@@ -7,16 +7,14 @@ import { original, overlay, rowsWith, tidy, truth, truthOf, wrapErrors } from '.
 
 import { byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from './row.ts';
 
-const isNumber = (v: Vector, durations: boolean): boolean => {
-  const i = inner(v);
-  return i.form === 'number' && (isInteger(i.type) || isFloat(i.type) || (durations && i.type === types.duration));
-};
+/** Durations and times count as their nanoseconds. */
+const isNumber = (v: Vector): boolean => inner(v).form === 'number';
 const sameResult: FunctionRow['result'] = ([t]) => (t && t.kind === 'primitive' && (isInteger(t) || isFloat(t)) ? t : undefined);
 
 /** Whole numbers stay, floats go through `round`. */
-const rounding = (name: string, round: (x: number) => number, options: { readonly durations: boolean; readonly nulls: boolean }): Kernel => ([arg], length) => {
+const rounding = (name: string, round: (x: number) => number, options: { readonly nulls: boolean }): Kernel => ([arg], length) => {
   if (options.nulls && isNull(arg!)) return nulls(length);
-  if (!isNumber(arg!, options.durations)) return wrapErrors(`${name}: not a number`, arg!);
+  if (!isNumber(arg!)) return wrapErrors(`${name}: not a number`, arg!);
   const v = flatten(arg!) as NumberVector;
   return isFloat(v.type) ? numbers(v.type, (v.values as Float64Array).subarray(0, length).map(round)) : original(arg!);
 };
@@ -26,7 +24,7 @@ const roundHalfAway = (x: number): number => (Math.abs(x) < 0.5 ? x * 0 : Math.a
 
 const abs: Kernel = ([arg], length) => {
   if (isNull(arg!)) return nulls(length);
-  if (!isNumber(arg!, true)) return wrapErrors('abs: not a number', arg!);
+  if (!isNumber(arg!)) return wrapErrors('abs: not a number', arg!);
   const v = flatten(arg!) as NumberVector;
   if (isUnsigned(v.type)) return original(arg!);
   if (v.values instanceof Float64Array) return numbers(v.type, v.values.subarray(0, length).map(Math.abs));
@@ -41,11 +39,11 @@ const floats = (v: Vector, length: number): Float64Array => {
 };
 const sqrt: Kernel = ([arg], length) => {
   if (isNull(arg!)) return nulls(length);
-  return isNumber(arg!, true) ? numbers(types.float64, floats(arg!, length).map(Math.sqrt)) : wrapErrors('sqrt: number argument required', arg!);
+  return isNumber(arg!) ? numbers(types.float64, floats(arg!, length).map(Math.sqrt)) : wrapErrors('sqrt: number argument required', arg!);
 };
 const pow: Kernel = (args, length) => {
   if (args.some(isNull)) return nulls(length);
-  const other = args.find((a) => !isNumber(a, true));
+  const other = args.find((a) => !isNumber(a));
   if (other) return wrapErrors('pow: not a number', other);
   const x = floats(args[0]!, length), y = floats(args[1]!, length), out = new Float64Array(length);
   for (let i = 0; i < length; i++) out[i] = x[i]! ** y[i]!;
@@ -110,19 +108,19 @@ export const math: readonly FunctionRow[] = [
   {
     name: 'ceil', signature: 'ceil(n)', text: 'The number rounded up.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'ceil(1.5)', output: '2.' }, { query: 'ceil(1h)', output: '1h' }, { query: 'ceil(null)', output: 'error({message:"ceil: not a number",on:null})' }],
-    make: byKernel(rounding('ceil', Math.ceil, { durations: true, nulls: false })),
+    make: byKernel(rounding('ceil', Math.ceil, { nulls: false })),
   },
   {
     name: 'floor', signature: 'floor(n)', text: 'The number rounded down.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'floor(-1.5)', output: '-2.' }, { query: 'floor(null)', output: 'error({message:"floor: not a number",on:null})' }],
-    make: byKernel(rounding('floor', Math.floor, { durations: true, nulls: false })),
+    make: byKernel(rounding('floor', Math.floor, { nulls: false })),
   },
   {
     name: 'round', signature: 'round(n)', text: 'The nearest whole number, halves away from zero.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'round(2.5)', output: '3.' }, { query: 'round(-1.5)', output: '-2.' }, { query: 'round("a")', output: 'error({message:"round: not a number",on:"a"})' },
     ],
-    make: byKernel(rounding('round', roundHalfAway, { durations: false, nulls: true })),
+    make: byKernel(rounding('round', roundHalfAway, { nulls: true })),
   },
   {
     name: 'log', signature: 'log(n)', text: 'The natural logarithm.', argumentsMin: 1, argumentsMax: 1,

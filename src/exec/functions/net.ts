@@ -18,7 +18,7 @@ const cidrMatch: Evaluate = ([net, within], length) => (length === 0 ? noRows : 
   return overlay(result, truthOf(rows).map((c) => (c === truth.null ? 1 : 0)), nulls(count));
 }));
 const inNet = (v: Vector, net: Uint8Array): Uint8Array =>
-  walk(v, { most: 1, intoErrors: false, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined) });
+  walk(v, { most: 1, intoErrors: true, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined) });
 const inNets = (v: Vector, nets: BytesVector): Uint8Array => {
   const out = new Uint8Array(v.length);
   for (let i = 0; i < out.length; i++) out[i] = anyAddressIn(take(v, Uint32Array.of(i)), dataAt(nets, i) as Uint8Array) ? 1 : 0;

@@ -6,7 +6,7 @@ import { BytesBuilder } from '../../vectors/builder.ts';
 import { applyCarrying } from '../expressions/apply.ts';
 import { compileRegexp, regexpTest } from '../expressions/regexp.ts';
 import { combine, wrapErrors } from '../expressions/rows.ts';
-import { foldedSearch, foldedTest, searchPattern, searchText } from '../expressions/search.ts';
+import { foldedSearch, foldedTest, searchAllText, searchPattern, searchText } from '../expressions/search.ts';
 import { byKernel, isNull, isText, onTexts, texts, type CallContext, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
 import { textLists } from './strings.ts';
 
@@ -33,7 +33,8 @@ const grep = ({ literals }: CallContext): Evaluate => {
     });
   };
 };
-const grepText = (v: Vector, text: string): Vector => searchText(v, foldedSearch(text), foldedTest(text));
+/** A pattern that is not written out is looked for in errors too. */
+const grepText = (v: Vector, text: string): Vector => searchAllText(v, foldedSearch(text), foldedTest(text));
 
 /** Rows by whether their pattern compiles; the others become errors around the pattern. */
 const withPatterns = (name: string, patterns: Vector, length: number, good: (rows: Uint32Array) => Vector): Vector => {

@@ -83,7 +83,7 @@ const pairs = (whole: Vector, pair: RecordVector, rows: Uint32Array | undefined)
   const message = 'unnest: encountered record without an array/set type for second field';
   const counts = new Uint32Array(whole.length), values: Vector[] = [], places: { readonly rows: Uint32Array | undefined; readonly counts: Uint32Array }[] = [];
   for (const shape of shapesOf(second.values)) {
-    const list = shape.bare.form === 'list' ? shape.bare : undefined, special = list || shape.record ? undefined : kindsOf(shape.whole);
+    const list = shape.bare.form === 'list' ? shape.bare : undefined;
     const owners = shape.rows ? take(first.values, shape.rows) : first.values, on = shape.rows ? take(whole, shape.rows) : whole;
     if (list) {
       const own = countsOf(list), index = repeated(own), items = itemsOf(list);
@@ -92,7 +92,6 @@ const pairs = (whole: Vector, pair: RecordVector, rows: Uint32Array | undefined)
     } else {
       const kept: number[] = [], own = new Uint32Array(shape.whole.length);
       for (let i = 0; i < own.length; i++) {
-        if (special?.[i] === kinds.null || special?.[i] === kinds.missing) continue;
         own[i] = 1;
         kept.push(i);
       }
