@@ -174,7 +174,7 @@ export class PoolFace implements Pool {
   /** @throws vacuumed */
   async open(commit: Id): Promise<{ readonly snapshot: Snapshot; readonly list: ObjectList }> {
     const found = this.store.list(commit);
-    const list = found instanceof Promise ? await found : found;
+    const list = found instanceof Promise ? await found.catch((fault: unknown) => { throw this.store.isTip(commit) ? ofTip(fault, commit) : fault; }) : found;
     // From here to the pin nothing waits, so that no vacuum comes in between.
     if (this.store.deleted) throw new LakeError('pool-not-found', { pool: this.config.name });
     if (!this.store.isTip(commit)) {
@@ -258,3 +258,7 @@ const measure = (list: ObjectList): PoolStats => {
   }
   return { size, ...(min && max && { span: { min, max } }) };
 };
+
+/** The commit of a tip is there: that it is not is no fault of who asks. */
+const ofTip = (fault: unknown, commit: Id): unknown =>
+  (fault instanceof LakeError && fault.code === 'commit-not-found' ? new LakeError('table-corrupt', { table: 'commits', key: commit, fault: 'the row is missing' }, { cause: fault }) : fault);

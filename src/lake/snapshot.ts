@@ -144,6 +144,8 @@ export class SnapshotCache {
       } else base = await this.readCheckpoint(history, at);
       if (base) break;
       const row = history.commit(at);
+      // What a commit comes from was there when it was made.
+      if (!row && at !== commit) throw new LakeError('table-corrupt', { table: 'commits', key: at, fault: 'the row is missing' });
       if (!row) throw new LakeError('commit-not-found', { id: at });
       since.push(row);
       at = row.parent;

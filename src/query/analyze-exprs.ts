@@ -294,7 +294,7 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
   return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)] };
 };
 
-/** A slice of a string; other values give an error, null and errors too. */
+/** A slice of a string; other values give an error, null stays null. */
 const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr => {
   if (!e.from && !e.length) return a.wrong('FROM or FOR must be set', e);
   const operand = lowerExpr(a, e.expr, c), base = c.scope.indexBase;
@@ -308,7 +308,7 @@ const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr
   // `under` would open errors too, so that they are told from strings first.
   const sliceable: PlanExpr = { kind: 'conditional', test: callOf('is_error', operand), then: literal(boolValue(false)), otherwise: isString };
   return {
-    kind: 'case', branches: [{ when: sliceable, then: slice }], otherwise: wrong,
+    kind: 'case', branches: [{ when: { kind: 'isNull', operand }, then: literal(nullValue) }, { when: sliceable, then: slice }], otherwise: wrong,
   };
 };
 

@@ -23,7 +23,7 @@ const labelsOf = (text: string): Readonly<Record<string, string>> => {
 };
 const numberOf = (text: string): number => {
   if (text === '+Inf') return Infinity;
-  if (!/^(?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|-Inf)$/.test(text)) throw new Error(`no number: ${text}`);
+  if (!/^(?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|N[aA]N|Nan|-Inf)$/.test(text)) throw new Error(`no number: ${text}`);
   return Number(text);
 };
 

@@ -10,10 +10,7 @@ import type { EngineSettings } from '../../src/commands/query.ts';
 import { LakeError } from '../../src/errors.ts';
 import { execute } from '../../src/exec/compile.ts';
 import { compile } from '../../src/query/analyze.ts';
-import type { Expr } from '../../src/query/ast.ts';
 import { CompileError } from '../../src/query/parse-error.ts';
-import { parse } from '../../src/query/parser.ts';
-import { printExpr } from '../../src/query/print.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
 import { fuseRows } from '../../src/vectors/fuse.ts';
 import { parseSupValues } from '../../src/vectors/sup-parse.ts';
@@ -39,7 +36,6 @@ export interface QueryCase {
   readonly variants: readonly string[];
   /** Absent: not partitioned. */
   readonly predicate?: string;
-  readonly expression: string;
   /** Absent: not as a pool. */
   readonly poolSeed?: number;
 }
@@ -53,7 +49,7 @@ export const queryCase = (seed: number, index: number): QueryCase => {
   const texts = new QueryTexts(random), { declarations, stages } = texts.query(), variants = Object.keys(engineVariants);
   return {
     declarations, stages, rows: mixedRows(random, random.below(25)), other: mixedRows(random, random.below(8)), typed: random.below(3) === 0,
-    variants: [variants[0]!, ...picked(random, variants.slice(1), 2)], ...(random.below(3) === 0 && { predicate: texts.bool(2) }), expression: texts.expr('any', 4), ...(random.below(4) === 0 && { poolSeed: random.below(1 << 30) }),
+    variants: [variants[0]!, ...picked(random, variants.slice(1), 2)], ...(random.below(3) === 0 && { predicate: texts.bool(2) }), ...(random.below(4) === 0 && { poolSeed: random.below(1 << 30) }),
   };
 };
 const picked = <T>(random: Random, items: readonly T[], count: number): T[] => Array.from({ length: count }, () => random.pick(items));
@@ -97,7 +93,7 @@ export const faultOf = async (c: QueryCase, told: { ran: number; partitioned: nu
     const other = await answerOf(query, c, engineVariants[name]);
     if (!isOverMemory(other.error) && textOfAnswer(other) !== textOfAnswer(usual)) return `${name}:\n${textOfAnswer(other)}\nusual:\n${textOfAnswer(usual)}`;
   }
-  return await partitionFault(c, told) ?? await poolFault(c) ?? printFault(c.expression);
+  return await partitionFault(c, told) ?? poolFault(c);
 };
 
 const partitionFault = async (c: QueryCase, told: { partitioned: number }): Promise<string | undefined> => {
@@ -139,35 +135,6 @@ const poolFault = async (c: QueryCase): Promise<string | undefined> => {
   }
   return undefined;
 };
-
-/** The text of an expression, parsed again, is the expression. */
-const printFault = (expression: string): string | undefined => {
-  const first = parsed(expression);
-  if (!first) return undefined;
-  const printed = printExpr(first, `values [${expression}]`), again = parsed(printed);
-  if (again && shape(first) === shape(again)) return undefined;
-  return `printed: ${expression}\nas: ${printed}`;
-};
-const parsed = (expression: string): Expr | undefined => {
-  try {
-    const [op] = parse(`values [${expression}]`).ops;
-    const array = op?.kind === 'values-op' ? op.exprs[0] : undefined;
-    return array?.kind === 'array' && array.elems[0]?.kind !== 'spread' ? array.elems[0] : undefined;
-  } catch (problem) {
-    if (problem instanceof CompileError) return undefined;
-    throw problem;
-  }
-};
-/** The tree without places. The minus before a number is the number's, and chains of `and` and of `or` are lists, whatever parentheses stood there. */
-const shape = (tree: unknown): string => JSON.stringify(tree, (key, value: unknown) => {
-  if (key === 'start' || key === 'end') return undefined;
-  const e = value as Expr | null;
-  if (e?.kind === 'unary' && e.op === '-' && e.operand.kind === 'literal' && !e.operand.text.startsWith('-') && ['int64', 'float64', 'duration'].includes(e.operand.type)) {
-    return { kind: 'literal', type: e.operand.type, text: `-${e.operand.text}` };
-  }
-  return e?.kind === 'binary' && (e.op === 'and' || e.op === 'or') ? { chain: e.op, of: chain(e, e.op) } : value;
-});
-const chain = (e: Expr, op: string): readonly Expr[] => (e.kind === 'binary' && e.op === op ? [...chain(e.left, op), ...chain(e.right, op)] : [e]);
 
 /** A smaller case with a fault of the same kind: stages, declarations and rows are taken away while it stays. */
 export const shrunk = async (c: QueryCase, fault: string): Promise<QueryCase> => {

@@ -48,7 +48,7 @@ export const startBuiltService = async (options: { readonly lake?: string; reado
     address, process: child, lake, printed: () => printed, end, ended,
     stop: async () => {
       await end();
-      if (folder) rmSync(folder, { recursive: true, force: true });
+      if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 };

@@ -99,5 +99,5 @@ test('caches share a budget: one uses what the others leave, and gives it back',
   one.trim();
   other.trim();
   expect([one.bytes, other.bytes, keys.map((key) => one.get(key) !== undefined)]).toEqual([30, 50, [false, false, true, false]]);
-  expect(counters.totals()).toEqual({ found: 4, missed: 4 });
+  expect(counters.totals()).toEqual({ found: 4, missed: 4, bytes: 80 });
 });
