@@ -1,14 +1,14 @@
 /**
  * Undoes a commit by a new one: what it added and is still there goes, what it deleted and is gone comes back.
  *
- * A commit that replaced objects (delete by filter, compaction) and whose new objects were replaced once more since cannot be undone: its old objects would bring
- * rows back that the newest ones hold as well. That is a conflict; so are objects that were vacuumed.
+ * A commit that replaced objects (delete by filter, compaction) and whose new objects were replaced once more, or deleted, since cannot be undone: its old objects would
+ * bring rows back that the newest ones hold as well, or that were deleted. That is a conflict; so are objects that were vacuumed.
  */
 import { LakeError } from '../errors.ts';
 import { planRevert, type Changes } from './commit.ts';
 import { base62, zeroId } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
-import { objectNames, rewrittenSince } from './merge.ts';
+import { objectNames } from './merge.ts';
 import type { ObjectEntry } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
 
@@ -29,9 +29,8 @@ export const prepareRevert = async (store: PoolStore, branch: string, commitId: 
   const gone = changes.adds.filter((e) => store.vacuumed(e.id)).map((e) => e.id);
   if (gone.length > 0) throw withObjects('revert-vacuumed', commitId, gone);
   if (changes.adds.length > 0 && !commit.secondParent) {
-    const lost = new Set(adds.filter((e) => !list.has(e)).map((e) => e.id));
-    const rewritten = lost.size > 0 ? await rewrittenSince(store, tip, [commitId], lost) : lost;
-    if (rewritten.size > 0) throw withObjects('revert-conflict', commitId, [...rewritten]);
+    const lost = adds.filter((e) => !list.has(e)).map((e) => e.id);
+    if (lost.length > 0) throw withObjects('revert-conflict', commitId, lost);
   }
   return changes;
 };

@@ -17,7 +17,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
-import { kinds, kindsOf, mayBeError } from './kinds.ts';
+import { kinds, kindsOf, mayBeQuiet } from './kinds.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { recordOfPaths, rowsOf } from './records.ts';
 import { pulled } from './scan.ts';
@@ -176,7 +176,7 @@ class Groups {
       const key = k(batch);
       keys.push(key instanceof Promise ? yield* wait(key) : key);
     }
-    if (keys.some(mayBeError)) {
+    if (keys.some(mayBeQuiet)) {
       const loud = loudRows(keys, batch.length);
       if (loud?.length === 0) return undefined;
       if (loud) [batch, keys] = [take(batch, loud), keys.map((k) => take(k, loud))];

@@ -32,6 +32,19 @@ export const mayBeError = (v: Vector): boolean => {
     default: return false;
   }
 };
+/** Whether rows could be quiet: those of other shapes, which are missing, are told without looking at them. */
+export const mayBeQuiet = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'error': return true;
+    case 'constant': return kindsOf(v.inner)?.[0] === kinds.quiet;
+    case 'named': return mayBeQuiet(v.inner);
+    case 'dictionary': return mayBeQuiet(v.values);
+    case 'selected': return mayBeQuiet(v.base);
+    case 'dynamic': return v.parts.some(mayBeQuiet);
+    case 'union': return v.members.some(mayBeQuiet);
+    default: return false;
+  }
+};
 const lookUp = (table: Uint8Array | undefined, index: Uint32Array, length: number): Uint8Array | undefined => {
   if (!table) return undefined;
   const out = new Uint8Array(length);

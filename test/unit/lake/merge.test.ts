@@ -178,8 +178,20 @@ describe('revert', () => {
     await rewrite(pool, 'main', made, 41);
     expect(await failure(pool.revert('main', rewritten))).toEqual({
       code: 'revert-conflict', status: 409,
-      text: `commit ${base62(rewritten)} cannot be reverted: the data objects it added were rewritten since: ${base62(made.id)}`,
+      text: `commit ${base62(rewritten)} cannot be reverted: the data objects it added were rewritten since or deleted: ${base62(made.id)}`,
     });
+  });
+
+  test('a delete by filter whose new object was deleted is a conflict: the rows in it would come back', async () => {
+    const { lake, pool, objects } = await start();
+    const made = await rewrite(pool, 'main', objects[0]!, 40);
+    const rewritten = pool.branch('main').commit;
+    await pool.deleteObjects('main', [made.id]);
+    expect(await failure(pool.revert('main', rewritten))).toEqual({
+      code: 'revert-conflict', status: 409,
+      text: `commit ${base62(rewritten)} cannot be reverted: the data objects it added were rewritten since or deleted: ${base62(made.id)}`,
+    });
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['2', '3']);
   });
 
   test('a merge can be reverted, a revert works on another branch if it has an effect', async () => {
