@@ -28,7 +28,7 @@ export const prepareRevert = async (store: PoolStore, branch: string, commitId: 
   if (changes.adds.length === 0 && changes.removes.length === 0) throw new LakeError('revert-empty');
   const gone = changes.adds.filter((e) => store.vacuumed(e.id)).map((e) => e.id);
   if (gone.length > 0) throw withObjects('revert-vacuumed', commitId, gone);
-  if (changes.adds.length > 0 && !commit.secondParent) {
+  if (changes.adds.length > 0) {
     const lost = adds.filter((e) => !list.has(e)).map((e) => e.id);
     if (lost.length > 0) throw withObjects('revert-conflict', commitId, lost);
   }

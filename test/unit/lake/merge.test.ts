@@ -194,6 +194,16 @@ describe('revert', () => {
     expect(await keysAt(lake, 'p', 'main')).toEqual(['2', '3']);
   });
 
+  test('a merge whose new objects were rewritten since is a conflict: the old ones would bring their rows back a second time', async () => {
+    const { lake, pool, objects } = await start();
+    await fork(pool, 'kid');
+    const made = await rewrite(pool, 'kid', objects[0]!, 40);
+    const { commit } = await pool.merge('main', 'kid');
+    await rewrite(pool, 'main', made, 41);
+    expect((await failure(pool.revert('main', commit))).code).toBe('revert-conflict');
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['2', '3', '41']);
+  });
+
   test('a merge can be reverted, a revert works on another branch if it has an effect', async () => {
     const { lake, pool, load } = await start();
     const first = (await metaRows(lake, 'p', 'log')).at(-1)!;
