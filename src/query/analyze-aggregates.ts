@@ -1,6 +1,6 @@
 /** Aggregation in pipes: keys, aggregate calls, and the bare result of a lone one. */
 import assert from 'node:assert';
-import { aggregateCall } from './analyze-calls.ts';
+import { aggregateCall, markedAggregate } from './analyze-calls.ts';
 import { recordFault, targetPath } from './analyze-assignments.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, lowerExpr } from './analyze-exprs.ts';
@@ -70,7 +70,7 @@ export const lowerLoneAggregate = (a: Analysis, e: Expr, c: ExprContext): readon
 
 /** What stands in an aggregate's place: a call of a name, of at most one argument. */
 const calledAggregate = (e: Expr): AggregateCall => {
-  if (e.kind === 'agg') return { name: e.name.text.toLowerCase(), place: e, ...(e.arg ? { argument: e.arg } : {}), distinct: e.distinct, ...(e.filter ? { filter: e.filter } : {}) };
+  if (e.kind === 'agg') return markedAggregate(e);
   assert(e.kind === 'call' && e.callee.kind === 'name');
   return { name: e.callee.text.toLowerCase(), place: e, ...(e.args[0] ? { argument: e.args[0] as Expr } : {}), distinct: false };
 };

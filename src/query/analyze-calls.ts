@@ -132,11 +132,12 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   return { kind: 'mapElements', of: container, parameter: param, body: { kind: 'userCall', id, arguments: [fieldOf({ kind: 'this' }, param)] } };
 };
 
+/** A call that can only be an aggregate's. */
+export const markedAggregate = (e: AggExpr): AggregateCall => ({ name: e.name.text.toLowerCase(), place: e, ...(e.arg ? { argument: e.arg } : {}), distinct: e.distinct, ...(e.filter ? { filter: e.filter } : {}) });
+
 /** The aggregate that a call is: its name is an aggregate's, no declaration hides it, and no built-in function takes that many arguments. */
 export const aggregateCall = (a: Analysis, e: Expr, scope: Scope): AggregateCall | undefined => {
-  if (e.kind === 'agg') {
-    return { name: e.name.text.toLowerCase(), place: e, ...(e.arg ? { argument: e.arg } : {}), distinct: e.distinct, ...(e.filter ? { filter: e.filter } : {}) };
-  }
+  if (e.kind === 'agg') return markedAggregate(e);
   if (e.kind !== 'call' || e.callee.kind !== 'name') return undefined;
   const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text);
   if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return undefined;

@@ -5,6 +5,7 @@ import { mayOnLake } from '../access/roles.ts';
 import { loadProgressValue, queryProgressValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Route, route } from '../route.ts';
+import type { LoadRun } from '../running.ts';
 import { LoadProgress, QueryProgress } from '../schemas.ts';
 
 /** Whether a request is one's own, or one administers the lake. */
@@ -12,6 +13,13 @@ export const isTheirs = ({ who }: Pick<Call, 'who'>) => ({ owner }: { readonly o
 
 const ofQuery = Type.Object({ id: Type.String({ description: 'X-Request-ID of the query', examples: ['report-42'] }) });
 const ofLoad = Type.Object({ id: Type.String({ description: 'X-Request-ID of the load', examples: ['report-42'] }) });
+
+/** The load that a request names, if it is one's own. @throws load-unknown */
+const loadOf = (call: Call<{ readonly id: string }>): LoadRun => {
+  const { service, params } = call, run = service.running.load(params.id, isTheirs(call));
+  if (!run) throw new LakeError('load-unknown', { id: params.id });
+  return run;
+};
 
 export const progressRoutes: readonly Route[] = [
   route({
@@ -27,17 +35,15 @@ export const progressRoutes: readonly Route[] = [
     id: 'loadProgress', tag: 'Data', method: 'GET', path: '/load/:id', summary: 'How far a load is', need: 'known', params: ofLoad,
     description: 'While it runs, and for as long afterwards as option `-query.status` says.', answers: { 200: { text: 'Its state and its figures.', value: LoadProgress } }, errors: ['load-unknown'],
     handler: async (call) => {
-      const { service, params, reply, response } = call, run = service.running.load(params.id, isTheirs(call));
-      if (!run) throw new LakeError('load-unknown', { id: params.id });
-      return sendValue(reply, loadProgressValue(run), response);
+      const { reply, response } = call;
+      return sendValue(reply, loadProgressValue(loadOf(call)), response);
     },
   }),
   route({
     id: 'cancelLoad', tag: 'Data', method: 'DELETE', path: '/load/:id', summary: 'End a load before it is committed', need: 'known', writes: true, silent: true, params: ofLoad,
     answers: { 204: { text: 'It ends; nothing of it is committed.' } }, errors: ['load-unknown', 'load-committed'],
     handler: async (call) => {
-      const { service, params, reply } = call, run = service.running.load(params.id, isTheirs(call));
-      if (!run) throw new LakeError('load-unknown', { id: params.id });
+      const { params, reply } = call, run = loadOf(call);
       // Its commit is being made: what becomes of it is known soon.
       if (run.isCommitting) await run.whenEnded();
       if (run.commitId !== undefined) throw new LakeError('load-committed', { id: params.id, commit: `0x${run.commitId}` });

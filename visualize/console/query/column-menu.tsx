@@ -1,6 +1,7 @@
 /** What can be done with a column: sort, unfold, pin, hide, change its width, copy its path. A menu by the ARIA pattern: arrow keys move, Escape closes. */
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { visible } from '../text.ts';
+import { menuKeys } from './menu-keys.ts';
 import { type Column, pathText } from './columns.ts';
 import { copyText } from './clipboard.ts';
 import { sortRowsMax, type Table } from './table.ts';
@@ -44,19 +45,8 @@ export const ColumnMenu = ({ table, column, anchor, box, onClose }: MenuProps) =
     addEventListener('pointerdown', away);
     return () => { removeEventListener('pointerdown', away); };
   }, []);
-  const keys = (event: KeyboardEvent): void => {
-    const all = [...place.current!.querySelectorAll<HTMLElement>('[role^=menuitem]')], at = all.indexOf(document.activeElement as HTMLElement);
-    const to: Readonly<Record<string, number>> = { ArrowDown: (at + 1) % all.length, ArrowUp: (at + all.length - 1) % all.length, Home: 0, End: all.length - 1 };
-    if (event.key === 'Escape' || event.key === 'Tab') {
-      event.preventDefault();
-      onClose();
-    } else if (to[event.key] !== undefined) {
-      event.preventDefault();
-      all[to[event.key]!]!.focus();
-    }
-  };
   return (
-    <div class="menu" ref={place} role="menu" aria-label={`Column ${visible(column.title, 80)}`} onKeyDown={keys}>
+    <div class="menu" ref={place} role="menu" aria-label={`Column ${visible(column.title, 80)}`} onKeyDown={menuKeys(onClose)}>
       {items.map(({ text, run, disabled, checked }) => (
         <button key={text} type="button" role={checked === undefined ? 'menuitem' : 'menuitemradio'} tabIndex={-1} aria-disabled={disabled ? 'true' : undefined} aria-checked={checked} onClick={() => {
           if (disabled) return;

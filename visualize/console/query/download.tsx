@@ -1,6 +1,7 @@
 /** Downloads of an answer: the query runs again and its answer goes into a file, in any of the formats of the service. */
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { menuKeys } from './menu-keys.ts';
 import type { Format, Lake } from '../../../src/client/client.ts';
 import { bytes, faultText, visible } from '../text.ts';
 
@@ -58,19 +59,8 @@ export const DownloadMenu = ({ client, text, fused, onClose }: { readonly client
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  const keys = (event: KeyboardEvent): void => {
-    const all = [...place.current!.querySelectorAll<HTMLElement>('[role=menuitem]')], at = all.indexOf(document.activeElement as HTMLElement);
-    const to: Readonly<Record<string, number>> = { ArrowDown: (at + 1) % all.length, ArrowUp: (at + all.length - 1) % all.length, Home: 0, End: all.length - 1 };
-    if (event.key === 'Escape' || event.key === 'Tab') {
-      event.preventDefault();
-      onClose();
-    } else if (to[event.key] !== undefined) {
-      event.preventDefault();
-      all[to[event.key]!]!.focus();
-    }
-  };
   return (
-    <div class="menu drop-down" ref={place} role="menu" aria-label="Download as" onKeyDown={keys}>
+    <div class="menu drop-down" ref={place} role="menu" aria-label="Download as" onKeyDown={menuKeys(onClose)}>
       {formats.map((each) => (
         <button key={each.format} type="button" role="menuitem" tabIndex={-1} onClick={() => {
           onClose();
