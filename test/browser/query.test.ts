@@ -98,7 +98,8 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await page.keyboard.press('Escape');
     for (let i = 0; i < 3 && !String(await reached()).includes('Run'); i++) await page.keyboard.press('Tab');
     expect(await reached()).toContain('Run');
-    expect(faults).toEqual([]);
+    // Where one types slowly enough, the half-written query is compiled and refused, which Chromium logs.
+    expect(faults.filter((fault) => fault !== 'Failed to load resource: the server responded with a status of 400 (Bad Request)')).toEqual([]);
     await close(page);
   });
 
