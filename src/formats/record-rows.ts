@@ -39,7 +39,7 @@ export class RecordRows {
       const type = records[codes ? codes[start] : 0];
       if (!type || (this.type && type !== this.type)) {
         yield* this.flush();
-        throw this.fault(plain, start, type);
+        throw this.fault(batch, start, type);
       }
       if (!this.type) {
         this.groups.start(type);

@@ -73,6 +73,12 @@ export const plainFloatText = (x: number, bits = 64): string => {
   if (Number.isInteger(x) && x >= -9223372036854775808 && x < 9223372036854775808) return Number.isSafeInteger(x) ? String(x) : BigInt(x).toString();
   return Number.isFinite(x) ? generalFloat(x, bits) : specialFloat(x);
 };
+/** All digits, without an exponent: cells of Zeek logs and tables. */
+export const decimalFloatText = (x: number, bits = 64): string => {
+  if (!Number.isFinite(x)) return specialFloat(x);
+  const [mantissa, exponent] = (bits === 64 ? x.toExponential() : shortestSingle(x)).split('e') as [string, string];
+  return placePoint(mantissa, Number(exponent));
+};
 /** The text of a float as SUP spells it: whole numbers within 64 bits end in a point. */
 export const floatText = (x: number, bits = 64): string => {
   const text = plainFloatText(x, bits);

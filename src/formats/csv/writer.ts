@@ -32,7 +32,7 @@ class CsvRows {
   printer(v: Vector): (row: number) => void {
     switch (v.form) {
       case 'record': return this.recordPrinter(v);
-      case 'named': return this.printer(v.inner);
+      case 'named': return holdsRecords(v) ? this.printer(v.inner) : this.valuePrinter(v);
       case 'dynamic': {
         const parts = v.parts.map((p) => this.printer(p)), { tags, slots } = v;
         return (row) => parts[tags[row]!]!(slots[row]!);
@@ -97,3 +97,6 @@ class CsvRows {
     out.byte(0x0a);
   }
 }
+
+/** Whether there are records, and nothing else, below names and selections. */
+const holdsRecords = (v: Vector): boolean => v.form === 'record' || (v.form === 'named' && holdsRecords(v.inner)) || (v.form === 'selected' && holdsRecords(v.base));

@@ -1,6 +1,6 @@
 /** Writes tables for people: columns as wide as their widest cell, a header for each type of records that follow one another. */
 import { LakeError } from '../../errors.ts';
-import { plainFloatText, primitiveText } from '../../vectors/literal.ts';
+import { decimalFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import { TextOut } from '../../vectors/text-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
@@ -8,6 +8,7 @@ import { type Data, type Value, underValue } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
+import { escapedText, secondsText } from '../zeek/cells.ts';
 
 /** Rows that are kept to find the widths; more of one type are laid out in parts. */
 const rowsMax = 10_000;
@@ -52,29 +53,27 @@ export const createTableWriter = (_options: WriteOptions): Writer => {
   };
 };
 
-const seconds = (nanos: number | bigint): string => {
-  const micros = BigInt(nanos) / 1_000n, size = micros < 0n ? -micros : micros;
-  return `${micros < 0n ? '-' : ''}${size / 1_000_000n}.${String(size % 1_000_000n).padStart(6, '0')}`;
-};
-
-const cellText = (declared: Type, data: Data): string => {
+/** Text as in Zeek logs, and for what those cannot hold: errors their text, records their fields in turn. `inner`: within a container. */
+const cellText = (declared: Type, data: Data, inner = false): string => {
   const { type, data: d } = underValue({ type: declared, data });
   switch (type) {
-    case types.string: return d as string;
+    case types.string: return escapedText(d as string, inner);
     case types.null: return '-';
     case types.bool: return d ? 'T' : 'F';
     case types.bytes: return Buffer.from(d as Uint8Array).toString('base64');
-    case types.duration: return seconds(d as number | bigint);
-    case types.time: return declared.kind === 'named' ? seconds(d as number | bigint) : primitiveText(type, d);
+    case types.duration: return secondsText(d as number | bigint);
+    case types.time: return inner || declared !== types.time ? secondsText(d as number | bigint) : primitiveText(type, d);
     case types.type: return supText({ type, data: d });
   }
   switch (type.kind) {
-    case 'primitive': return isFloat(type) ? plainFloatText(d as number, type === types.float64 ? 64 : 32) : primitiveText(type, d);
+    case 'primitive': return isFloat(type) ? decimalFloatText(d as number, type === types.float64 ? 64 : 32) : primitiveText(type, d);
     case 'enum': return String(d);
     case 'array': case 'set': {
       const items = d as readonly Data[];
-      return items.length === 0 ? '(empty)' : items.map((item) => cellText(type.element, item)).join(',');
+      return items.length === 0 ? '(empty)' : items.map((item) => cellText(type.element, item, true)).join(',');
     }
+    case 'record': return leafValues(type, d as readonly (Data | undefined)[]).map((l) => (l.data === undefined ? '-' : cellText(l.type, l.data, true))).join(',');
+    case 'error': return type.inner === types.string ? d as string : supText({ type, data: d });
     default: return supText({ type, data: d });
   }
 };

@@ -49,7 +49,7 @@ const numberPrinter = ({ type, values }: NumberVector, out: TextOut): CellPrinte
   }
   if (isFloat(type)) return (row) => {
     const x = values[row] as number;
-    if (!out.decimal(x)) out.ascii(cellText(type, x));
+    if (type !== types.float64 || !out.decimal(x)) out.ascii(cellText(type, x));
   };
   return values instanceof Float64Array ? (row) => out.integer(values[row]) : (row) => out.ascii(String(values[row]));
 };

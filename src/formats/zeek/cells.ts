@@ -1,6 +1,6 @@
 /** Text of Zeek cells to data and back. */
 import { isUtf8 } from 'node:buffer';
-import { parseFloat64, parseInteger, parseIp, parseNet, ipText, netText } from '../../vectors/literal.ts';
+import { decimalFloatText, parseFloat64, parseInteger, parseIp, parseNet, ipText, netText } from '../../vectors/literal.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Data, type Value, canonicalSet, integer } from '../../vectors/value.ts';
 
@@ -113,13 +113,15 @@ export const cellText = (type: Type, data: Data, inContainer = false): string =>
     case types.time: case types.duration: return secondsText(data as number | bigint);
     case types.ip: return ipText(data as Uint8Array);
     case types.net: return netText(data as Uint8Array);
-    case types.float64: case types.float32: case types.float16: return plainFloat(data as number);
+    case types.float64: return decimalFloatText(data as number);
+    case types.float32: case types.float16: return decimalFloatText(data as number, 32);
     default: return String(data);
   }
 };
 
 const special = /[\u0000-\u001f\u007f\\]/g;
-const escapedText = (text: string, inContainer: boolean): string => {
+/** Control characters, backslashes and what the format's own marks are spelled with, escaped. */
+export const escapedText = (text: string, inContainer: boolean): string => {
   if (text === '-') return '\\x2d';
   if (text === '(empty)') return '\\x28empty)';
   const out = text.replace(special, (c) => (c === '\\' ? '\\\\' : `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`));
@@ -127,16 +129,7 @@ const escapedText = (text: string, inContainer: boolean): string => {
 };
 
 /** Seconds with six decimals, nine where they are needed. */
-const secondsText = (nanos: number | bigint): string => {
+export const secondsText = (nanos: number | bigint): string => {
   const x = BigInt(nanos), size = x < 0n ? -x : x, fraction = String(size % 1_000_000_000n).padStart(9, '0');
   return `${x < 0n ? '-' : ''}${size / 1_000_000_000n}.${fraction.endsWith('000') ? fraction.slice(0, 6) : fraction}`;
-};
-/** Digits without an exponent. */
-const plainFloat = (x: number): string => {
-  if (!Number.isFinite(x)) return x > 0 ? '+Inf' : x < 0 ? '-Inf' : 'NaN';
-  const [mantissa, exponentText] = x.toExponential().split('e') as [string, string];
-  const exponent = Number(exponentText), sign = x < 0 ? '-' : '', digits = mantissa.replace(/[-.]/g, '');
-  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`;
-  if (digits.length <= exponent + 1) return sign + digits + '0'.repeat(exponent + 1 - digits.length);
-  return `${sign}${digits.slice(0, exponent + 1)}.${digits.slice(exponent + 1)}`;
 };

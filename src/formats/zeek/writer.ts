@@ -83,7 +83,7 @@ class ZeekRows {
     this.started = true;
     this.setPath(path);
     if (this.type === type) return;
-    out.text(`#fields\t${names.join('\t')}\n#types\t${zeekNames.join('\t')}\n`);
+    out.text(`${['#fields', ...names].join('\t')}\n${['#types', ...zeekNames].join('\t')}\n`);
     this.type = type;
   }
   private setPath(path: string): void {

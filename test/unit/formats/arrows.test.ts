@@ -73,7 +73,7 @@ describe('what cannot be written', () => {
   for (const [from, error] of [
     ['{a:1}\n{b:2}', "arrowio: encountered multiple types (consider 'fuse'): {a:int64} and {b:int64}"],
     ['{a:1}\n{a:"x"}', "arrowio: encountered multiple types (consider 'fuse'): {a:int64} and {a:string}"],
-    ['1', 'arrowio: not a record: 1'], ['{a:1}\n"x"', 'arrowio: not a record: "x"'], ['{}', 'arrowio: unsupported type: empty record'], ['{a:1,r:[{}]}', 'arrowio: unsupported type: empty record'],
+    ['1', 'arrowio: not a record: 1'], ['1::=n', 'arrowio: not a record: 1::=n'], ['{a:1}\n"x"', 'arrowio: not a record: "x"'], ['{}', 'arrowio: unsupported type: empty record'], ['{a:1,r:[{}]}', 'arrowio: unsupported type: empty record'],
     ['{a:[1]::=arrow_fixed_size_list_2}', 'arrowio: value of 1 items in a column of 2'], ['{a:0x01::=arrow_fixed_size_binary_2}', 'arrowio: value of 1 bytes in a column of 2'],
   ]) test(`${from!.replace('\n', ' ')}: ${error}`, async () => { expect((await convert(from!, { from: 'sup', to: 'arrows' })).error).toBe(error); });
   test('the rows before one of another type are given out', async () => {

@@ -68,7 +68,7 @@ describe('writing CSV', () => {
       'u8,f,by,s,ty,n,r.a,a,st,m,e,er\n1,1,0x01,x,<int64>,,1,"[1,2]",|[1]|,"|{""a"":1}|","""x""::enum(x)","error(""q"")"\n'],
     ['{a:0}\n{a:"foo"}\n{a:127.0.0.1}', 'a\n0\nfoo\n127.0.0.1\n'], ['{a?:_::int64,b:1}\n{a?:2,b:3}', 'a,b\n,1\n2,3\n'], ['{a:{b:1::=x}::=y}::=z', 'a.b\n1\n'], ['{a:1::(int64|null)}{a:null::(int64|null)}', 'a\n1\n\n'],
     ['{r?:_::{x:int64,y:int64}}\n{r?:{x:1,y:2}}', 'r.x,r.y\n,\n1,2\n'], ['{a:0x,b:" x",c:"",d:"a,b"}', 'a,b,c,d\n," x",,"a,b"\n'], ['{"a,b":1}', '"a,b"\n1\n'],
-    ['{a:{b:1}}\n{a:{b:2}}', 'a.b\n1\n2\n'], ['{a:1}\n[1,2]', 'a\n1\nCSV output encountered non-record value: [1,2]'],
+    ['{a:{b:1}}\n{a:{b:2}}', 'a.b\n1\n2\n'], ['{a:1}\n[1,2]', 'a\n1\nCSV output encountered non-record value: [1,2]'], ['{a:1}::=r\n1::=n', 'a\n1\nCSV output encountered non-record value: 1::=n'],
     ['{a:1}\n{b:2}', "a\n1\nCSV output requires uniform records but multiple types encountered (consider 'fuse')"],
     ['{a:{b:1}}\n{a:2}', "a.b\n1\nCSV output requires uniform records but multiple types encountered (consider 'fuse')"], ['', ''],
   ]) test(`${text} is ${printed}`, async () => { expect(await csv(text!)).toBe(printed); });

@@ -144,6 +144,15 @@ describe('other writers', () => {
 {a:1,id:0x01}
 `);
   });
+  test('cells of tables are those of Zeek logs, and show errors, records in arrays and types too', async () => {
+    const row = '{a:error("e"),b:error({x:1}),c:[{x:1,y:"p q"},{x:2,y:"r,s"}],d:1e21,e:1.5e-7,f:"l1\\nl2",g:"\\\\",h:0.1::float32,i:[2020-01-01T00:00:00Z],j:2020-01-01T00:00:00Z,k:[[],[1]],l:"-"}';
+    expect((await convert(row, { from: 'sup', to: 'table' })).output.split('\n')[1]!.split(/ +/)).toEqual([
+      'e', 'error({x:1})', '1,p', 'q,2,r\\x2cs', '1000000000000000000000', '0.00000015', 'l1\\x0al2', '\\\\', '0.1', '1577836800.000000', '2020-01-01T00:00:00Z', '(empty),1', '\\x2d',
+    ]);
+  });
+  test('a Zeek log of records without fields has a header without columns', async () => {
+    expect((await convert('{}', { from: 'sup', to: 'zeek' })).output).toBe('#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#fields\n#types\n\n');
+  });
   test('table pads columns and repeats the header for another type', async () => {
     expect((await convert('{a:1,bb:"x"}\n{a:100,bb:null}\n{a:100,bb:null}\n{c:true}', { from: 'sup', to: 'table' })).output).toBe('a bb\n1 x\na   bb\n100 -\n100 -\nc\nT\n');
   });
