@@ -9,15 +9,26 @@ export interface Description { readonly sources: readonly Readonly<Record<string
 /** `idOf` gives the id of a pool by its name, as bytes. */
 export const describePlan = (plan: Plan, idOf: (pool: string) => Uint8Array | undefined): Description => ({
   sources: sourcesOf(plan.pipeline).map((source) => sourceText(source, idOf)),
-  channels: flowsOf(plan.pipeline, [{ name: 'main', keys: null, sort: null }]).map(({ name, keys, sort }) => ({ name, aggregation_keys: keys, sort })),
+  channels: channelsOf(plan.pipeline).map(({ name, keys, sort }) => ({ name, aggregation_keys: keys, sort })),
 });
+
+/** One for each name; those of debug come last. */
+const channelsOf = (pipeline: Pipeline): readonly Flow[] => {
+  const flows = merged(flowsOf(pipeline, [{ name: 'main', keys: null, sort: null }]));
+  return hasDebug(pipeline) && flows.every((flow) => flow.name !== 'debug') ? [...flows, { name: 'debug', keys: null, sort: null }] : flows;
+};
+const hasDebug = (pipeline: Pipeline): boolean => pipeline.ops.some((op) => op.kind === 'debug' || branchesOf(op).some(hasDebug));
+const branchesOf = (op: PlanOp): readonly Pipeline[] =>
+  (op.kind === 'fork' || op.kind === 'combine' ? op.branches : op.kind === 'switch' ? op.cases.map((c) => c.branch) : []);
+
 
 type Source = ResolvedSource | 'null';
 
-const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op): Source[] => {
+const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op, i): Source[] => {
   switch (op.kind) {
     case 'scan': return [...op.sources];
-    case 'null': return ['null'];
+    // Branches that all begin with a source of their own have no use for it.
+    case 'null': return startsWithSources(pipeline.ops[i + 1]) ? [] : ['null'];
     case 'join': case 'setOperation': return op.right ? sourcesOf(op.right) : [];
     case 'recursive': return [op.first, op.next].flatMap(sourcesOf);
     case 'lateral': return sourcesOf(op.body.pipeline);
@@ -26,6 +37,8 @@ const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op): S
     default: return [];
   }
 });
+
+const startsWithSources = (op: PlanOp | undefined): boolean => op?.kind === 'scan' || (op !== undefined && branchesOf(op).length > 0 && branchesOf(op).every((b) => startsWithSources(b.ops[0])));
 
 const sourceText = (source: Source, idOf: (pool: string) => Uint8Array | undefined): Readonly<Record<string, unknown>> => {
   if (source === 'null') return { kind: 'Null' };
@@ -38,16 +51,15 @@ const sourceText = (source: Source, idOf: (pool: string) => Uint8Array | undefin
 const flowsOf = (pipeline: Pipeline, entering: readonly Flow[]): readonly Flow[] => {
   let flows = entering;
   for (const op of pipeline.ops) {
-    if (op.kind === 'fork' || op.kind === 'combine') flows = op.branches.flatMap((branch) => flowsOf(branch, flows));
-    else if (op.kind === 'switch') flows = op.cases.flatMap((c) => flowsOf(c.branch, flows));
-    else flows = merged(flows, op).map((flow) => after(op, flow));
+    const branches = branchesOf(op);
+    if (branches.length > 0) flows = branches.flatMap((branch) => flowsOf(branch, flows));
+    else flows = (op.kind === 'output' ? flows : merged(flows)).map((flow) => after(op, flow));
   }
   return flows;
 };
 
 /** Operators take all streams that come in one channel as one, in no order. */
-const merged = (flows: readonly Flow[], op: PlanOp): readonly Flow[] => {
-  if (op.kind === 'output') return flows;
+const merged = (flows: readonly Flow[]): readonly Flow[] => {
   const byName = new Map<string, Flow>();
   for (const flow of flows) byName.set(flow.name, byName.has(flow.name) ? { ...flow, sort: null, keys: null } : flow);
   return [...byName.values()];
@@ -58,12 +70,14 @@ const after = (op: PlanOp, flow: Flow): Flow => {
     case 'scan': return { ...flow, sort: op.sources.length === 1 ? poolOrder(op.sources[0]!) : null };
     case 'output': return { ...flow, name: op.channel };
     case 'sort': case 'top': return { ...flow, sort: sortOrder(op) };
-    case 'filter': case 'head': case 'tail': case 'skip': case 'pass': case 'assert': case 'debug': case 'uniq': return flow;
+    case 'filter': case 'head': case 'tail': case 'skip': case 'pass': case 'assert': case 'debug': case 'uniq': case 'fuse': return flow;
     case 'put': return op.assignments.some((a) => touches(flow.sort, a.target)) ? { ...flow, sort: null } : flow;
+    case 'cut': return { ...flow, sort: moved(flow.sort, (path) => op.assignments.find((a) => samePath(pathOf(a.value), path))?.target) };
+    case 'rename': return { ...flow, sort: moved(flow.sort, (path) => op.assignments.reduce<FieldPath | undefined>((at, { from, to }) => at && renamed(at, from, to), path)) };
     case 'drop': return op.paths.some((path) => touches(flow.sort, path)) ? { ...flow, sort: null } : flow;
     case 'aggregate': return {
       ...flow,
-      keys: op.keys.length > 0 ? op.keys.map((key) => key.target) : null,
+      keys: op.keys.length > 0 ? op.keys.map((key) => pathOf(key.expr) ?? key.target) : null,
       sort: op.keys.length > 0 && flow.sort?.length === 1 && samePath(pathOf(op.keys[0]!.expr), flow.sort[0]!.key) ? [{ order: flow.sort[0]!.order, key: op.keys[0]!.target }] : null,
     };
     default: return { ...flow, sort: null };
@@ -74,13 +88,22 @@ const poolOrder = (source: ResolvedSource): readonly Order[] | null =>
   source.order && source.sortKeys?.[0] ? [{ order: source.order, key: source.sortKeys[0] }] : null;
 
 const sortOrder = (op: Extract<PlanOp, { readonly kind: 'sort' | 'top' }>): readonly Order[] | null => {
-  if (op.keys.length === 0) return null;
-  const orders = op.keys.map((key) => ({ order: (key.order === 'asc') !== op.reverse ? 'asc' as const : 'desc' as const, key: pathOf(key.expr) }));
-  return orders.every((o): o is Order => o.key !== undefined) ? orders : null;
+  const [key] = op.keys, path = key && pathOf(key.expr);
+  return op.keys.length === 1 && path ? [{ order: (key!.order === 'asc') !== op.reverse ? 'asc' : 'desc', key: path }] : null;
 };
 
+/** The order by where its keys are now; none where one is gone. */
+const moved = (sort: readonly Order[] | null, placeOf: (path: FieldPath) => FieldPath | undefined): readonly Order[] | null => {
+  const orders = (sort ?? []).map(({ order, key }) => ({ order, key: placeOf(key) }));
+  return sort && orders.every((o): o is Order => o.key !== undefined) ? orders : null;
+};
+const renamed = (path: FieldPath, from: FieldPath, to: FieldPath): FieldPath | undefined => {
+  if (startsWith(path, from)) return [...to, ...path.slice(from.length)];
+  return startsWith(path, to) || startsWith(to, path) ? undefined : path;
+};
+const startsWith = (path: FieldPath, start: FieldPath): boolean => start.every((name, i) => path[i] === name);
 const touches = (sort: readonly Order[] | null, path: FieldPath): boolean =>
-  (sort ?? []).some(({ key }) => path.every((name, i) => key[i] === name) || key.every((name, i) => path[i] === name));
+  (sort ?? []).some(({ key }) => startsWith(key, path) || startsWith(path, key));
 const samePath = (a: FieldPath | undefined, b: FieldPath): boolean => a !== undefined && a.length === b.length && a.every((name, i) => name === b[i]);
 
 const pathOf = (expr: PlanExpr): FieldPath | undefined => {

@@ -197,7 +197,7 @@ export const lowerLoad = (a: Analysis, op: LoadOp): readonly PlanOp[] => {
   if (origin.kind !== 'source-text') return [];
   const args = argumentsOf(a, source.args, loadArguments);
   const commit = source.commit?.text ?? textOf(args.get('commit'));
-  const [target] = a.resolve({ kind: 'name', name: origin.text, ...(commit !== undefined ? { commit } : {}), forLoad: true }, origin);
+  const [target] = a.resolve({ kind: 'name', name: origin.text, ...(commit !== undefined ? { commit } : {}), forLoad: true }, op);
   if (!target) return [];
   return [{
     kind: 'load', target, author: textOf(args.get('author')) ?? '', message: textOf(args.get('message')) ?? '', meta: textOf(args.get('meta')) ?? '',
