@@ -1,7 +1,7 @@
 /** Values under a decorator (`::T`): whether they can take its type, and their data then (reference/formats/sup.md section 3). */
-import { type RecordType, type Type, isFloat, isInteger, typeText, types } from './type.ts';
+import { type RecordType, type Type, isFloat, isInteger, isUnsigned, typeText, types } from './type.ts';
 import { type Data, type Value, canonicalMap, canonicalSet, integer } from './value.ts';
-import { roundFloat } from './literal.ts';
+import { plainFloatText, roundFloat } from './literal.ts';
 import { SupError } from './sup-error.ts';
 
 const mismatch = (from: Type, to: Type): never => { throw new SupError(`type mismatch: "${typeText(from)}" cannot be used as "${typeText(to)}"`); };
@@ -63,9 +63,17 @@ const adoptRecord = (from: RecordType, data: readonly (Data | undefined)[], type
   });
 };
 const adoptPrimitive = (from: Type, data: Data, type: Type): Data => {
-  if (isInteger(from) && isInteger(type)) return data;
-  if (isInteger(from) && isFloat(type)) return roundFloat(type, Number(data));
+  if (isInteger(from) && isInteger(type)) {
+    if (isUnsigned(type) && (data as number | bigint) < 0) throw new SupError(`invalid unsigned integer: ${String(data)}`);
+    return data;
+  }
+  if (isInteger(from) && isFloat(type)) return fitting(type, Number(data));
   if (isInteger(from) && (type === types.duration || type === types.time)) return integer(data as number | bigint);
-  if (isFloat(from) && isFloat(type)) return roundFloat(type, data as number);
+  if (isFloat(from) && isFloat(type)) return fitting(type, data as number);
   return mismatch(from, type);
+};
+const fitting = (type: Type, x: number): number => {
+  const rounded = roundFloat(type, x);
+  if (Number.isFinite(x) && !Number.isFinite(rounded)) throw new SupError(`invalid floating point: ${plainFloatText(x)}`);
+  return rounded;
 };

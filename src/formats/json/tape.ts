@@ -243,7 +243,10 @@ export class JsonTape {
     if (c !== 0x2e && c !== 0x65 && c !== 0x45) {
       if (i >= this.end && !this.final) throw cut;
       if (digits <= 15) this.numberEntry(kind.whole, negative && mantissa !== 0 ? -mantissa : mantissa);
-      else this.span(this.entry(kind.wholeLong), start, i);
+      else {
+        if (digits > 308 && !Number.isFinite(Number(ascii(bytes, start, i)))) this.outOfRange(start, i);
+        this.span(this.entry(kind.wholeLong), start, i);
+      }
       return;
     }
     if (c === 0x2e) {
@@ -266,7 +269,14 @@ export class JsonTape {
     this.at = i;
     if (i >= this.end && !this.final) throw cut;
     const x = exact ? mantissa / exactPowers[fraction]! : Math.abs(Number(ascii(bytes, start, i)));
+    if (x === Infinity) this.outOfRange(start, i);
     this.numberEntry(kind.float, negative ? -x : x);
+  }
+  /** No float is as large: to take it for an infinity would lose it. */
+  private outOfRange(start: number, end: number): never {
+    this.at = start;
+    const text = ascii(this.bytes, start, end);
+    throw new JsonFault(`number out of range: ${text.length > 40 ? `${text.slice(0, 40)}...` : text}`);
   }
   private span(i: number, start: number, end: number): void {
     this.starts[i] = start;

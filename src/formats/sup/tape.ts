@@ -11,7 +11,7 @@
  * - record: entries up to `ends[i]`, `layouts[i]`.
  */
 import { daysOfDate, daysOfMonth, roundFloat } from '../../vectors/literal.ts';
-import { type PrimitiveType, componentsMax, isFloat, isInteger, primitiveIds, primitiveNamed, types } from '../../vectors/type.ts';
+import { type PrimitiveType, componentsMax, isFloat, isInteger, isUnsigned, primitiveIds, primitiveNamed, types } from '../../vectors/type.ts';
 import { type Value, integer } from '../../vectors/value.ts';
 import { SupError } from '../../vectors/sup-error.ts';
 import { wordValue } from '../../vectors/sup-words.ts';
@@ -243,6 +243,8 @@ export class SupTape {
     const to = this.primitive(start, end);
     if (!to) throw other;
     this.at = end;
+    // What the type cannot hold is an error, which the general parser tells.
+    if ((isUnsigned(to) && x < 0) || (isFloat(to) && !Number.isFinite(roundFloat(to, x)))) throw other;
     if (from === types.int64 && (isInteger(to) || to === types.duration || to === types.time)) this.numberEntry(kind.number, to.id, integer(x) as number);
     else if (isFloat(to)) this.numberEntry(kind.number, to.id, roundFloat(to, x));
     else throw other;

@@ -30,6 +30,7 @@ describe('reading JSON', () => {
     ['{"a":1}\n{"a":2}\noops\n{"a":3}\n', `{a:1}\n{a:2}\njson: invalid character 'o' looking for beginning of value${place(3, 1, 16)}`],
     ['{"a":1\n"b":2}', `json: invalid character '"' after object key:value pair${place(2, 1, 7)}`], ['{a:1}', `json: invalid character 'a' looking for beginning of object key string${place(1, 2, 1)}`],
     ['{"a" 1}', `json: invalid character '1' after object key${place(1, 6, 5)}`], ['[1 2]', `json: invalid character '2' after array element${place(1, 4, 3)}`],
+    ['1\n{"a":1e400}', `1\njson: number out of range: 1e400${place(2, 6, 7)}`], [`[-${'9'.repeat(400)}]`, `json: number out of range: -${'9'.repeat(39)}...${place(1, 2, 1)}`], ['1.7976931348623157e308', '1.7976931348623157e+308\n'],
     ['{"a":}', `json: invalid character '}' looking for beginning of value${place(1, 6, 5)}`], ['trux', `json: invalid character 'x' in literal true (expecting 'e')${place(1, 4, 3)}`],
     ['"a\nb"', `json: invalid character '\\n' in string literal${place(1, 3, 2)}`], ['"a', `json: unexpected end of JSON input${place(1, 3, 2)}`], ['"\\x"', `json: invalid character 'x' in string escape code${place(1, 3, 2)}`],
     ['1.', `json: unexpected end of JSON input${place(1, 3, 2)}`], ['-', `json: unexpected end of JSON input${place(1, 2, 1)}`], ['-x', `json: invalid character 'x' in numeric literal${place(1, 2, 1)}`],

@@ -96,6 +96,7 @@ describe('bad text', () => {
     ['😀 smile', 'line 1: syntax error'], ['日本', 'no value'], ['{a:1', 'no value'], ['error(1', 'no value'], ['', 'no value'], ['_', 'no value'],
     ['{a:"x\n', 'line 2: parse error: string literal: unescaped line break'], ['{a:"x', 'line 1: parse error: string literal: EOF'],
     ['"\\v"', 'line 1: parse error: string literal: illegal escape (\\v)'], ['{a:1,b:2}::{b:int32}', 'record decorator fields (1) mismatched with value fields (2)'],
+    ['-1::uint64', 'invalid unsigned integer: -1'], ['{a:[-2]::[uint8]}', 'invalid unsigned integer: -2'], ['1e39::float32', 'invalid floating point: 1e+39'], ['70000::float16', 'invalid floating point: 70000'],
     ['1.5::int64', 'type mismatch: "float64" cannot be used as "int64"'], ['1::(int8|string)', 'type "int64" is not in union type "int8|string"'],
     ['1::int64::int32', 'decorator conflict enclosing context "int32" and decorator cast "int64"'], ['1::foo', 'no such type name: "foo"'],
     ['"c"::enum(a,b)', 'symbol "c" not a member of enum(a,b)'], ['{a:_::int64}', '_ cannot appear in non-optional field "a"'], ['{a?:_}', 'none value (_) must include type decorator'],
