@@ -88,7 +88,12 @@ class ZeekLog {
       case 'unset_field': this.marks = { ...this.marks, unset: values[0] ?? '-' }; break;
       case 'path': this.path = values[0] === this.marks.unset ? undefined : values[0]; break;
       case 'fields': this.fields = values; break;
-      case 'types': this.typeNames = values; break;
+      case 'types': {
+        const unknown = values.find((name) => !typeOfZeek(name));
+        if (unknown !== undefined) throw this.broken(`unknown type: ${unknown}`);
+        this.typeNames = values;
+        break;
+      }
     }
   }
 
@@ -128,11 +133,7 @@ class ZeekLog {
   private makeLayout(): ZeekLayout {
     if (this.fields.length === 0 || this.fields.length !== this.typeNames.length) throw this.broken('bad types/fields definition in zeek header');
     if (this.fields.length > componentsMax) throw this.broken(`more than ${componentsMax} columns`);
-    const columns = this.typeNames.map((name): ZeekColumn => {
-      const type = typeOfZeek(name);
-      if (!type) throw this.broken('bad types/fields definition in zeek header');
-      return new ZeekColumn(type, this.marks);
-    });
+    const columns = this.typeNames.map((name) => new ZeekColumn(typeOfZeek(name)!, this.marks));
     const tree: Branch = new Map();
     if (!this.fields.includes('_path') && this.path !== undefined) tree.set('_path', { path: this.path });
     this.fields.forEach((field, i) => {

@@ -138,7 +138,7 @@ describe('Zeek', () => {
     expect(error).toBe('type null: type cannot be represented in zeek format');
   });
   for (const [text, said] of [
-    ['garbage\n', 'zeek: line 1: bad types/fields definition in zeek header'], ['#separator \\x09\n#fields\ta\tb\n#types\tint\nx\n', 'zeek: line 4: bad types/fields definition in zeek header'],
+    ['garbage\n', 'zeek: line 1: bad types/fields definition in zeek header'], ['#separator \\x09\n#fields\ta\tb\n#types\tint\nx\n', 'zeek: line 4: bad types/fields definition in zeek header'], ['#separator \\x09\n#fields\ta\tb\n#types\tint\tfunc\n1\t2\n', 'zeek: line 3: unknown type: func'],
     ['#separator \\x09\n#fields\ta\n#types\tint\n1\nnotanint\n3\n', 'zeek: line 5: strconv.ParseInt: parsing "notanint": invalid syntax'],
     ['#separator \\x09\n#fields\ta\tb\n#types\tint\tint\n1\n', 'zeek: line 4: too few values'],
   ]) test(`${JSON.stringify(text)}: ${said}`, async () => { for (const pieceBytes of [1, 100]) expect((await convert(text!, { from: 'zeek', pieceBytes })).error).toBe(said); });
