@@ -33,6 +33,8 @@ const segmentBytesDefault = 16 << 20;
 const gatherMs = 50;
 /** What the disk loses of it with the power the next start writes again. */
 const syncMs = 5000;
+/** A sync holds up the tables' own, which commits wait for: it comes when none have come for a moment, but not later than this after it was due. */
+const quietMs = 250, syncLateMs = 55_000;
 const retryMs = 10_000;
 const closingMs = 2000;
 const writeBytesMax = 1 << 20;
@@ -62,6 +64,7 @@ export class LogCopy {
   private counters: Counters = { event: 0, sequence: 0 };
   private timer: NodeJS.Timeout | undefined;
   private syncTimer: NodeJS.Timeout | undefined;
+  private heardAt = 0;
   private pumping: Promise<void> | undefined;
   private filling: Promise<void> | undefined;
   /** Something is missing in the copy that only the tables have. */
@@ -117,6 +120,7 @@ export class LogCopy {
       this.told = payload;
       break;
     }
+    this.heardAt = performance.now();
     // Before a new generation begins there is nothing to append to: its base is read after this.
     if (this.ended || (this.behind && !this.filling)) return;
     // The counters say up to where nothing is missing: not before what was missed is written.
@@ -212,8 +216,15 @@ export class LogCopy {
       // They only grow: the last ones are those of all.
       const last = entries.findLast(({ changes }) => changes.some((change) => change.table === 'about'));
       if (last) this.counters = countersAfter(this.counters, last.changes);
-      this.syncTimer ??= setTimeout(() => { this.syncTimer = undefined; void this.sync().catch((fault: unknown) => { this.report(fault); this.bytes = Infinity; this.fallBehind(); }); }, syncMs).unref();
+      this.syncTimer ??= this.syncAfter(syncMs, performance.now() + syncMs + syncLateMs);
     }
+  }
+  private syncAfter(ms: number, latest: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      const now = performance.now(), quiet = now - this.heardAt;
+      this.syncTimer = quiet < quietMs && now < latest ? this.syncAfter(quietMs - quiet, latest) : undefined;
+      if (!this.syncTimer) void this.sync().catch((fault: unknown) => { this.report(fault); this.bytes = Infinity; this.fallBehind(); });
+    }, ms).unref();
   }
   private async write(out: Buffer, isBase: boolean): Promise<void> {
     if (killing) {
