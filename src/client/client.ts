@@ -111,7 +111,7 @@ export class Lake {
   query<T = LakeValue>(text: string, options: QueryOptions = {}): Query<T> { return new Query<T>(this.#requests, text, options); }
 
   /** The syntax tree of a query that could run. @throws LakeFailure with the places of what is wrong in its text */
-  compile(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> { return this.#requests.json({ method: 'POST', path: ['compile'], ...jsonBody({ query: text }), ...options }); }
+  compile(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> { return this.#requests.json({ method: 'POST', path: ['compile'], text, ...jsonBody({ query: text }), ...options }); }
 
   /** How far a query or a load is, by its request id. @throws LakeFailure 404 when none of that id runs or ended lately */
   queryProgress(requestId: string): Promise<QueryProgress> { return queryProgress(this.#requests, requestId); }

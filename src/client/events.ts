@@ -5,7 +5,7 @@
  */
 import { LakeFailure } from './failure.ts';
 import { linesOf } from './lines.ts';
-import { pause, type Requests } from './requests.ts';
+import { passing, pause, type Requests } from './requests.ts';
 
 export interface LakeEvent {
   readonly id: string;
@@ -18,17 +18,19 @@ export interface EventsOptions {
   /** Events after this one come first. */
   readonly lastEventId?: string;
   readonly signal?: AbortSignal;
+  /** The longest pause before it is tried again, in milliseconds; 15,000 unless told. */
+  readonly retryMsMax?: number;
   /** Told of each connection, once it is there. */
   readonly onConnect?: () => void;
   /** Told of each lost connection before it is made again. */
   readonly onReconnect?: (cause: unknown) => void;
 }
 
-const waitMsMin = 250, waitMsMax = 15_000;
+const waitMsMin = 250;
 
 /** Ends when the signal fires; else goes on for ever. @throws LakeFailure 410 when the events after `lastEventId` are no longer kept, and what else the service refuses. */
 export async function* eventsOf(requests: Requests, options: EventsOptions): AsyncGenerator<LakeEvent> {
-  const { signal } = options;
+  const { signal, retryMsMax = 15_000 } = options;
   let last = options.lastEventId, waitMs = waitMsMin;
   while (!signal?.aborted) {
     let cause: unknown;
@@ -37,6 +39,8 @@ export async function* eventsOf(requests: Requests, options: EventsOptions): Asy
         method: 'GET', path: ['events'], headers: { Accept: 'application/json', ...(last !== undefined && { 'Last-Event-ID': last }) }, ...(signal && { signal }),
       });
       waitMs = waitMsMin;
+      // Where the stream begins, for a connection that is lost before its first event.
+      last ??= response.headers.get('last-event-id') ?? undefined;
       options.onConnect?.();
       for await (const event of parsed(linesOf(response.body!))) {
         last = event.id;
@@ -45,13 +49,13 @@ export async function* eventsOf(requests: Requests, options: EventsOptions): Asy
       cause = new Error('the service ended the stream');
     } catch (error) {
       if (signal?.aborted) return;
-      // What the service says no to stays a no; a 503 passes.
-      if (error instanceof LakeFailure && error.status !== 503) throw error;
+      // What the service says no to stays a no; what it is too busy for, or a proxy says while it is away, passes.
+      if (error instanceof LakeFailure && !passing.has(error.status)) throw error;
       cause = error;
     }
     options.onReconnect?.(cause);
     try { await pause(waitMs * (0.5 + Math.random() / 2), signal); } catch { return; }
-    waitMs = Math.min(waitMs * 2, waitMsMax);
+    waitMs = Math.min(waitMs * 2, retryMsMax);
   }
 }
 

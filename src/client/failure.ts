@@ -1,6 +1,6 @@
 /** What a request of the client can end in. */
 
-/** Where in the query's text a fault is: offsets in UTF-16 units, `end` -1 where it is one point. */
+/** Where in the query's text a fault is: offsets in UTF-16 units, as JavaScript counts them, of its first and its last one; `end` is -1 where it is one point. */
 export interface FaultPlace { readonly message: string; readonly start: number; readonly end: number }
 
 /** The service refused a request, or a query failed on its way. */
@@ -30,13 +30,23 @@ const textField = (json: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** The failure that an answer other than 2xx tells of. */
-export const failureOf = async (response: Response): Promise<LakeFailure> => {
+/** The service counts bytes of UTF-8. */
+const placesOf = (faults: readonly unknown[], text: string): readonly FaultPlace[] => {
+  const bytes = new TextEncoder().encode(text), decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const unitsBefore = (byte: number): number => decoder.decode(bytes.subarray(0, Math.max(0, byte))).length;
+  return faults.map((fault): FaultPlace => {
+    const end = Number(field(fault, 'End'));
+    return { message: textField(fault, 'Msg') ?? '', start: unitsBefore(Number(field(fault, 'Pos'))), end: end < 0 ? -1 : unitsBefore(end + 1) - 1 };
+  });
+};
+
+/** The failure that an answer other than 2xx tells of; `text`: the query that was asked, if it was one. */
+export const failureOf = async (response: Response, text = ''): Promise<LakeFailure> => {
   const body = await response.text();
   let json: unknown;
   try { json = JSON.parse(body); } catch { json = undefined; }
   const faults = field(json, 'compilation_errors');
-  const places = Array.isArray(faults) ? faults.map((fault): FaultPlace => ({ message: textField(fault, 'Msg') ?? '', start: Number(field(fault, 'Pos')), end: Number(field(fault, 'End')) })) : [];
+  const places = Array.isArray(faults) ? placesOf(faults, text) : [];
   const kind = textField(json, 'kind'), hint = textField(json, 'hint'), requestId = response.headers.get('x-request-id') ?? undefined;
   return new LakeFailure(textField(json, 'error') ?? (body.trim() || `HTTP ${response.status}`), {
     status: response.status, places, ...(kind !== undefined && { kind }), ...(hint !== undefined && { hint }), ...(requestId !== undefined && { requestId }),

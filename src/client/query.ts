@@ -98,7 +98,7 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
     const head = { ...(pool !== undefined && { pool }), ...(branch !== undefined && { branch }) };
     const response = await this.#requests.send({
       method: 'POST', path: ['query'], query, headers: { Accept: mediaTypes[format], 'Content-Type': 'application/json', 'X-Request-ID': requestId },
-      body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }) }),
+      text: this.text, body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }) }),
       signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
     });
     this.#requestId = response.headers.get('x-request-id') ?? undefined;

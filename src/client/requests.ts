@@ -1,7 +1,7 @@
 /**
  * Sends requests: the address, the token, repetition of what may be repeated.
  *
- * What is sent again after a lost connection or a 503: requests that change nothing, and writes that have an `Idempotency-Key` and a body that can be read twice.
+ * What is sent again after a lost connection, a 503, or a proxy's word that the service is not there (502, 504): requests that change nothing, and writes that have an `Idempotency-Key` and a body that can be read twice.
  */
 import { failureOf, LakeFailure } from './failure.ts';
 
@@ -26,13 +26,16 @@ export interface RequestOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: Body;
+  /** The text of the query that is asked, for the places of its faults. */
+  readonly text?: string;
   readonly signal?: AbortSignal;
 }
 
 /** Node and its kin send a request body while it is read; browsers do so over HTTP/2 alone. */
 const sendsStreams = typeof (globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } }).process?.versions?.node === 'string';
 const retryMsBase = 100;
-const mayRepeatStatus = 503;
+/** Statuses of what passes. */
+export const passing: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export class Requests {
   readonly base: string;
@@ -52,8 +55,8 @@ export class Requests {
       try {
         const response = await this.#once(request);
         if (response.ok) return response;
-        const failure = await failureOf(response);
-        if (response.status !== mayRepeatStatus || tries === triesMax) throw failure;
+        const failure = await failureOf(response, request.text);
+        if (!passing.has(response.status) || tries === triesMax) throw failure;
         retryMs = Math.max(retryMs, Number(response.headers.get('retry-after') ?? 0) * 1000);
       } catch (error) {
         if (error instanceof LakeFailure || request.signal?.aborted || tries === triesMax) throw error;

@@ -5,7 +5,7 @@
  *   are base64. Ids are the lake's: a client that comes back with `Last-Event-ID` gets what it missed, or a 410.
  * - An event is encoded once for each format in use, not once a subscriber.
  * - Each subscriber has its own bounded queue (machines/subscriber.machine.ts): who does not read is closed, and nobody else waits for it.
- * - Comments keep idle connections alive.
+ * - Comments keep idle connections alive; proxies are told to keep nothing back.
  */
 import type { ServerResponse } from 'node:http';
 import { createActor, type Actor } from 'xstate';
@@ -99,7 +99,7 @@ export class EventFeed {
     response.on('error', () => actor.send({ type: 'client left' }));
     actor.start();
     this.#subscribers.add(subscriber);
-    response.writeHead(200, { ...request.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } as Record<string, string>);
+    response.writeHead(200, { ...request.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no', 'last-event-id': String(last) } as Record<string, string>);
     response.flushHeaders();
     if (last === this.#lake.lastEventId()) return;
     actor.send({ type: 'fell behind' });

@@ -4,7 +4,7 @@ import { contentCodings } from '../formats/encoding.ts';
 import { CommitMessage } from './schemas.ts';
 
 export type RequestHeader = 'Accept-Encoding' | 'Content-Encoding' | 'Idempotency-Key' | 'If-Match' | 'Last-Event-ID' | 'SuperDB-Commit' | 'X-Request-ID';
-export type AnswerHeader = 'Allow' | 'Cache-Control' | 'Content-Encoding' | 'ETag' | 'Retry-After' | 'Set-Cookie' | 'Vary' | 'WWW-Authenticate' | 'X-Request-ID';
+export type AnswerHeader = 'Allow' | 'Cache-Control' | 'Content-Encoding' | 'ETag' | 'Last-Event-ID' | 'Retry-After' | 'Set-Cookie' | 'Vary' | 'WWW-Authenticate' | 'X-Accel-Buffering' | 'X-Request-ID';
 
 interface HeaderRow { readonly description: string; readonly schema: TSchema; readonly example?: string }
 export interface RequestHeaderRow extends HeaderRow {
@@ -43,9 +43,11 @@ export const answerHeaderTable = {
   'Cache-Control': { description: 'How long it may be kept.', schema: Type.String() },
   'Content-Encoding': { description: 'The content coding of the body, if the request had an `Accept-Encoding` and the body is not short.', schema: Type.String() },
   'ETag': { description: 'The commit, in quotes, as `If-Match` takes it.', schema: Type.String({ pattern: '^"0x[0-9a-f]{40}"$' }), always: true },
+  'Last-Event-ID': { description: 'The event after which those of this stream come: what to come back with when none of them has come.', schema: Type.String({ pattern: '^[0-9]+$' }), always: true },
   'Retry-After': { description: 'Seconds after which to try again.', schema: Type.String({ pattern: '^[0-9]+$' }), always: true },
   'Set-Cookie': { description: 'The session\'s cookie, or its end.', schema: Type.String(), always: true },
   'Vary': { description: 'Headers of the request that the answer depends on.', schema: Type.String() },
   'WWW-Authenticate': { description: 'How to say who one is.', schema: Type.String(), always: true },
+  'X-Accel-Buffering': { description: '`no`: proxies pass on what comes at once.', schema: Type.Literal('no'), always: true },
   'X-Request-ID': { description: 'The request\'s id: the client\'s own, else a new one.', schema: Type.String(), always: true },
 } as const satisfies Record<AnswerHeader, AnswerHeaderRow>;

@@ -1,5 +1,6 @@
 /** A lake as people have it: flights, films and mixed events, with branches, merges and a deletion. For tests and screenshots of the console. */
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect, type Lake, type Pool } from '../../src/client/client.ts';
 
@@ -21,12 +22,17 @@ export const mixedEvents = (count: number, from = 0): string => {
   return out.join('\n');
 };
 
-/** Makes the pools `flights`, `movies` and `events`. `events`: how many. */
-export const makeLake = async (address: string, { events }: { readonly events: number }): Promise<Lake> => {
+/** Makes the pools `flights`, `movies` and `events`. `events`: how many, or the file that has them. */
+export const makeLake = async (address: string, options: { readonly events: number } | { readonly file: string }): Promise<Lake> => {
   const lake = connect(address);
   await makeFlights(await lake.createPool('flights', { keys: [['date']], order: 'asc' }));
   await makeMovies(await lake.createPool('movies', { keys: [['Title']], order: 'asc' }));
   const pool = await lake.createPool('events', { keys: [['ts']], order: 'desc' });
+  if ('file' in options) {
+    await pool.branch('main').load(readFileSync(options.file), { format: 'json', author: 'collector', message: `events of ${basename(options.file)}` });
+    return lake;
+  }
+  const { events } = options;
   for (let at = 0; at < events; at += 100_000) await pool.branch('main').load(mixedEvents(Math.min(100_000, events - at), at), { format: 'sup', author: 'collector', message: `events from ${at.toLocaleString('en-US')}` });
   return lake;
 };

@@ -1,57 +1,21 @@
 /** The console in a real browser against the real service: what people look at and change. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connect, type Lake } from '../../src/client/client.ts';
-import { program, type Service, startBuiltService } from '../support/built-service.ts';
-import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
-import { hostileTexts } from '../support/hostile-texts.ts';
-import { startPrefixProxy } from '../support/prefix-proxy.ts';
+import { describe, expect, test } from 'vitest';
+import { lacksChromium } from '../support/chromium.ts';
 import { dataset, mixedEvents } from './console-lake.ts';
-
-/** For what comes by itself, on a machine that has other work too. */
-const soon = { timeout: 15_000 };
+import { button, commit, curl, drop, figure, pick, soon, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('the console', () => {
-  let service: Service, browser: Browser, lake: Lake;
-  beforeAll(async () => {
-    [service, browser] = await Promise.all([startBuiltService({ flags: ['-workers', '1'] }), launchChromium()]);
-    lake = connect(service.address);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
-
-  const open = async (hash = '', options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string; readonly wait?: boolean } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
-    const page = await browser.newPage({ viewport: { width: options.width ?? 1440, height: options.height ?? 900 }, colorScheme: options.dark ? 'dark' : 'light', reducedMotion: 'reduce' });
-    const faults = faultsOf(page);
-    await page.goto(`${options.url ?? service.address}/${hash}`);
-    if (options.wait !== false) await page.getByText('Live', { exact: true }).waitFor();
-    return { page, faults };
-  };
-  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
-  const figure = (page: Page, label: string) => page.locator('.figure').filter({ hasText: label }).locator('dd');
-  const commit = (page: Page, text: string) => page.locator('.row.commit').filter({ hasText: text }).first();
-  const count = async (text: string): Promise<unknown> => lake.query(text).first();
-  const curl = (page: Page): Promise<string | null> => page.locator('dialog .curl code').textContent();
-  const pick = async (page: Page, name: string, body: Buffer | string): Promise<void> => { await page.setInputFiles('dialog input[type=file]', { name, mimeType: '', buffer: Buffer.from(body) }); };
-  /** Drops a file on the page as a hand does. */
-  const drop = async (page: Page, name: string, body: Buffer): Promise<void> => {
-    await page.evaluate(`(async () => {
-      const bytes = Uint8Array.from(atob(${JSON.stringify(body.toString('base64'))}), (c) => c.charCodeAt(0)), data = new DataTransfer();
-      data.items.add(new File([bytes], ${JSON.stringify(name)}));
-      window.dispatchEvent(new DragEvent('dragover', { dataTransfer: data, bubbles: true, cancelable: true }));
-      window.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
-    })()`);
-  };
+  const pages = useConsole();
+  const count = async (text: string): Promise<unknown> => pages.lake.query(text).first();
 
   test('the whole story: a file is dropped, loaded, queried, branched, loaded there, merged, reverted, vacuumed', async () => {
-    const { page, faults } = await open();
+    const { page, faults } = await pages.open();
     await page.getByRole('heading', { name: 'There are no pools yet' }).waitFor();
     await drop(page, 'movies.json', readFileSync(dataset('movies.json')));
     await page.getByLabel('Each element of the JSON array is a record').waitFor();
@@ -119,13 +83,13 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByLabel('Remove them for good').check();
     await button(page, /^Remove \d+ data object/).click();
     await page.getByText(/Removed \d+ data objects? for good/).waitFor();
-    expect(await lake.pool('movies').vacuum('main', { dryRun: true })).toEqual([]);
+    expect(await pages.lake.pool('movies').vacuum('main', { dryRun: true })).toEqual([]);
     expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
     await page.close();
   });
 
   test('a file of events is dropped, loaded, queried, and its histogram brushed', async () => {
-    const { page, faults } = await open();
+    const { page, faults } = await pages.open();
     await page.getByRole('heading', { name: /^Pools/ }).waitFor();
     await drop(page, 'visits.sup', Buffer.from(mixedEvents(3000)));
     await expect.poll(() => page.getByLabel('Key', { exact: true }).inputValue(), soon).toBe('ts');
@@ -151,10 +115,10 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('time travel: a click shows the pool as it was, in the address, the figures and the link to its query', async () => {
-    const main = (await lake.createPool('travel', { keys: [['k']] })).branch('main');
+    const main = (await pages.lake.createPool('travel', { keys: [['k']] })).branch('main');
     const first = await main.insert([{ k: 1n }], { message: 'one' });
     await main.insert([{ k: 2n }, { k: 3n }], { message: 'two more' });
-    const { page, faults } = await open('#/pool/travel');
+    const { page, faults } = await pages.open('#/pool/travel');
     await commit(page, 'one').click();
     await button(page, 'Go to this point in time').click();
     await page.getByText(/The pool as it was at/).waitFor();
@@ -173,8 +137,8 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('the place of a fault in a file is shown with the text around it', async () => {
-    await lake.createPool('faults');
-    const { page } = await open('#/pool/faults');
+    await pages.lake.createPool('faults');
+    const { page } = await pages.open('#/pool/faults');
     await button(page, 'Load data').first().click();
     const tried: readonly (readonly [name: string, text: string | Buffer, lines: readonly string[], mark?: string])[] = [
       ['a.ndjson', '{"a":1}\n{"a":2}\n{"a":,"b":3}\n{"a":4}\n', ['1{"a":1}', '2{"a":2}', '3{"a":,"b":3}', '4{"a":4}'], ','],
@@ -192,13 +156,13 @@ describe.skipIf(lacksChromium())('the console', () => {
       await button(page, 'Close').last().click();
       await button(page, 'Load data').first().click();
     }
-    expect(await lake.pool('faults').sums('main')).toMatchObject({ records: 0 });
+    expect(await pages.lake.pool('faults').sums('main')).toMatchObject({ records: 0 });
     await page.close();
   });
 
   test('a load can be cancelled, and nothing of it is there', async () => {
-    const pool = await lake.createPool('cancelled', { keys: [['k']] }), before = await pool.branch('main').tip();
-    const { page } = await open('#/pool/cancelled');
+    const pool = await pages.lake.createPool('cancelled', { keys: [['k']] }), before = await pool.branch('main').tip();
+    const { page } = await pages.open('#/pool/cancelled');
     await button(page, 'Load data').first().click();
     // Slow enough that it is still on its way.
     const network = await page.context().newCDPSession(page);
@@ -212,44 +176,9 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.close();
   });
 
-  test('hostile names, authors and messages stay text on every page', async () => {
-    for (const [i, text] of hostileTexts.entries()) {
-      const pool = await lake.createPool(text, { keys: [[`k${i} ${text.slice(0, 200)}`]] }), main = pool.branch('main');
-      await main.insert([{ [`k${i} ${text.slice(0, 200)}`]: text }], { author: text.slice(0, 3000), message: text.slice(0, 3000) });
-      if (i % 4 === 0) await pool.createBranch(text, await main.tip());
-    }
-    const { page, faults } = await open();
-    await page.locator('.pools .name a').nth(20).waitFor();
-    const names = await page.locator('.pools .name bdi').allTextContents();
-    expect(names).toEqual(expect.arrayContaining(['<img src=x onerror=alert(1)>', '⟨U+202E⟩evil', 'a␀b', 'tab␉and␊line␍', '␛[31mred', '👩‍👩‍👧‍👦🏳️‍🌈', 'مرحبا بالعالم', `${'x'.repeat(120)}…`]));
-    // The figures of all of them come, however many are asked for at once.
-    await expect.poll(() => page.locator('.pools .number').filter({ hasText: '…' }).count(), soon).toBe(0);
-    const clean = async (): Promise<void> => { expect(await page.locator('iframe, img:not(.brand img), script:not([type=module]), [onerror], [onload]').count()).toBe(0); };
-    for (const i of [0, 1, 7, 11, 16, 21]) {
-      const text = hostileTexts[i]!, { id } = (await lake.pools()).find((p) => p.name === text)!;
-      await page.goto(`${service.address}/#/pool/${id}`);
-      await page.locator('.row.commit').first().waitFor();
-      await page.getByRole('tab', { name: 'Data objects' }).click();
-      await page.locator('.row.object').first().waitFor();
-      await page.getByRole('tab', { name: /Branches/ }).click();
-      await button(page, 'Delete pool').click();
-      await page.getByLabel(/to confirm/).waitFor();
-      await clean();
-      await page.keyboard.press('Escape');
-      await page.getByRole('tab', { name: 'Commits' }).click();
-    }
-    await page.goto(`${service.address}/#/events`);
-    await lake.pool(hostileTexts[0]!).branch('main').insert([{ a: 1n }]);
-    await page.locator('.row.event').filter({ hasText: '<img src=x' }).first().waitFor();
-    await clean();
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    expect(faults).toEqual([]);
-    await page.close();
-  });
-
   test('the lines for curl do what they say, whatever the names are', async () => {
-    const run = (line: string, cwd?: string): string => execFileSync('bash', ['-c', line], { encoding: 'utf8', ...(cwd !== undefined && { cwd }) });
-    const { page } = await open();
+    const run = async (line: string, cwd?: string): Promise<string> => (await promisify(execFile)('bash', ['-c', line], { encoding: 'utf8', ...(cwd !== undefined && { cwd }) })).stdout;
+    const { page } = await pages.open();
     for (const name of ['plain', 'it\'s $(touch pwned) `id` "quoted" \\', 'ünï©ode \u202e👩‍👧', 'a\u0000b\nc']) {
       await button(page, 'New pool').click();
       await page.getByLabel('Name', { exact: true }).fill('');
@@ -259,40 +188,103 @@ describe.skipIf(lacksChromium())('the console', () => {
       await expect.poll(async () => (await curl(page))!.includes('"name":""'), soon).toBe(false);
       const line = (await curl(page))!;
       expect(line).toMatch(/^[\x20-\x7e]+$/);
-      expect((JSON.parse(run(line)) as { readonly pool: { readonly name: string } }).pool.name).toBe(asTyped);
+      expect((JSON.parse(await run(line)) as { readonly pool: { readonly name: string } }).pool.name).toBe(asTyped);
       await page.keyboard.press('Escape');
-      const { id } = (await lake.pools()).find((p) => p.name === asTyped)!;
-      await page.goto(`${service.address}/#/pool/${id}`);
+      const { id } = (await pages.lake.pools()).find((p) => p.name === asTyped)!;
+      await page.goto(`${pages.service.address}/#/pool/${id}`);
       await button(page, 'Branch').click();
       await page.getByLabel('Name', { exact: true }).fill(name.replaceAll(/[\0\n]/g, ''));
-      run((await curl(page))!);
+      await run((await curl(page))!);
       await page.keyboard.press('Escape');
-      expect((await lake.pool(id).branches()).map((b) => b.name).sort()).toEqual(['main', name.replaceAll(/[\0\n]/g, '')].sort());
-      await page.goto(`${service.address}/`);
+      expect((await pages.lake.pool(id).branches()).map((b) => b.name).sort()).toEqual(['main', name.replaceAll(/[\0\n]/g, '')].sort());
+      await page.goto(`${pages.service.address}/`);
     }
     const folder = mkdtempSync(join(tmpdir(), 'console-'));
     try {
-      await page.goto(`${service.address}/#/pool/plain`);
+      await page.goto(`${pages.service.address}/#/pool/plain`);
       for (const file of ['it\'s a file.ndjson', '-o.json', '\u202ex é.json']) {
         await button(page, 'Load data').first().click();
         const body = '{"ts":1}\n';
         execFileSync('bash', ['-c', 'cat > "./$1"', 'sh', file], { cwd: folder, input: body });
         await pick(page, file, body);
         await page.locator('dialog .curl code').waitFor();
-        expect((JSON.parse(run((await curl(page))!, folder)) as { readonly commit: string }).commit).toMatch(/^0x[0-9a-f]{40}$/);
+        expect((JSON.parse(await run((await curl(page))!, folder)) as { readonly commit: string }).commit).toMatch(/^0x[0-9a-f]{40}$/);
         await button(page, 'Close').last().click();
       }
-      expect(await lake.pool('plain').sums('main')).toMatchObject({ records: 3 });
+      expect(await pages.lake.pool('plain').sums('main')).toMatchObject({ records: 3 });
+      // What is not there yet is made by the same line.
+      await page.goto(`${pages.service.address}/#/pools`);
+      await page.getByRole('heading', { name: /^Pools/ }).waitFor();
+      execFileSync('bash', ['-c', 'cat > "it is new.ndjson"'], { cwd: folder, input: '{"at":1}\n{"at":2}\n' });
+      await drop(page, 'it is new.ndjson', Buffer.from('{"at":1}\n{"at":2}\n'));
+      await expect.poll(() => page.getByLabel('Key', { exact: true }).inputValue(), soon).toBe('at');
+      await run((await curl(page))!, folder);
+      expect(await pages.lake.pool('it is new').sums('main')).toMatchObject({ records: 2 });
+      expect((await pages.lake.pools()).find(({ name }) => name === 'it is new')!.layout).toEqual({ order: 'desc', keys: [['at']] });
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
     await page.close();
   });
 
+  test('a merge that conflicts is shown before it is tried, and each change is done by its line for curl', async () => {
+    const pool = await pages.lake.createPool('by-line', { keys: [['k']] }), main = pool.branch('main');
+    await main.load('{k:1}{k:2}{k:3}', { format: 'sup' });
+    const side = await pool.createBranch('side', await main.tip()), other = await pool.createBranch('other', await main.tip());
+    await other.load('{k:4}', { format: 'sup' });
+    await main.deleteWhere('k == 1');
+    await side.deleteWhere('k == 2');
+    const { page, faults } = await pages.open('#/pool/by-line');
+    await button(page, 'Merge').click();
+    await page.locator('dialog select').first().selectOption('side');
+    await page.locator('dialog .effect.refused').waitFor();
+    expect(await page.locator('dialog .effect').textContent()).toMatch(/conflict/);
+    expect(await button(page, 'Merge').last().isDisabled()).toBe(true);
+    /** Runs the line of the open dialog in place of its button. */
+    const byLine = async (): Promise<void> => {
+      const { stdout } = await promisify(execFile)('bash', ['-c', (await curl(page))!], { encoding: 'utf8' });
+      expect(stdout).not.toContain('"error"');
+      await page.keyboard.press('Escape');
+      await page.locator('dialog').waitFor({ state: 'detached' });
+    };
+    const keys = async (branch = 'main'): Promise<readonly unknown[]> => pages.lake.query(`from "by-line"@${branch} | sort k | values k`).all();
+    await page.locator('dialog select').first().selectOption('other');
+    await page.locator('dialog .effect:not(.refused)').waitFor();
+    await byLine();
+    expect(await keys()).toEqual([2n, 3n, 4n]);
+    await commit(page, 'merged "other" into "main"').click();
+    await button(page, 'Revert').click();
+    await page.locator('dialog .effect').waitFor();
+    await byLine();
+    expect(await keys()).toEqual([2n, 3n]);
+    await button(page, 'Delete records').click();
+    await page.getByLabel('Where').fill('k == 3');
+    await page.getByText(/would go/).waitFor();
+    await byLine();
+    expect(await keys()).toEqual([2n]);
+    await button(page, 'Vacuum').click();
+    await page.getByLabel('Remove them for good').check();
+    await byLine();
+    expect(await pool.vacuum('main', { dryRun: true })).toEqual([]);
+    await page.getByRole('tab', { name: /Branches/ }).click();
+    await button(page, 'Delete branch other').click();
+    await byLine();
+    expect((await pool.branches()).map(({ name }) => name).sort()).toEqual(['main', 'side']);
+    await button(page, 'Rename pool').click();
+    await page.getByLabel('New name').fill('by-line-too');
+    await byLine();
+    await page.getByRole('heading', { name: 'by-line-too' }).waitFor();
+    await button(page, 'Delete pool').click();
+    await byLine();
+    await page.getByText('There is no such pool').waitFor();
+    expect(faults.filter((fault) => !/40[49]/.test(fault))).toEqual([]);
+    await page.close();
+  });
+
   test('small data objects are put together without a change to the records; a pool is renamed and its page follows', async () => {
-    const main = (await lake.createPool('many parts', { keys: [['k']] })).branch('main');
+    const main = (await pages.lake.createPool('many parts', { keys: [['k']] })).branch('main');
     for (let k = 0; k < 4; k++) await main.insert([{ k: BigInt(k) }]);
-    const { page, faults } = await open('#/pool/many parts');
+    const { page, faults } = await pages.open('#/pool/many parts');
     await expect.poll(() => figure(page, 'data objects').textContent(), soon).toBe('4');
     await button(page, 'Compact').click();
     await page.locator('dialog .effect').getByText('4 data objects').waitFor();
@@ -310,8 +302,8 @@ describe.skipIf(lacksChromium())('the console', () => {
   });
 
   test('events come as they happen, pause, and are filtered', async () => {
-    const pool = await lake.createPool('watched'), other = await lake.createPool('unwatched');
-    const { page, faults } = await open('#/events');
+    const pool = await pages.lake.createPool('watched'), other = await pages.lake.createPool('unwatched');
+    const { page, faults } = await pages.open('#/events');
     await pool.branch('main').insert([{ ts: 1n }]);
     await other.branch('main').insert([{ ts: 1n }]);
     await page.locator('.row.event').filter({ hasText: 'unwatched @ main' }).waitFor();
@@ -332,46 +324,10 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.close();
   });
 
-  test('by keyboard alone: a pool is made, opened, its commits walked through, and it is deleted', async () => {
-    const { page, faults } = await open();
-    await page.locator('.pools').waitFor();
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
-    await page.keyboard.press('Enter');
-    for (let i = 0; i < 3 && (await page.evaluate('document.activeElement.textContent')) !== 'New pool'; i++) await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    await page.locator('dialog input:focus').waitFor();
-    await page.keyboard.type('by hand');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'by hand' }).waitFor();
-    const main = lake.pool('by hand').branch('main'), commits: string[] = [];
-    for (let i = 0; i < 3; i++) commits.push((await main.insert([{ ts: BigInt(i) }], { message: `number ${i}` })).commit);
-    await commit(page, 'number 2').waitFor();
-    await page.getByRole('listbox', { name: 'Commits, newest first' }).focus();
-    await page.keyboard.press('End');
-    await page.locator('.details').getByText('number 0').waitFor();
-    await page.keyboard.press('ArrowUp');
-    await page.keyboard.press('Enter');
-    await page.getByText(/The pool as it was at/).waitFor();
-    expect(page.url()).toContain(commits[1]!);
-    await page.getByRole('tab', { name: 'Commits' }).focus();
-    await page.keyboard.press('ArrowRight');
-    await page.locator('.row.object').first().waitFor();
-    await button(page, 'Delete pool').focus();
-    await page.keyboard.press('Enter');
-    await page.locator('dialog input:focus').waitFor();
-    await page.keyboard.type('by hand');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: /^Pools/ }).waitFor();
-    expect((await lake.pools()).some((p) => p.name === 'by hand')).toBe(false);
-    expect(faults).toEqual([]);
-    await page.close();
-  });
-
   test('a long history is drawn a screen at a time, and read as one scrolls', async () => {
-    const pool = await lake.createPool('long', { keys: [['k']] }), main = pool.branch('main');
+    const pool = await pages.lake.createPool('long', { keys: [['k']] }), main = pool.branch('main');
     for (let i = 0; i < 13; i++) await Promise.all(Array.from({ length: 32 }, (_, at) => main.insert([{ k: BigInt(i * 32 + at) }])));
-    const { page } = await open('#/pool/long');
+    const { page } = await pages.open('#/pool/long');
     await page.locator('.row.commit').first().waitFor();
     await page.getByRole('listbox', { name: 'Commits, newest first' }).focus();
     await expect.poll(async () => {
@@ -383,169 +339,5 @@ describe.skipIf(lacksChromium())('the console', () => {
     expect(await page.locator('.row.commit').count()).toBeLessThan(60);
     expect(await page.locator('.details').textContent()).toContain('the first commit');
     await page.close();
-  });
-
-  test('axe-core finds nothing serious on any page, in both themes, wide and narrow', async () => {
-    const pool = await lake.createPool('looked at', { keys: [['k']] }), main = pool.branch('main');
-    await main.insert([{ k: 1n }], { author: 'ann', message: 'first' });
-    const side = await pool.createBranch('side', await main.tip());
-    await side.insert([{ k: 2n }]);
-    await main.insert([{ k: 3n }]);
-    await main.merge('side');
-    const states: readonly (readonly [name: string, hash: string, show: (page: Page) => Promise<void>])[] = [
-      ['pools', '#/pools', async (page) => { await page.locator('.pools').waitFor(); }],
-      ['commits', '#/pool/looked at', async (page) => { await page.locator('.row.commit').nth(2).click(); }],
-      ['merge', '#/pool/looked at', async (page) => { await button(page, 'Merge').click(); await page.locator('.effect').waitFor(); }],
-      ['objects', '#/pool/looked at', async (page) => { await page.keyboard.press('Escape'); await page.getByRole('tab', { name: 'Data objects' }).click(); await page.locator('.row.object').first().click(); }],
-      ['branches', '#/pool/looked at', async (page) => { await page.getByRole('tab', { name: /Branches/ }).click(); }],
-      ['load', '#/pool/looked at', async (page) => {
-        await button(page, 'Load data').click();
-        await pick(page, 'a.ndjson', '{"a":1}\n{"a":}\n');
-        await button(page, /^Load file/).click();
-        await page.locator('.fault-place').waitFor();
-      }],
-      ['events', '#/events', async (page) => {
-        await page.keyboard.press('Escape');
-        await page.waitForURL(/events/);
-        await main.insert([{ k: 4n }]);
-        await page.locator('.row.event').first().click();
-      }],
-    ];
-    for (const { width, height } of [{ width: 1440, height: 900 }, { width: 360, height: 740 }]) {
-      const { page } = await open('#/pools', { width, height });
-      for (const [name, hash, show] of states) {
-        if (!page.url().endsWith(hash.replaceAll(' ', '%20'))) await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-        await show(page);
-        for (const theme of ['light', 'dark']) {
-          await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
-          expect(await seriousFindings(page), `${name} ${width} ${theme}`).toEqual([]);
-        }
-        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), `${name} is wider than the screen of ${width}`).toBeLessThanOrEqual(0);
-      }
-      await page.close();
-    }
-  });
-
-  test('behind a path prefix everything works', async () => {
-    const proxy = await startPrefixProxy(new URL(service.address));
-    await lake.createPool('prefixed');
-    const { page, faults } = await open('#/pool/prefixed', { url: proxy.url });
-    await button(page, 'Load data').first().click();
-    await pick(page, 'a.sup', '{ts:1}');
-    await button(page, 'Load file').click();
-    await button(page, 'Show the pool').click();
-    await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
-    await page.getByRole('link', { name: 'Query', exact: true }).last().click();
-    await page.locator('.query-place > *').first().waitFor();
-    expect(await page.evaluate('document.querySelector(".top nav .away").href')).toBe(`${proxy.url}/inspect`);
-    expect(faults).toEqual([]);
-    await page.close();
-    proxy.close();
-  });
-
-  test('API clients get at / what they got before the console, browsers a page that runs nothing from elsewhere', async () => {
-    const forClients = await fetch(`${service.address}/`), forBrowsers = await fetch(`${service.address}/`, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
-    expect(await forClients.text()).toContain('<h1>Lake data service');
-    expect(await forBrowsers.text()).toContain('<div id="page">');
-    expect(forBrowsers.headers.get('vary')).toContain('Accept');
-    const policy = forBrowsers.headers.get('content-security-policy')!;
-    expect(policy).toContain('default-src \'self\'');
-    expect(policy).not.toMatch(/unsafe|https?:|\*/);
-  });
-
-  test('each page is less than 500 kB compressed, all of its parts together', () => {
-    const folder = join(dirname(program), '../visualize');
-    const pages = readdirSync(folder).filter((name) => name.endsWith('.html'));
-    expect(pages).toContain('console.html');
-    for (const name of pages) {
-      const files = new Set<string>(), read = (path: string): void => {
-        if (files.has(path)) return;
-        files.add(path);
-        for (const [, part] of readFileSync(join(folder, path), 'utf8').matchAll(/(?:assets\/|["'`]\.\/)([\w.-]+-[\w-]{8}\.(?:js|css|svg))/g)) read(join('assets', part!));
-      };
-      read(name);
-      const size = [...files].reduce((sum, path) => sum + gzipSync(readFileSync(join(folder, path))).length, 0);
-      expect(files.size, name).toBeGreaterThan(2);
-      expect(size, `${name}: ${[...files].join(' ')}`).toBeLessThan(500_000);
-    }
-  });
-
-  describe('with access control', () => {
-    let guarded: Service;
-    const keys = new Map<string, string>();
-    beforeAll(async () => {
-      guarded = await startBuiltService({ flags: ['-workers', '1', '-auth.keys'] });
-      const roles = { reader: ['reader'], writer: ['writer'], admin: ['admin'], guest: ['reader:open'] };
-      for (const [name, grants] of Object.entries(roles)) keys.set(name, execFileSync(process.execPath, [program, 'key', 'add', '-lake', guarded.lake, ...grants.flatMap((grant) => ['-role', grant]), name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim());
-      const admin = connect(guarded.address, { token: keys.get('admin')! });
-      await isKnown(keys.get('admin')!);
-      for (const name of ['open', 'closed']) await (await admin.createPool(name, { keys: [['k']] })).branch('main').insert([{ k: 1n }, { k: 2n }]);
-    });
-    afterAll(async () => { await guarded?.stop(); });
-
-    /** The service sees new keys within a second. */
-    const isKnown = async (token: string): Promise<void> => {
-      for (let tries = 0; tries < 100; tries++) {
-        if (await connect(guarded.address, { token }).identity().then(() => true, () => false)) return;
-        await new Promise((resolve) => { setTimeout(resolve, 100); });
-      }
-      throw new Error('the key is not known');
-    };
-    const signIn = async (page: Page, who: string): Promise<void> => {
-      await page.getByLabel('Key or token').fill(keys.get(who) ?? who);
-      await button(page, 'Sign in').click();
-    };
-
-    test('one signs in with a key; each role is offered what it may do; one signs out', async () => {
-      const { page, faults } = await open('#/pool/open', { url: guarded.address, wait: false });
-      await page.getByRole('heading', { name: 'Sign in to the lake' }).waitFor();
-      expect(await seriousFindings(page)).toEqual([]);
-      await signIn(page, 'lake_000000000000_0000000000000000000000000000000000000000000');
-      await page.getByRole('alert').waitFor();
-      const tools = async (): Promise<readonly string[]> => {
-        await page.locator('.row.commit').first().waitFor();
-        return await page.evaluate('[...document.querySelectorAll(".pool-head button, .tools button")].map((one) => one.ariaLabel ?? one.textContent)') as readonly string[];
-      };
-      const offered: Readonly<Record<string, readonly string[]>> = {
-        reader: [], writer: ['Load data', 'Branch', 'Delete records'], admin: ['Load data', 'Branch', 'Delete records', 'Vacuum', 'Rename pool', 'Delete pool'],
-      };
-      for (const [who, names] of Object.entries(offered)) {
-        await signIn(page, who);
-        await page.locator('.who').getByText(who).waitFor();
-        expect(await tools(), who).toEqual(names);
-        await button(page, /Sign out/).click();
-        await page.getByRole('heading', { name: 'Sign in to the lake' }).waitFor();
-      }
-      await signIn(page, 'guest');
-      await page.locator('.row.commit').first().waitFor();
-      await page.getByRole('link', { name: 'Pools', exact: true }).first().click();
-      await page.locator('.pools').waitFor();
-      expect(await page.locator('.pools .name').allTextContents()).toEqual(['Pool↑', 'open']);
-      expect(await button(page, 'New pool').count()).toBe(0);
-      // No trace of a key is left in the browser.
-      expect(await page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).not.toContain('lake_');
-      expect(faults.filter((fault) => !/40[13]/.test(fault))).toEqual([]);
-      await page.close();
-    });
-
-    test('a writer loads a file, and a key that is revoked ends in the login page', async () => {
-      const key = execFileSync(process.execPath, [program, 'key', 'add', '-lake', guarded.lake, '-role', 'writer', 'passing'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-      await isKnown(key);
-      const { page } = await open('#/pool/open', { url: guarded.address, wait: false });
-      await signIn(page, key);
-      await button(page, 'Load data').first().click();
-      await pick(page, 'a.sup', '{k:3}');
-      expect(await curl(page)).toContain('-H "Authorization: Bearer $LAKE_TOKEN"');
-      await button(page, 'Load file').click();
-      await button(page, 'Show the pool').click();
-      await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('3');
-      execFileSync(process.execPath, [program, 'key', 'revoke', '-lake', guarded.lake, 'passing'], { stdio: 'ignore' });
-      await expect.poll(async () => {
-        await page.getByRole('link', { name: 'Pools', exact: true }).first().click({ timeout: 1000 }).catch(() => undefined);
-        await page.getByRole('link', { name: 'open', exact: true }).click({ timeout: 1000 }).catch(() => undefined);
-        return page.getByRole('heading', { name: 'Sign in to the lake' }).count();
-      }, { timeout: 15_000 }).toBe(1);
-      await page.close();
-    });
   });
 });

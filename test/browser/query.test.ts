@@ -215,6 +215,12 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await ended(page);
     await page.getByRole('tab', { name: 'Plot' }).click();
     expect(await page.getByRole('table').getByRole('row').allInnerTexts()).toEqual(['kind\tcount\tn', 'dns\t\n6,667\n\t\n20,001', 'http\t\n6,667\n\t\n26,668', 'log\t\n6,666\n\t\n19,998']);
+    // However long their figures are, the bars of a column have one scale.
+    await write(page, 'values {k:"a",n:1000000000},{k:"b",n:500000000},{k:"c",n:250000}');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('row', { name: '1,000,000,000' }).waitFor();
+    const [a, b, c] = await page.locator('.chart-bar').evaluateAll((all) => all.map((each) => (each as unknown as { getBoundingClientRect: () => { width: number } }).getBoundingClientRect().width)) as [number, number, number];
+    expect([Math.round((b / a) * 100), c <= 1.5]).toEqual([50, true]);
     await write(page, 'from events | count() by bucket(ts,1d), kind');
     await page.keyboard.press('Control+Enter');
     await page.locator('.legend').getByText('dns').waitFor();
@@ -317,11 +323,15 @@ describe.skipIf(lacksChromium())('the query page', () => {
   });
 
   test('axe-core finds nothing serious in both themes, wide and narrow, and nothing is wider than the screen', async () => {
-    const looks = [{ dark: false, width: 1200, height: 620, checks: ['failure', 'table', 'SUP', 'plot'] }, { dark: true, width: 360, height: 740, checks: ['failure', 'table', 'SUP', 'plot', 'Help', 'Download'] }];
+    const looks = [{ dark: false, width: 1200, height: 620, checks: ['failure', 'table', 'SUP', 'plot'] }, { dark: true, width: 360, height: 740, checks: ['failure', 'long text', 'table', 'SUP', 'plot', 'Help', 'Download'] }];
     for (const { checks, ...look } of looks) {
       const { page } = await open('from events | where uper(kind) == "x"', look), check = async (what: string): Promise<void> => { if (checks.includes(what)) expect(await seriousFindings(page), `${what} ${JSON.stringify(look)}`).toEqual([]); };
       await page.locator('.cm-lintRange-error').first().waitFor();
       await check('failure');
+      if (checks.includes('long text')) {
+        await write(page, `from events${'\n| where true'.repeat(40)}`);
+        await check('long text');
+      }
       await write(page, 'from events | head 6');
       await page.keyboard.press('Control+Enter');
       await cell(page, 2, 1).click();

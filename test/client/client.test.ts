@@ -141,6 +141,12 @@ describe('queries', () => {
     expect({ status: failure.status, kind: failure.kind, place: 'from :pools | cuont()'.slice(failure.places[0]!.start) }).toEqual({ status: 400, kind: 'invalid operation', place: 'cuont()' });
   });
 
+  test('places are offsets in the text as JavaScript has it, whatever stands before them', async () => {
+    const text = 'from :pools | put a:="Zürich 東京 👩‍👩‍👧 \ufeff" | values cuont(), {ü:uper("é")}';
+    const placesOf = async (asked: Promise<unknown>): Promise<readonly string[]> => ((await asked.catch((error: unknown) => error)) as LakeFailure).places.map(({ start, end }) => text.slice(start, end + 1));
+    expect([await placesOf(lake.compile(text)), await placesOf(lake.query(text).all())]).toEqual([['cuont()', 'uper("é")'], ['cuont()', 'uper("é")']]);
+  });
+
   test('a fault amid the rows is thrown after the rows before it', async () => {
     const { name, main } = await newBranch();
     await main.load(Array.from({ length: 20_000 }, (_, k) => `{"k":${k}}\n`).join(''));
@@ -224,6 +230,23 @@ describe('events', () => {
     await reading;
     expect({ seen, several: reconnects > 0 }).toEqual({ seen: made, several: true });
     expect(name).toBeTruthy();
+  });
+
+  test('a connection that is lost before its first event misses none, also where a proxy says meanwhile that nobody is there', async () => {
+    const { main } = await newBranch(), stop = new AbortController(), cut = new AbortController(), statuses: number[] = [];
+    let connected = (): void => undefined;
+    const first = new Promise<void>((resolve) => { connected = resolve; });
+    const away: typeof fetch = async (input, init) => {
+      const answer = statuses.length === 1 || statuses.length === 2 ? new Response('Bad Gateway', { status: 500 + 2 * statuses.length }) : await fetch(input, statuses.length === 0 ? { ...init, signal: cut.signal } : init);
+      statuses.push(answer.status);
+      return answer;
+    };
+    const feed = connect(service.url, { fetch: away, retriesMax: 0 }).events({ signal: stop.signal, onConnect: () => { connected(); } }), next = feed.next();
+    await first;
+    cut.abort();
+    const { commit } = await main.insert([{ k: 1n }]);
+    expect([(await next).value?.commitId, statuses]).toEqual([commit, [200, 502, 504, 200]]);
+    stop.abort();
   });
 
   test('an id that is no longer kept, or none, is refused', async () => {

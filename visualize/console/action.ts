@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import { LakeFailure, type PoolInfo } from '../../src/client/client.ts';
 import { curlLine, type CurlRequest } from './curl.ts';
-import { refresh } from './lake.ts';
+import { refresh, returns } from './lake.ts';
 import { tell } from './parts.tsx';
 import { base, session } from './session.ts';
 import { faultText } from './text.ts';
@@ -30,10 +30,11 @@ export const useAction = (onDone: () => void): Action => {
 };
 export const withHint = (error: unknown): string => (error instanceof LakeFailure && error.hint !== undefined ? `${error.message}\n${error.hint}` : faultText(error));
 
-/** What a call gives, asked anew whenever its key changes; the newest answer counts. `waitMs`: how long the key has to stand still. */
+/** What a call gives, asked anew whenever its key changes, and when the service comes back after a failure; the newest answer counts. `waitMs`: how long the key has to stand still. */
 export const useAnswer = <T>(key: string | undefined, ask: () => Promise<T>, waitMs = 0): { readonly value: T | undefined; readonly fault: string | undefined; readonly busy: boolean } => {
-  const state = useSignal<{ readonly key?: string; readonly value?: T; readonly fault?: string }>({}), latest = useRef(ask);
+  const state = useSignal<{ readonly key?: string; readonly value?: T; readonly fault?: string }>({}), latest = useRef(ask), tries = useSignal(0);
   latest.current = ask;
+  useEffect(() => { if (state.peek().fault !== undefined) tries.value++; }, [returns.value]);
   useEffect(() => {
     if (key === undefined) return undefined;
     let left = false;
@@ -44,7 +45,7 @@ export const useAnswer = <T>(key: string | undefined, ask: () => Promise<T>, wai
       left = true;
       clearTimeout(timer);
     };
-  }, [key]);
+  }, [key, tries.value]);
   const { value } = state, known = value.key === key;
   return { value: known ? value.value : undefined, fault: known ? value.fault : undefined, busy: key !== undefined && !known };
 };

@@ -80,13 +80,16 @@ const Content = () => {
   );
 };
 
-interface Initial { readonly text?: string; readonly pool?: string; readonly branch?: string }
+interface Initial { readonly text?: string; readonly pool?: string; readonly branch?: string; readonly waits?: true }
 const initialOf = (query: URLSearchParams): Initial => {
   const text = query.get('text'), pool = query.get('pool'), branch = query.get('branch');
   return { ...(text !== null && { text }), ...(pool !== null && { pool }), ...(branch !== null && { branch }) };
 };
 /** Address of the question as it stands. */
 let asked = link(['query']);
+/** The question as it was typed: a session that ends does not take it along, signing out does. */
+let draft: string | undefined;
+session.subscribe((now) => { if (now.kind === 'login' && now.fault === undefined) draft = undefined; });
 const queryLink = computed(() => (route.value, asked));
 
 const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
@@ -96,7 +99,8 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
   // A link with a question of its own opens it; one without leads back to the question that stands there.
   if (shown && (!opened.current || ([...query.keys()].length > 0 && location.hash !== asked))) {
     asked = location.hash;
-    opened.current = { hash: location.hash, initial: initialOf(query), key: (opened.current?.key ?? 0) + 1 };
+    const initial = initialOf(query), kept = opened.current || draft === undefined || draft === initial.text ? undefined : draft;
+    opened.current = { hash: location.hash, initial: kept === undefined ? initial : { ...initial, text: kept, waits: true }, key: (opened.current?.key ?? 0) + 1 };
   }
   useEffect(() => {
     if (shown && !Page) void import('./query/page.tsx').then((module) => { setPage(() => module.QueryPage); }, () => { setFault(true); });
@@ -111,7 +115,7 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
   return (
     <div class="query-place" hidden={!shown}>
       {fault && <p class="fault" role="alert">This part of the page cannot be loaded. Is the service there? <button type="button" onClick={() => { location.reload(); }}>Load again</button></p>}
-      {Page && <Page key={key} client={client} pools={pools} initial={initial} onLink={onLink} />}
+      {Page && <Page key={key} client={client} pools={pools} initial={initial} onLink={onLink} onText={(text) => { draft = text; }} />}
     </div>
   );
 };

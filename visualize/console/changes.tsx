@@ -53,7 +53,7 @@ const Effect = ({ preview }: { readonly preview: Preview }) => {
     <div role="status"><dl class="effect">
       <Part label="adds" sign="+" tone="plus" records={recordsAdded} objects={adds.length} />
       <Part label="removes" sign="−" tone="minus" records={recordsRemoved} objects={removes.length} />
-      <div><dt>the branch changes by</dt><dd><strong>{recordsAdded - recordsRemoved > 0 ? '+' : recordsAdded < recordsRemoved ? '−' : ''}{count(Math.abs(recordsAdded - recordsRemoved))}</strong> records</dd></div>
+      <div><dt>the branch changes by</dt><dd><strong>{recordsAdded - recordsRemoved > 0 ? '+' : recordsAdded < recordsRemoved ? '−' : ''}{count(Math.abs(recordsAdded - recordsRemoved))}</strong> {Math.abs(recordsAdded - recordsRemoved) === 1 ? 'record' : 'records'}</dd></div>
       <div><dt>conflicts</dt><dd>{conflicts.length === 0 ? 'none' : count(conflicts.length)}</dd></div>
     </dl></div>
   );

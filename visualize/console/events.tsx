@@ -21,9 +21,9 @@ const shown = computed(() => {
 });
 
 const two = (n: number): string => String(n).padStart(2, '0');
-const timeOf = (ms: number): string => {
+const timeOf = (ms: number): readonly [seconds: string, milliseconds: string] => {
   const date = new Date(ms);
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  return [`${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`, `.${String(date.getMilliseconds()).padStart(3, '0')}`] as const;
 };
 /** Where an event leads. */
 const linkOf = ({ event }: SeenEvent): string | undefined => (pools.value.some((p) => p.id === event.poolId) ? link(['pool', event.poolId], event.commitId === undefined ? {} : { commit: event.commitId }) : undefined);
@@ -36,10 +36,10 @@ export const EventsPage = () => {
     if (to !== undefined) go(to);
   };
   const row = (index: number, { key, ...props }: RowProps) => {
-    const one = list[index]!, { event } = one, name = poolNames.value.get(event.poolId);
+    const one = list[index]!, { event } = one, [seconds, milliseconds] = timeOf(one.ms), name = poolNames.value.get(event.poolId);
     return (
       <div key={key} {...props} class={`row event ${event.kind}`} role="option" onClick={() => { chosen.value = one.n; }} onDblClick={() => { open(index); }}>
-        <span class="time mono soft">{timeOf(one.ms)}</span>
+        <span class="time mono soft">{seconds}<span class="wide">{milliseconds}</span></span>
         <span class={`kind ${event.kind}`}>{texts[event.kind] ?? visible(event.kind, 40)}</span>
         <span class="grow">{name === undefined ? <code class="id">{shortId(event.poolId)}</code> : <Name text={name} max={120} />}{event.branch !== undefined && <span class="soft"> @ <Name text={event.branch} max={60} /></span>}</span>
         {event.commitId !== undefined && <code class="id">{shortId(event.commitId)}</code>}
@@ -53,14 +53,14 @@ export const EventsPage = () => {
       <header class="page-head">
         <h1 id="events-title">Events {total > 0 && <span class="soft">{count(total)} seen{commitRate.value >= 1 ? `, ${counted(Math.round(commitRate.value), 'commit')} a second` : ''}</span>}</h1>
         <select aria-label="Kind of event" value={kind.value} onChange={(e) => { kind.value = e.currentTarget.value; }}><option value="">All kinds</option>{kinds.map((each) => <option key={each} value={each}>{texts[each]}</option>)}</select>
-        <input type="search" placeholder="Pool or branch" aria-label="Filter events by pool or branch" value={search.value} onInput={(e) => { search.value = e.currentTarget.value; }} />
+        <input type="search" placeholder="Pool, branch" aria-label="Filter events by pool or branch" value={search.value} onInput={(e) => { search.value = e.currentTarget.value; }} />
         <button type="button" aria-pressed={isPaused} onClick={() => { paused.value = isPaused ? null : events.value; }}><Icon name={isPaused ? 'play' : 'pause'} />{isPaused ? 'Resume' : 'Pause'}</button>
       </header>
       <div class="panel events-panel">
         <VirtualList id="event" label="Events, newest first" role="listbox" count={list.length} rowRem={2.25} active={active} onActive={(i) => { chosen.value = list[i]!.n; }}
           onKey={(e) => { if (e.key !== 'Enter' || active < 0) return false; open(active); return true; }} row={row}
           empty={total > 0 ? 'Nothing matches.' : feedState.value === 'live' ? 'Nothing has changed since this page was opened. Commits, new pools and new branches show here as they happen.' : 'Waiting for the feed of events…'} />
-        <footer class="soft"><span role="status">{isPaused ? `Paused${newer > 0 ? `, ${count(newer)} newer` : ''}` : `The newest ${count(eventsMax)} are kept`}</span>{target !== undefined && <a href={target}>Open in its pool</a>}</footer>
+        <footer class="soft"><span role="status">{isPaused ? `Paused${newer > 0 ? `, ${count(newer)} newer` : ''}` : feedState.value === 'lost' ? 'The connection is lost: what happens meanwhile comes when it is back' : `The newest ${count(eventsMax)} are kept`}</span>{target !== undefined && <a href={target}>Open in its pool</a>}</footer>
       </div>
     </section>
   );

@@ -1,16 +1,17 @@
 /** Records, bytes and objects of revisions, asked for as they come into sight: few at a time, and each at most every `againMs`, however fast its branch moves. */
 import { signal } from '@preact/signals';
-import type { PoolInfo, RevisionSums } from '../../src/client/client.ts';
+import { LakeFailure, type PoolInfo, type RevisionSums } from '../../src/client/client.ts';
+import { returns } from './lake.ts';
 import { client } from './session.ts';
 
-const togetherMax = 4, againMs = 1000;
+const togetherMax = 4, againMs = 1000, missedMax = 10_000;
 const keyOf = (pool: Pick<PoolInfo, 'id'>, revision: string): string => `${pool.id} ${revision}`;
 
 export const sums = signal<ReadonlyMap<string, RevisionSums>>(new Map());
 export const sumsOf = (pool: Pick<PoolInfo, 'id'>, revision: string): RevisionSums | undefined => sums.value.get(keyOf(pool, revision));
 
 interface Wish { readonly pool: string; readonly revision: string; readonly tip: string }
-const wishes = new Map<string, Wish>(), askedAt = new Map<string, number>();
+const wishes = new Map<string, Wish>(), missed = new Map<string, Wish>(), askedAt = new Map<string, number>();
 let fresh = new Map<string, RevisionSums>(), underWay = 0, showing: ReturnType<typeof setTimeout> | undefined, later: ReturnType<typeof setTimeout> | undefined;
 
 /** Asks for what a revision holds, unless that is known of this tip. */
@@ -39,7 +40,14 @@ const askNext = (): void => {
     askNext();
   }, soonest - now);
 };
-const ask = async (key: string, { pool, revision }: Wish): Promise<void> => {
+/** What failed while the service was away. */
+returns.subscribe(() => {
+  for (const [key, wish] of missed) if (!wishes.has(key)) wishes.set(key, wish);
+  missed.clear();
+  askNext();
+});
+const ask = async (key: string, wish: Wish): Promise<void> => {
+  const { pool, revision } = wish;
   underWay++;
   try {
     const found = await client.pool(pool).sums(revision);
@@ -49,8 +57,9 @@ const ask = async (key: string, { pool, revision }: Wish): Promise<void> => {
       sums.value = new Map([...sums.value, ...fresh]);
       fresh = new Map();
     }, 50);
-  } catch {
+  } catch (error) {
     // The pool or branch has gone, or may not be read: there is no figure.
+    if (!(error instanceof LakeFailure) && missed.size < missedMax) missed.set(key, wish);
   } finally {
     underWay--;
     askNext();

@@ -66,7 +66,7 @@ export class History {
     this.#refreshedAt = performance.now();
     this.#lastMs = this.#refreshedAt - began;
     // Tips that moved meanwhile.
-    this.follow();
+    if (this.fault.peek() === undefined) this.follow();
   }
   /** Reads older commits. */
   async more(): Promise<void> {
@@ -92,6 +92,8 @@ export class History {
       this.fault.value = undefined;
     } catch (error) {
       if (!(error instanceof LakeFailure && error.status === 404)) this.fault.value = faultText(error);
+      // The next look at the branches tries again.
+      this.#tips = '';
     } finally {
       this.busy.value = false;
       if (this.#wanted) void this.more();

@@ -15,13 +15,15 @@ export interface SeenEvent { readonly n: number; readonly ms: number; readonly e
 
 /** Events that are kept. */
 export const eventsMax = 2000;
-const flushMs = 250, hiddenFlushMs = 2000, refreshMsMin = 1000;
+const flushMs = 250, hiddenFlushMs = 2000, refreshMsMin = 1000, retryMsMax = 5000;
 
 export const pools = signal<readonly PoolInfo[]>([]);
 /** By the pool's id. */
 export const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map());
 export const listState = signal<'loading' | 'ready' | { readonly fault: string }>('loading');
 export const feedState = signal<'connecting' | 'live' | 'lost' | 'ended'>('connecting');
+/** Counts the times that the service was there again: what failed meanwhile is asked once more. */
+export const returns = signal(0);
 /** The newest at the end. */
 export const events = signal<readonly SeenEvent[]>([]);
 export const eventCount = signal(0);
@@ -79,6 +81,7 @@ const refreshSoon = (): void => {
   }, refreshMsMin / 4);
 };
 const take = (event: LakeEvent): void => {
+  lastId = event.id;
   waiting.push({ n: ++came, ms: Date.now(), event });
   flushing ??= setTimeout(flush, document.hidden ? hiddenFlushMs : flushMs);
 };
@@ -116,11 +119,12 @@ const moveTips = (tips: ReadonlyMap<string, ReadonlyMap<string, string>>): void 
   branchesOf.value = next;
 };
 
-let stop: AbortController | undefined;
+let stop: AbortController | undefined, lastId: string | undefined;
 /** Lists the lake and listens to it until `leaveLake`. */
 export const watchLake = (): void => {
   stop?.abort();
   stop = new AbortController();
+  lastId = undefined;
   void refresh();
   void listen(stop.signal);
 };
@@ -133,11 +137,12 @@ export const leaveLake = (): void => {
   listState.value = 'loading';
 };
 const listen = async (signal: AbortSignal): Promise<void> => {
-  feedState.value = 'connecting';
+  if (feedState.peek() !== 'lost') feedState.value = 'connecting';
   try {
     const feed = client.events({
-      signal,
+      signal, retryMsMax, ...(lastId !== undefined && { lastEventId: lastId }),
       onConnect: () => {
+        if (feedState.peek() === 'lost') returns.value++;
         feedState.value = 'live';
         refreshSoon();
       },
@@ -157,3 +162,12 @@ const listen = async (signal: AbortSignal): Promise<void> => {
     feedState.value = 'ended';
   }
 };
+/** A reader who comes back to the page, or to the network, does not wait for the next try. */
+const hurry = (): void => {
+  if (!stop || document.hidden || feedState.peek() !== 'lost') return;
+  stop.abort();
+  stop = new AbortController();
+  void listen(stop.signal);
+};
+addEventListener('online', hurry);
+document.addEventListener('visibilitychange', hurry);

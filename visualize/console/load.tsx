@@ -13,7 +13,7 @@ import { keysOf } from './pool-dialogs.tsx';
 import { go, link, route } from './route.ts';
 import { client, may } from './session.ts';
 import { bytes, count, counted, duration, faultText, visible } from './text.ts';
-import { upload, UploadFailure, type UploadState } from './upload.ts';
+import { newId, upload, UploadFailure, UploadLost, type UploadState } from './upload.ts';
 
 interface Item {
   readonly file: File;
@@ -25,6 +25,8 @@ interface Item {
   readonly hint?: string | undefined;
   readonly lines?: readonly FaultLine[] | undefined;
   readonly ms?: number;
+  /** Of a try whose end is not known: its key, and what was asked for by it. */
+  readonly lost?: { readonly onceKey: string; readonly request: string } | undefined;
 }
 const formats = [['', 'Found out by the service'], ['json', 'JSON, NDJSON'], ['csv', 'CSV'], ['tsv', 'TSV'], ['sup', 'SUP'], ['jsup', 'JSUP'], ['bsup', 'BSUP'], ['csup', 'CSUP'], ['parquet', 'Parquet'], ['arrows', 'Arrow IPC stream'], ['zeek', 'Zeek'], ['line', 'Lines of text']] as const;
 const states: Readonly<Record<string, string>> = { waiting: 'Waiting for its turn', receiving: 'Reading', sorting: 'Sorting', writing: 'Writing', committing: 'Committing' };
@@ -58,12 +60,13 @@ export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadP
     const { file, facts } = items.value[index]!, began = performance.now(), split = (facts?.isArray ?? false) && asElements;
     update(index, { state: split ? 'preparing' : 'loading', fault: undefined, lines: undefined, progress: undefined } as Partial<Item>);
     let body: Blob = file;
+    const mediaType = format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : split ? mediaTypes.json : mediaTypeOf(file.name), separator = format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(file.name)) ? delimiter : '';
+    const request = JSON.stringify([into.id, to, split, mediaType, separator, note.author, note.message]), { lost } = items.value[index]!, onceKey = lost?.request === request ? lost.onceKey : newId();
     try {
       if (split) body = await arrayElements(file);
       update(index, { state: 'loading' });
       const { done, cancel } = upload({
-        pool: into, branch: to, body, gzip: (facts?.gzip ?? false) && !split, delimiter: format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(file.name)) ? delimiter : '',
-        mediaType: format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : split ? mediaTypes.json : mediaTypeOf(file.name), note: { ...(note.author !== '' && { author: note.author }), ...(note.message !== '' && { body: note.message }) },
+        pool: into, branch: to, body, gzip: (facts?.gzip ?? false) && !split, delimiter: separator, mediaType, onceKey, note: { ...(note.author !== '' && { author: note.author }), ...(note.message !== '' && { body: note.message }) },
       }, (progress) => { update(index, { progress }); });
       running.current = cancel;
       const commit = await done;
@@ -74,7 +77,7 @@ export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadP
         return;
       }
       const fault = faultText(error), place = faultPlace(fault);
-      update(index, { state: 'failed', fault, hint: error instanceof UploadFailure ? error.hint : undefined });
+      update(index, { state: 'failed', fault, lost: error instanceof UploadLost ? { onceKey, request } : undefined, hint: error instanceof UploadFailure ? error.hint : undefined });
       // Where the file was made into values, lines are others: the byte tells.
       if (place) update(index, { lines: await linesAt(file, split && place.byte !== undefined ? { byte: place.byte } : place) });
     } finally {
@@ -113,7 +116,8 @@ export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadP
     method: 'POST', path: ['pool', pool ? curlName(pool) : name || 'POOL', 'branch', isNew ? 'main' : branch], headers: { ...note.headers, 'Content-Type': format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : piped ? mediaTypes.json : mediaTypeOf(file) || '*/*', ...(first?.facts?.gzip && !piped && { 'Content-Encoding': 'gzip' }) },
     ...(delimiter !== '' && { query: { 'csv.delim': delimiter } }), file,
   });
-  const curlText = piped ? `${first!.facts!.gzip ? 'gzip -dc' : 'jq -c \'.[]\''} ${shellWord(file.startsWith('-') ? `./${file}` : file)} | ${first!.facts!.gzip ? 'jq -c \'.[]\' | ' : ''}${curl.slice(0, curl.lastIndexOf(' < '))}` : curl;
+  const loadText = piped ? `${first!.facts!.gzip ? 'gzip -dc' : 'jq -c \'.[]\''} ${shellWord(file.startsWith('-') ? `./${file}` : file)} | ${first!.facts!.gzip ? 'jq -c \'.[]\' | ' : ''}${curl.slice(0, curl.lastIndexOf(' < '))}` : curl;
+  const curlText = isNew ? `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: { order: 'desc', keys: keysOf(keyNow) } } })} && ${loadText}` : loadText;
   return (
     <Dialog title="Load data" wide onClose={() => { running.current?.(); onClose(); }} onSubmit={() => { if (allDone) finish(); else if (ready) void submit(); }}
       actions={<>
@@ -156,9 +160,9 @@ const mediaTypeOf = (name: string): string => {
 };
 
 const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRemove?: () => void }) => {
-  const { file, state, progress, commit, fault, hint, lines, ms } = item, service = progress?.progress;
+  const { file, state, progress, commit, fault, hint, lines, ms, lost } = item, service = progress?.progress;
   const share = progress && progress.total > 0 ? progress.sent / progress.total : 0, sending = state === 'loading' && share < 1;
-  const text = state === 'waiting' ? bytes(file.size) : state === 'preparing' ? 'Taking the array apart' : state === 'cancelled' ? 'Cancelled: nothing was loaded' : state === 'failed' ? 'Failed: nothing was loaded'
+  const text = state === 'waiting' ? bytes(file.size) : state === 'preparing' ? 'Taking the array apart' : state === 'cancelled' ? 'Cancelled: nothing was loaded' : state === 'failed' ? (lost ? 'Not known whether it was loaded' : 'Failed: nothing was loaded')
     : state === 'done' ? `${service ? `${counted(service.records, 'record')}, ` : ''}${bytes(file.size)} in ${duration(ms!)}`
       : `${sending ? `Sent ${Math.floor(share * 100)} %` : states[service?.state ?? 'receiving'] ?? 'Working'}${service && service.records > 0 ? `, ${counted(service.records, 'record')}` : ''}${service && service.recordsPerSecond > 0 ? `, ${count(Math.round(service.recordsPerSecond))} a second` : ''}`;
   return (
@@ -175,8 +179,11 @@ const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRemove?: 
   );
 };
 const FaultText = ({ line: { number, text, isFault, at } }: { readonly line: FaultLine }) => {
+  const mark = useRef<HTMLElement>(null);
+  // In a narrow window a long line shows the fault, not its beginning.
+  useEffect(() => { mark.current?.scrollIntoView({ block: 'nearest', inline: 'center' }); }, []);
   const before = at === undefined ? '' : text.slice(0, at), there = at === undefined ? '' : [...text.slice(at)][0] ?? ' ', after = at === undefined ? text : text.slice(at + there.length);
   return (
-    <span class={`fault-line${isFault ? ' is-fault' : ''}`}><span class="line-number" aria-hidden="true">{number ?? ''}</span><bdi>{at === undefined ? visible(after, 200) : <>{visible(before, 200)}<mark>{visible(there)}</mark>{visible(after, 200)}</>}</bdi>{'\n'}</span>
+    <span class={`fault-line${isFault ? ' is-fault' : ''}`}><span class="line-number" aria-hidden="true">{number ?? ''}</span><bdi>{at === undefined ? visible(after, 200) : <>{visible(before, 200)}<mark ref={mark}>{visible(there)}</mark>{visible(after, 200)}</>}</bdi>{'\n'}</span>
   );
 };

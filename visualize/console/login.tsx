@@ -1,5 +1,5 @@
 /** What one sees before one may see anything: the way in, or why there is none. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { nextTheme, theme } from '../shared/theme.ts';
 import { Fault, Field, Icon } from './parts.tsx';
 import { session, signIn, startSession } from './session.ts';
@@ -31,14 +31,20 @@ export const LoginPage = () => {
   );
 };
 
+const retryMs = 2000;
 export const UnreachablePage = () => {
   const { value } = session;
+  // It goes on by itself once the service is there.
+  useEffect(() => {
+    const timer = setTimeout(() => { void startSession(); }, retryMs);
+    return () => { clearTimeout(timer); };
+  }, [value]);
   return (
     <main class="alone">
       <Corner />
       <div class="panel card" role="alert">
         <h1>The service cannot be reached</h1>
-        <p class="soft">{value.kind === 'unreachable' ? visible(value.fault) : ''}</p>
+        <p class="soft">{value.kind === 'unreachable' ? visible(value.fault) : ''} It is tried again by itself.</p>
         <button type="button" class="main" onClick={() => { session.value = { kind: 'starting' }; void startSession(); }}>Try again</button>
       </div>
     </main>

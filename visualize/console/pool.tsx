@@ -1,5 +1,5 @@
 /** One pool: its branches and commits, the data objects of a revision, and all that can be done to it. */
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { signal, useSignal } from '@preact/signals';
 import type { BranchInfo, GraphCommit, PoolInfo } from '../../src/client/client.ts';
 import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from './changes.tsx';
@@ -13,7 +13,7 @@ import { Objects } from './objects-view.tsx';
 import { Busy, Bytes, clock, Empty, Figure, Icon, type IconName, Name, Records } from './parts.tsx';
 import { DeletePool, RenamePool } from './pool-dialogs.tsx';
 import { keyText, referenceOf } from './pools.tsx';
-import { go, link, route } from './route.ts';
+import { go, link, note, route } from './route.ts';
 import { may } from './session.ts';
 import { ago, count, dateTime, shortId, visible } from './text.ts';
 
@@ -24,7 +24,12 @@ const tab = signal<Tab>('commits');
 const zero = /^0x0+$/;
 
 export const PoolPage = ({ reference }: { readonly reference: string }) => {
-  const pool = poolByReference(reference);
+  // A pool that somebody renames meanwhile is still the one that is looked at.
+  const known = useRef<string | undefined>(undefined), named = poolByReference(reference), pool = named ?? (known.current === undefined ? undefined : poolByReference(known.current));
+  known.current = pool?.id;
+  useEffect(() => {
+    if (pool && !named) note(link(['pool', referenceOf(pool)], { at: route.peek().query.get('at') ?? undefined }));
+  }, [pool?.name]);
   if (pool) return <PoolView key={pool.id} pool={pool} />;
   if (listState.value === 'loading') return <section class="page"><h1 class="hidden-text">Pool</h1><Busy text="Reading the list of pools…" /></section>;
   return (

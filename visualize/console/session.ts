@@ -1,6 +1,7 @@
 /** Who the reader is and what they may do; the client that all parts of the console use. */
 import { computed, signal } from '@preact/signals';
 import { connect, type Lake, LakeFailure, type PoolInfo } from '../../src/client/client.ts';
+import { faultText } from './text.ts';
 
 export type Role = 'reader' | 'writer' | 'admin';
 const roles: readonly Role[] = ['reader', 'writer', 'admin'];
@@ -46,7 +47,7 @@ export const startSession = async (): Promise<void> => {
     version.value = await client.version();
     session.value = kind === '' ? { kind: 'open' } : await identity();
   } catch (error) {
-    session.value = { kind: 'unreachable', fault: error instanceof Error ? error.message : String(error) };
+    session.value = { kind: 'unreachable', fault: faultText(error) };
   }
 };
 const identity = async (): Promise<Session> => {
@@ -65,7 +66,7 @@ export const signIn = async (token: string): Promise<void> => {
     await connect(base, { token }).openSession();
     session.value = await identity();
   } catch (error) {
-    session.value = { kind: 'login', fault: error instanceof LakeFailure ? error.message : `The service cannot be reached: ${error instanceof Error ? error.message : String(error)}` };
+    session.value = { kind: 'login', fault: faultText(error) };
   }
 };
 export const signOut = async (): Promise<void> => {

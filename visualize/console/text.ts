@@ -52,4 +52,5 @@ export const visible = (text: string, max = 300): string => {
 /** The same for texts of several lines. */
 export const visibleLines = (text: string, max = 10_000): string => (text.length > max ? `${text.slice(0, max)}…` : text).toWellFormed().replace(/\r\n/g, '\n').replace(unseen, (char) => (char === '\n' || char === '\t' ? char : picture(char)));
 
-export const faultText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** What `fetch` says of a connection that it cannot make or keep differs by browser, and tells nobody anything. */
+export const faultText = (error: unknown): string => (error instanceof TypeError && /fetch|network|load failed/i.test(error.message) ? 'The service cannot be reached.' : error instanceof Error ? error.message : String(error));

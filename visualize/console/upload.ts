@@ -12,6 +12,8 @@ export interface UploadRequest {
   readonly gzip: boolean;
   readonly delimiter: string;
   readonly note: { readonly author?: string; readonly body?: string };
+  /** The same for what is tried again: it is loaded once. */
+  readonly onceKey: string;
 }
 export interface UploadState { readonly sent: number; readonly total: number; readonly progress?: LoadProgress }
 export class UploadFailure extends Error {
@@ -23,12 +25,14 @@ export class UploadFailure extends Error {
 }
 
 const pollMs = 300;
+/** The connection was lost before an answer came: whether the file was loaded is not known. */
+export class UploadLost extends Error {}
 /** Crypto's own ids are for safe origins alone. */
-const newId = (): string => `console-${Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
+export const newId = (): string => `console-${Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
 
 export const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): readonly string[] => ['pool', pool.id, 'branch', branch];
 
-/** `done` resolves to the commit's id. @throws UploadFailure; an AbortError when it was cancelled */
+/** `done` resolves to the commit's id. @throws UploadFailure, UploadLost; an AbortError when it was cancelled */
 export const upload = (request: UploadRequest, report: (state: UploadState) => void): { readonly done: Promise<string>; readonly cancel: () => void } => {
   const { body, mediaType, gzip, delimiter, note } = request, id = newId(), xhr = new XMLHttpRequest();
   let state: UploadState = { sent: 0, total: body.size }, ended = false, cancelled = false;
@@ -53,6 +57,7 @@ export const upload = (request: UploadRequest, report: (state: UploadState) => v
     // An empty type is none to the service; without one a browser sends the file's own guess.
     xhr.setRequestHeader('Content-Type', mediaType === '' ? '*/*' : mediaType);
     xhr.setRequestHeader('X-Request-ID', id);
+    xhr.setRequestHeader('Idempotency-Key', request.onceKey);
     if (gzip) xhr.setRequestHeader('Content-Encoding', 'gzip');
     if (Object.keys(note).length > 0) xhr.setRequestHeader('SuperDB-Commit', asciiJson(note));
     xhr.upload.onprogress = ({ loaded }) => { tell({ sent: loaded }); };
@@ -65,7 +70,7 @@ export const upload = (request: UploadRequest, report: (state: UploadState) => v
     };
     xhr.onerror = () => {
       // A refusal while the body is still being sent can end the connection before its text is read: the service knows it.
-      void client.loadProgress(id).then(({ error }) => error, () => null).then((error) => { reject(new UploadFailure(error ?? 'The connection to the service was lost.')); });
+      void client.loadProgress(id).then(({ error }) => error, () => null).then((error) => { reject(error ? new UploadFailure(error) : new UploadLost('The connection was lost before an answer came. Loaded again, the file is there once, whatever became of this try.')); });
     };
     xhr.onabort = () => { reject(new DOMException('cancelled', 'AbortError')); };
     xhr.send(body);

@@ -7,6 +7,7 @@ import { baseUrl, curlOf, type Document, type Endpoint, endpointsOf, found } fro
 import { AnswerRow, Content, Copyable, Parameters, Prose, Shape } from './parts.tsx';
 import { canTry, TryIt } from './try-it.tsx';
 
+const icon = new URL('../shared/icon.svg', import.meta.url).href;
 const idOfTag = (tag: string): string => `tag-${tag}`;
 
 const Card = ({ endpoint, document }: { readonly endpoint: Endpoint; readonly document: Document }) => {
@@ -67,6 +68,7 @@ const Top = ({ document, search, onSearch, count }: { readonly document: Documen
   return (
     <header class="top">
       <a class="skip" href="#endpoints">Skip to the endpoints</a>
+      <a class="home" href="./" aria-label="Console" title="Console"><img src={icon} alt="" width="24" height="24" /></a>
       <h1>API</h1>
       <span class="soft service">{document.info.title} {document.info.version}</span>
       <input ref={box} type="search" class="search" aria-label="Search endpoints" placeholder="Search (press /)" value={search} onInput={(e) => { onSearch(e.currentTarget.value); }} onKeyDown={(e) => { if (e.key === 'Escape') onSearch(''); }} />

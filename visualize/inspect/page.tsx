@@ -17,6 +17,7 @@ const icons = {
 } as const;
 const Icon = ({ name }: { readonly name: keyof typeof icons }) => <svg viewBox="0 0 16 16" aria-hidden="true"><path d={icons[name]} /></svg>;
 
+const icon = new URL('../shared/icon.svg', import.meta.url).href;
 const feedTexts = { connecting: ['warn', 'Connecting'], live: ['good', 'Live'], lost: ['bad', 'Connection lost'], refused: ['bad', 'No live feed'] } as const;
 
 const Top = () => {
@@ -24,6 +25,7 @@ const Top = () => {
   const files = useRef<HTMLInputElement>(null), [tone, text] = feedTexts[feedState.value];
   return (
     <header class="top">
+      <a class="home" href="./" aria-label="Console" title="Console"><img src={icon} alt="" width="24" height="24" /></a>
       <h1>Machines</h1>
       {recordingName.value === null ? <span class={`pill ${paused.value ? 'warn' : tone}`} role="status">{paused.value && feedState.value === 'live' ? 'Paused' : text}</span>
         : <span class="pill recording" role="status">Recording <span class="mono file">{recordingName.value}</span></span>}

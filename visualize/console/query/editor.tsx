@@ -86,7 +86,7 @@ const extensionsOf = ({ names, onText, onRun }: Pick<EditorProps, 'names' | 'onT
   EditorState.languageData.of(() => [{ commentTokens: { line: '--', block: { open: '/*', close: '*/' } }, closeBrackets: { brackets: ['(', '[', '{', '"', '\''] } }]),
   placeholder('from pool | where field > 10 | count() by key'),
   autocompletion({ override: [completionOf(names)], icons: false, maxRenderedOptions: 60 }),
-  EditorView.contentAttributes.of({ 'aria-label': 'Query', 'aria-multiline': 'true', spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off', translate: 'no' }),
+  EditorView.contentAttributes.of({ tabindex: '0', 'aria-label': 'Query', 'aria-multiline': 'true', spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off', translate: 'no' }),
   EditorView.updateListener.of((update) => { if (update.docChanged) onText(update.state.doc.toString()); }),
   Prec.highest(keymap.of([
     { key: 'Mod-Enter', run: () => { onRun(); return true; } },

@@ -1,5 +1,5 @@
 /** The fields of a pool as far as its first rows show them: asked once for a while, for completion. */
-import type { Lake } from '../../../src/client/client.ts';
+import { type Lake, LakeFailure } from '../../../src/client/client.ts';
 import { type Type, typeText } from '../../../src/client/types.ts';
 import { TypeValue } from '../../../src/client/values.ts';
 import { poolText, type Source } from './scan.ts';
@@ -35,17 +35,16 @@ export class FieldCache {
   of({ pool, branch }: Source): Promise<readonly FieldInfo[]> {
     const source = `${poolText(pool)}${branch === undefined ? '' : `@${poolText(branch)}`}`, known = this.#known.get(source), now = Date.now();
     if (known && known.until > now) return known.fields;
-    const fields = this.#ask(source);
+    const fields = this.#ask(source).catch((error: unknown) => {
+      // A pool that is not there has no fields; a service that is not there is asked again.
+      if (!(error instanceof LakeFailure)) this.#known.delete(source);
+      return [];
+    });
     this.#known.set(source, { until: now + keepMs, fields });
     return fields;
   }
   async #ask(source: string): Promise<readonly FieldInfo[]> {
-    try {
-      const type = await this.#client.query(`from ${source} | head ${sampleRows} | aggregate fuse(this)`).first();
-      return type instanceof TypeValue ? fieldsIn(type.type) : [];
-    } catch {
-      // A pool that is not there has no fields.
-      return [];
-    }
+    const type = await this.#client.query(`from ${source} | head ${sampleRows} | aggregate fuse(this)`).first();
+    return type instanceof TypeValue ? fieldsIn(type.type) : [];
   }
 }

@@ -25,9 +25,12 @@ import { ValuePane } from './value-tree.tsx';
 export interface QueryPageProps {
   readonly client: Lake;
   readonly pools: ReadonlySignal<readonly PoolInfo[]>;
-  readonly initial: { readonly text?: string; readonly pool?: string; readonly branch?: string };
+  /** `waits`: the text is shown and not run. */
+  readonly initial: { readonly text?: string; readonly pool?: string; readonly branch?: string; readonly waits?: true };
   /** Told of the text that a link to the page should carry. */
   readonly onLink: (text: string) => void;
+  /** Told of the text as it stands. */
+  readonly onText: (text: string) => void;
 }
 type View = 'table' | 'sup' | 'plot';
 type Panel = 'history' | 'saved' | 'help' | undefined;
@@ -39,7 +42,7 @@ const initialText = ({ text, pool, branch }: QueryPageProps['initial']): string 
 /** A link runs what it carries, unless that would write, or fetch something from elsewhere: that takes the reader's own word. */
 export const runsByItself = (text: string): boolean => text.trim() !== '' && !text.includes('://') && !scan(text).some(({ kind, text: word }) => kind === 'word' && word.toLowerCase() === 'load');
 
-export const QueryPage = ({ client, pools, initial, onLink }: QueryPageProps) => {
+export const QueryPage = ({ client, pools, initial, onLink, onText }: QueryPageProps) => {
   const first = useMemo(() => initialText(initial), []), text = useSignal(first), editor = useRef<EditorHandle | undefined>(undefined);
   const table = useSignal<Table | undefined>(undefined), view = useSignal<View>('table'), panel = useSignal<Panel>(undefined), downloading = useSignal(false), faults = useSignal<readonly TextFault[]>([]);
   const names = useNames(client, pools, table);
@@ -54,9 +57,13 @@ export const QueryPage = ({ client, pools, initial, onLink }: QueryPageProps) =>
   };
   useCheck(client, text, faults, editor);
   useEffect(() => {
-    if (runsByItself(first)) run();
+    const untell = text.subscribe(onText);
+    if (!initial.waits && runsByItself(first)) run();
     else editor.current?.focus();
-    return () => { table.peek()?.run.cancel(); };
+    return () => {
+      untell();
+      table.peek()?.run.cancel();
+    };
   }, []);
   useHistory(table);
   const pick = (picked: string): void => {

@@ -96,6 +96,8 @@ const Histogram = ({ run, choice, title, onNarrow, widen }: { readonly run: Run;
 
 const Bars = ({ run, choice, title }: { readonly run: Run; readonly choice: PlotChoice; readonly title: string }) => {
   const rows = barRows(run.store, choice, barsMax), mosts = choice.numbers.map((_, i) => Math.max(...rows.map((row) => Math.abs(row.numbers[i]!)).filter(Number.isFinite), 0));
+  // The figures of a column are as wide as its longest: its bars share one scale.
+  const figureWidths = choice.numbers.map((_, i) => `${Math.max(4, ...rows.map((row) => grouped(row.texts[i]!).length))}ch`);
   const more = run.store.count - rows.length;
   return (
     <div class="bars-place" tabIndex={0} role="region" aria-label={title}>
@@ -108,7 +110,7 @@ const Bars = ({ run, choice, title }: { readonly run: Run; readonly choice: Plot
               <th scope="row" title={row.key}><bdi>{row.key}</bdi></th>
               {row.numbers.map((number, i) => {
                 const share = mosts[i]! > 0 && Number.isFinite(number) ? (Math.abs(number) / mosts[i]!) * 100 : 0;
-                return <td key={i}><div class="bar-cell"><div class="bar-track" aria-hidden="true"><div class={`chart-bar series-${(i % 8) + 1}${number < 0 ? ' negative' : ''}`} style={{ width: `${share}%` }} /></div><span class="bar-number">{grouped(row.texts[i]!)}</span></div></td>;
+                return <td key={i}><div class="bar-cell" style={{ '--figure': figureWidths[i]! }}><div class="bar-track" aria-hidden="true"><div class={`chart-bar series-${(i % 8) + 1}${number < 0 ? ' negative' : ''}`} style={{ width: `${share}%` }} /></div><span class="bar-number">{grouped(row.texts[i]!)}</span></div></td>;
               })}
             </tr>
           ))}

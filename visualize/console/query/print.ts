@@ -18,6 +18,9 @@ const isImplied = (type: Type): boolean => {
   }
 };
 
+/** The same for an empty container that stands alone: unions of its elements count as what they hold, but in maps. */
+const isImpliedEmpty = (type: Type): boolean => ((type.kind === 'array' || type.kind === 'set') && type.type.kind === 'union' ? type.type.types.every(isImplied) : isImplied(type));
+
 /** As SUP quotes a string. */
 export const quoted = (text: string): string => JSON.stringify(text).replaceAll('\\u007f', '\u007f');
 
@@ -102,8 +105,8 @@ class Printer {
         this.#bare(cell, place);
         if (!place.known && needsDecorator(type, cell, place.nested)) {
           this.#decorate(type);
-          // An empty map of unions says its type twice, as the service does.
-          if (type.kind === 'map' && (under(type.key).kind === 'union' || under(type.value).kind === 'union') && partsOf(cell).length === 0) this.#decorate(type);
+          // An empty map of unions inside of another value says its type twice, as the service does.
+          if (place.nested && type.kind === 'map' && (under(type.key).kind === 'union' || under(type.value).kind === 'union') && partsOf(cell).length === 0) this.#decorate(type);
         }
         return;
       case 'enum':
@@ -216,7 +219,7 @@ const isNullType = (type: Type): boolean => type.kind === 'primitive' && type.na
 const holdsNulls = (type: Container): boolean => (type.kind === 'map' ? isNullType(type.key) && isNullType(type.value) : isNullType(type.type));
 const needsDecorator = (type: Container, cell: Cell, nested: boolean): boolean => {
   const parts = partsOf(cell);
-  if (parts.length === 0) return nested || !isImplied(type);
+  if (parts.length === 0) return nested || !isImpliedEmpty(type);
   return type.kind === 'map' ? losesMembers(type.key, parts.map((p) => p.key!)) || losesMembers(type.value, parts.map((p) => p.cell!)) : losesMembers(type.type, parts.map((p) => p.cell!));
 };
 /** Whether elements that are printed without their union do not tell the whole union. */

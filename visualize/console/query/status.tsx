@@ -8,7 +8,8 @@ export const RunStatus = ({ run }: { readonly run: Run }) => {
   const state = run.state.value, { store, firstMs, totalMs, stats } = run, parts: string[] = [];
   if (firstMs !== undefined) parts.push(`first after ${duration(firstMs)}`);
   if (totalMs !== undefined) parts.push(`${state === 'done' ? 'all' : 'ended'} after ${duration(totalMs)}`);
-  if (stats) parts.push(`${counted(stats.recordsRead, 'record')} and ${bytes(stats.bytesRead)} read`);
+  // What is kept in memory costs no reading.
+  if (stats && stats.recordsRead > 0) parts.push(`${counted(stats.recordsRead, 'record')} read${stats.bytesRead > 0 ? `, ${bytes(stats.bytesRead)} from disk` : ''}`);
   parts.push(`${bytes(store.bytes)} received`);
   const words = { running: 'Running', full: 'Waiting', done: 'Done', failed: 'Failed', cancelled: 'Cancelled' } as const, tones = { running: 'warn', full: 'warn', done: 'good', failed: 'bad', cancelled: 'warn' } as const;
   return (
