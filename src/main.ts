@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit status. */
-import { ConfigError, helpText } from './config.ts';
+import { ConfigError, helpText, parseServe } from './config.ts';
 import { type CommandIo } from './commands/io.ts';
 import { version } from './version.ts';
 
@@ -18,7 +18,10 @@ const io: CommandIo = {
 const run = async (argv: readonly string[]): Promise<number> => {
   const [command = 'help', ...rest] = argv;
   switch (command.replace(/^--?(help|h|version)$/, '$1')) {
-    case 'serve': return (await import('./commands/serve.ts')).serveCommand(rest, io);
+    case 'serve':
+      // A mistake in the options is told before all of the service is loaded.
+      parseServe(rest, process.env);
+      return (await import('./commands/serve.ts')).serveCommand(rest, io);
     case 'query': return (await import('./commands/query.ts')).queryCommand(rest, io);
     case 'load': return (await import('./commands/load.ts')).loadCommand(rest, io);
     case 'shell': return (await import('./commands/shell.ts')).shellCommand(rest, io, process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined);

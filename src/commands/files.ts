@@ -14,7 +14,7 @@ import { type Vector, slice, typeAt } from '../vectors/vector.ts';
 import { openUrl } from '../workers/from-http.ts';
 import { type HttpPolicy, allowedUrl } from '../workers/from-policy.ts';
 
-export const standardInput = 'stdio:stdin';
+const standardInput = 'stdio:stdin';
 /** The name under which the paths of the command line are one source. */
 export const commandLineSource = '(command line)';
 

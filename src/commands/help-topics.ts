@@ -15,4 +15,4 @@ export const helpOn = (topic: string): string => {
 };
 
 /** One paragraph an operator. */
-export const operatorsText = (): string => operatorTable.map(({ syntax, text }) => `${syntax}\n    ${text}\n`).join('\n');
+const operatorsText = (): string => operatorTable.map(({ syntax, text }) => `${syntax}\n    ${text}\n`).join('\n');

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import pino from 'pino';
 import { ConfigError, parseServe, type ServeConfig } from '../config.ts';
@@ -37,6 +38,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   if (!guarded && !config.insecure && !loopback(host)) throw new ConfigError(`-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`);
   yieldCollectors();
   setFlagsFromString(heapGrowth);
+  setFlagsFromString(keepForms);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = resolvePath(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
   mkdirSync(directory, { recursive: true });
@@ -66,7 +68,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
   const ending = new AbortController();
-  const warm = config.warmUpMs === 0 ? undefined : warmService({ config, version, workers, log: log.child({}, { level: 'silent' }), budgetMs: config.warmUpMs, isIdle: () => server.isIdle(), signal: ending.signal })
+  const warm = config.warmUpMs === 0 ? undefined : later(warmAfterMs, undefined, { signal: ending.signal, ref: false })
+    .then(() => warmService({ config, version, workers, log: log.child({}, { level: 'silent' }), budgetMs: config.warmUpMs, isIdle: () => server.isIdle(), signal: ending.signal }))
     .catch((fault: unknown) => { log.debug({ err: fault }, 'warm-up'); });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
@@ -93,6 +96,9 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   return 0;
 };
 
+/** Those who waited for the start go first, and the worker threads, which are still loading their code. */
+const warmAfterMs = 700;
+
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;
 
@@ -101,6 +107,12 @@ const memoryBesides = 256 << 20;
  * of a query that makes many, though nearly all of them die young. So one and a half times what a collection left may come before the next.
  */
 const heapGrowth = '--heap-growing-percent=150';
+
+/**
+ * Compiled code goes when no object is left of some form that it is for; between two queries that is the case for most. The engine remembers forms for two collections, which come within a second
+ * of work: for so many it costs little memory.
+ */
+const keepForms = '--retain-maps-for-n-gc=100';
 
 /** Threads that the engine starts before any code of ours runs: they collect and compile for all others. */
 const engineThreads = 5;

@@ -23,7 +23,7 @@ import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-row
 
 export type { ShapeLimits } from './load-shapes.ts';
 
-export interface SortKeys { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
+export interface SortKeys { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; /** Rows of a block at most; default: as many as its format allows. */ readonly blockRows?: number }
 export interface LoadSortOptions extends SortKeys {
   /** Bytes: about where an object is cut. */
   readonly threshold: number;
@@ -361,7 +361,7 @@ export class ObjectCutter {
 
   /** Rows of a block so that neither block nor object gets too large. */
   private blockRows(): number {
-    return Math.max(1, Math.min(blockRowsMax, Math.floor(Math.min(blockBytesMax, this.threshold) / this.bytesPerRow)));
+    return Math.max(1, Math.min(this.options.blockRows ?? blockRowsMax, Math.floor(Math.min(blockBytesMax, this.threshold) / this.bytesPerRow)));
   }
 
   private block(): void {

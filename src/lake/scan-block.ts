@@ -10,6 +10,7 @@ import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune
 import { type ObjectReader, projectionOf } from './object-reader.ts';
 
 type Paths = readonly (readonly string[])[];
+type MaybePromise<T> = T | Promise<T>;
 
 /** Which rows are wanted. */
 export interface RowFilter {
@@ -42,7 +43,8 @@ export interface BlockOptions {
 }
 
 /** Rows of a part that are wanted. `index` absent: all of them. */
-interface Kept { readonly rows: Vector; readonly index?: Uint32Array }
+interface Kept { readonly rows: Vector; readonly index?: Uint32Array | undefined }
+const wantedRows = ({ rows, index }: Kept): Vector => (index ? take(rows, index) : rows);
 
 export class BlockScanner {
   private readonly options: BlockOptions;
@@ -53,6 +55,8 @@ export class BlockScanner {
   private readonly filterName: string;
   /** The filter looks at all that is wanted. */
   private readonly filterSuffices: boolean;
+  /** Parts of blocks that the pruner leaves. */
+  private readonly known = new Map<readonly Column[], readonly Column[]>();
 
   constructor(options: BlockOptions) {
     const { columns, filter } = options;
@@ -64,12 +68,22 @@ export class BlockScanner {
     this.filterSuffices = (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) || (columns !== undefined && columns.every((c) => filter!.columns!.some((f) => f.length <= c.length && f.every((name, i) => name === c[i]))));
   }
 
-  /** The wanted rows, apart by part and so not in the block's order. */
-  async parts(reader: ObjectReader, block: number): Promise<readonly Vector[]> {
-    const out: Vector[] = [];
-    for (const part of this.live(reader.parts(block))) {
-      const kept = await this.kept(reader, block, part);
-      if (kept) out.push(kept.index ? take(kept.rows, kept.index) : kept.rows);
+  /** The wanted rows, apart by part and so not in the block's order; at once if all of it is at hand. */
+  parts(reader: ObjectReader, block: number): MaybePromise<readonly Vector[]> {
+    const out: Vector[] = [], live = this.live(reader.parts(block));
+    for (let k = 0; k < live.length; k++) {
+      const kept = this.kept(reader, block, live[k]!);
+      if (kept instanceof Promise) return this.partsLater(reader, block, { live, from: k + 1, first: kept, out });
+      if (kept) out.push(wantedRows(kept));
+    }
+    return out;
+  }
+  private async partsLater(reader: ObjectReader, block: number, { live, from, first, out }: { readonly live: readonly Column[]; readonly from: number; readonly first: Promise<Kept | undefined>; readonly out: Vector[] }): Promise<readonly Vector[]> {
+    let kept = await first;
+    if (kept) out.push(wantedRows(kept));
+    for (let k = from; k < live.length; k++) {
+      kept = await this.kept(reader, block, live[k]!);
+      if (kept) out.push(wantedRows(kept));
     }
     return out;
   }
@@ -91,10 +105,22 @@ export class BlockScanner {
   }
 
   /** All rows of the block with the wanted columns, unfiltered. */
-  async whole(reader: ObjectReader, block: number): Promise<Vector> { return this.told(reader, reader.read(block, this.projection)); }
+  async whole(reader: ObjectReader, block: number): Promise<Vector> {
+    const { bytesRead } = reader;
+    return this.told(reader, bytesRead, reader.read(block, this.projection));
+  }
 
+  private passing(parts: readonly Column[], pruner: ColumnPruner): readonly Column[] {
+    let passing = this.known.get(parts);
+    if (!passing) {
+      passing = parts.filter((p) => mayBeTrue(p, pruner));
+      // Blocks are looked at several times only where the best rows are wanted.
+      if (this.options.filter?.best) this.known.set(parts, passing);
+    }
+    return passing;
+  }
   private live(parts: readonly Column[]): readonly Column[] {
-    const { pruner, filter } = this.options, passing = pruner ? parts.filter((p) => mayBeTrue(p, pruner)) : parts;
+    const { pruner, filter } = this.options, passing = pruner ? this.passing(parts, pruner) : parts;
     const best = filter?.best, floor = best?.floor();
     return floor === undefined ? passing : passing.filter((p) => mayBeBest(zoneOf(p, best!.path), best!, floor));
   }
@@ -112,22 +138,31 @@ export class BlockScanner {
   /** Shows the block's rows to those that look for the best ones. */
   async ahead(reader: ObjectReader, block: number): Promise<void> {
     for (const part of this.live(reader.parts(block))) {
-      await this.options.filter!.best!.ahead(await this.told(reader, reader.readPart(block, part, this.filterProjection), false));
+      const { bytesRead } = reader, rows = this.told(reader, bytesRead, reader.readPart(block, part, this.filterProjection), false);
+      await this.options.filter!.best!.ahead(rows instanceof Promise ? await rows : rows);
     }
   }
 
-  private async kept(reader: ObjectReader, block: number, part: Column): Promise<Kept | undefined> {
-    const { filter, pruner } = this.options;
-    if (pruner) {
-      const may = reader.mayHold(block, part, pruner);
-      if (!(may instanceof Promise ? await may : may)) return undefined;
-    }
-    if (!filter) return { rows: await this.told(reader, this.rows(reader, block, part)) };
-    const seen = await this.told(reader, this.rows(reader, block, part, filter)), answer = filter.keep(seen, true);
-    const index = answer instanceof Promise ? await answer : answer;
+  private kept(reader: ObjectReader, block: number, part: Column): MaybePromise<Kept | undefined> {
+    const { pruner } = this.options, may = !pruner || reader.mayHold(block, part, pruner);
+    if (may instanceof Promise) return may.then((holds) => (holds ? this.filtered(reader, block, part) : undefined));
+    return may ? this.filtered(reader, block, part) : undefined;
+  }
+  private filtered(reader: ObjectReader, block: number, part: Column): MaybePromise<Kept | undefined> {
+    const { filter } = this.options, { bytesRead } = reader, seen = this.told(reader, bytesRead, this.rows(reader, block, part, filter));
+    if (!filter) return seen instanceof Promise ? seen.then((rows) => ({ rows })) : { rows: seen };
+    return seen instanceof Promise ? seen.then((rows) => this.chosen(reader, block, part, rows)) : this.chosen(reader, block, part, seen);
+  }
+  private chosen(reader: ObjectReader, block: number, part: Column, seen: Vector): MaybePromise<Kept | undefined> {
+    const answer = this.options.filter!.keep(seen, true);
+    return answer instanceof Promise ? answer.then((index) => this.completed(reader, block, part, seen, index)) : this.completed(reader, block, part, seen, answer);
+  }
+  /** The rows that the filter chose, with the columns that it did not look at. */
+  private completed(reader: ObjectReader, block: number, part: Column, seen: Vector, index: Uint32Array | undefined): MaybePromise<Kept | undefined> {
     if (index?.length === 0) return undefined;
-    const rows = this.filterSuffices ? seen : await this.told(reader, this.rows(reader, block, part), false);
-    return { rows, ...(index && { index }) };
+    if (this.filterSuffices) return { rows: seen, index };
+    const { bytesRead } = reader, rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
+    return rows instanceof Promise ? rows.then((all) => ({ rows: all, index })) : { rows, index };
   }
 
   /** The wanted columns of a part, or those that the filter looks at. */
@@ -142,10 +177,11 @@ export class BlockScanner {
     return rows;
   }
 
-  private async told(reader: ObjectReader, read: Vector | Promise<Vector>, counts = true): Promise<Vector> {
-    const before = reader.bytesRead, rows = read instanceof Promise ? await read : read;
-    this.options.read?.(reader.bytesRead - before, counts ? rows.length : 0);
-    return rows;
+  /** `before`: what the reader had read until then. */
+  private told(reader: ObjectReader, before: number, read: MaybePromise<Vector>, counts = true): MaybePromise<Vector> {
+    if (read instanceof Promise) return read.then((rows) => this.told(reader, before, rows, counts));
+    this.options.read?.(reader.bytesRead - before, counts ? read.length : 0);
+    return read;
   }
 }
 

@@ -13,6 +13,7 @@ import { type Vector, dataAt, noRows, slice, take, typeAt, valueAt } from '../ve
 import { concat } from '../vectors/concat.ts';
 import { ByteWriter, type Value, compareBytes, writeBody } from '../vectors/value.ts';
 import { sortKeyBytes } from '../vectors/sort-key.ts';
+import { isTurnLong } from '../vectors/stop.ts';
 import { types, isNumeric } from '../vectors/type.ts';
 import type { ColumnCache } from './columns/cache.ts';
 import type { Projection } from './columns/decode.ts';
@@ -67,12 +68,16 @@ const pageObjectsMax = 1024;
 const tieRowsMax = 8192;
 /** Blocks of fewer rows are gathered into batches when the order does not matter. */
 const wholeBlockRows = 1024;
+const isWhole = (reader: ObjectReader, block: number): boolean => reader.blocks[block]!.rows >= wholeBlockRows;
+
+/** Rows of a scan; `nextNow` gives those that are at hand without a wait, if any. */
+export type ScannedRows = AsyncGenerator<Vector> & { readonly nextNow: () => Vector | undefined };
 
 /** The rows of all objects. */
-export async function* scanObjects(source: ScanSource, options: ScanOptions): AsyncGenerator<Vector> {
+export const scanObjects = (source: ScanSource, options: ScanOptions): ScannedRows => {
   const scan = new Scan(source, options);
-  yield* options.ordered ? scan.inOrder() : scan.inAnyOrder();
-}
+  return Object.assign(options.ordered ? scan.inOrder() : scan.inAnyOrder(), { nextNow: () => scan.nextNow() });
+};
 
 /** Rows of one block that are still to be given out. */
 interface Cursor {
@@ -103,6 +108,10 @@ class Scan {
   private readonly scanner: BlockScanner;
   private readonly keyedScanner: BlockScanner;
   private readonly tiny: TinyRows;
+  /** Of a scan in any order: rows that wait to be given out, the block that is read next, and rows that are being read. */
+  private readonly ready: Vector[] = [];
+  private current: { readonly reader: ObjectReader; block: number } | undefined;
+  private late: Promise<readonly Vector[]> | undefined;
   private queue: readonly ObjectMeta[] = [];
   private queueAt = 0;
   private cursorAt: number | undefined;
@@ -148,12 +157,20 @@ class Scan {
       }
       const reader = await this.open(meta);
       if (filter?.best) await this.lookAhead(reader);
-      for (let block = this.nextBlock(reader, 0); block >= 0; block = this.nextBlock(reader, block + 1)) {
-        this.options.signal?.throwIfAborted();
-        if (reader.blocks[block]!.rows >= wholeBlockRows) {
-          for (const rows of await this.scanner.parts(reader, block)) yield* this.cut(rows);
+      this.current = { reader, block: this.nextBlock(reader, 0) };
+      for (;;) {
+        for (let rows = this.nextNow(); rows; rows = this.nextNow()) yield rows;
+        if (this.late) {
+          const found = await this.late;
+          this.late = undefined;
+          this.give(found);
           continue;
         }
+        const { block } = this.current;
+        if (block < 0) break;
+        if (isWhole(reader, block)) continue;
+        this.options.signal?.throwIfAborted();
+        this.current.block = this.nextBlock(reader, block + 1);
         const rows = await this.scanner.whole(reader, block);
         held.push(rows);
         heldRows += rows.length;
@@ -167,6 +184,29 @@ class Scan {
     if (this.tiny.count > 0) yield* this.cut(await this.filtered(this.tiny.take()));
     if (heldRows > 0) yield* this.cut(await this.filtered(concat(held)));
   }
+
+  /** The next rows that need no wait, while `inAnyOrder` waits to go on. */
+  nextNow(): Vector | undefined {
+    const { current, ready } = this;
+    for (;;) {
+      const rows = ready.shift();
+      if (rows) return rows;
+      if (this.late || !current || current.block < 0 || !isWhole(current.reader, current.block)) return undefined;
+      this.options.signal?.throwIfAborted();
+      const { reader, block } = current;
+      current.block = this.nextBlock(reader, block + 1);
+      const found = this.scanner.parts(reader, block);
+      if (found instanceof Promise) {
+        this.late = found;
+        // Its failure is told when it is awaited, if ever.
+        found.catch(() => undefined);
+      } else {
+        this.give(found);
+        if (ready.length === 0 && isTurnLong()) return undefined;
+      }
+    }
+  }
+  private give(found: readonly Vector[]): void { for (const rows of found) this.ready.push(...this.cut(rows)); }
 
   /** Where only the best rows are wanted, the most promising blocks are looked at before the others, until the next one promises nothing more. */
   private async lookAhead(reader: ObjectReader): Promise<void> {

@@ -103,10 +103,10 @@ const textsInOrder = (column: Vector, descending: boolean): boolean | undefined 
   return runsInOrder(column.parts, column.tags, column.slots, column.length, descending);
 };
 const runsInOrder = (parts: readonly BytesVector[], tags: Uint32Array | undefined, slots: Uint32Array | undefined, length: number, descending: boolean): boolean => {
-  const views = parts.map((part) => viewOf(part.bytes));
+  const views = parts.map((part) => viewOf(part.bytes)), places = parts.map((part) => part.offsets);
   let lastView = views[0]!, lastStart = 0, lastEnd = 0;
   for (let i = 0; i < length; i++) {
-    const tag = tags ? tags[i]! : 0, slot = slots ? slots[i]! : i, { offsets } = parts[tag]!, view = views[tag]!, start = offsets[slot]!, end = offsets[slot + 1]!;
+    const tag = tags ? tags[i]! : 0, slot = slots ? slots[i]! : i, offsets = places[tag]!, view = views[tag]!, start = offsets[slot]!, end = offsets[slot + 1]!;
     if (i > 0) {
       const c = compareRuns(lastView, lastStart, lastEnd, view, start, end);
       if (descending ? c < 0 : c > 0) return false;

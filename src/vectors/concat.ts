@@ -1,4 +1,5 @@
 /** Vectors one behind the other as one vector, and rows of several vectors interleaved; arrays are copied whole, never row by row through values. */
+import { checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
@@ -63,11 +64,8 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
     const v = given.form === 'dynamic' ? { ...given, ...compacted(given, given.parts) } : given;
     if (v.form === 'dynamic') {
       const parts = v.parts.map((p) => join(flatten(p)));
-      for (let i = 0; i < v.length; i++, at++) {
-        const part = parts[v.tags[i]!]!;
-        tags[at] = part.tag;
-        slots[at] = part.base + v.slots[i]!;
-      }
+      copyTags(v.tags.subarray(0, v.length), v.slots, { tags, slots, at, newTags: Uint32Array.from(parts, (p) => p.tag), bases: Uint32Array.from(parts, (p) => p.base) });
+      at += v.length;
     } else {
       const { tag, base } = join(v);
       for (let i = 0; i < v.length; i++, at++) {
@@ -77,6 +75,17 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
     }
   }
   return dynamic(tags, slots, [...groups.values()].map((g) => (g.vectors.length === 1 ? g.vectors[0]! : concatAlike(g.vectors))));
+};
+
+/** Tags and slots of one vector among those of all; by a loop of its own, which the engine compiles once for all kinds of vectors. */
+const copyTags = (from: Uint32Array, fromSlots: Uint32Array, { tags, slots, at, newTags, bases }: {
+  readonly tags: Uint32Array; readonly slots: Uint32Array; readonly at: number; readonly newTags: Uint32Array; readonly bases: Uint32Array;
+}): void => {
+  for (let i = 0, to = at; i < from.length; i++, to++) {
+    const tag = from[i]!;
+    tags[to] = newTags[tag]!;
+    slots[to] = bases[tag]! + fromSlots[i]!;
+  }
 };
 
 /** Slices share the parts of what they were cut from: rows that no tag refers to are left out, lest each slice brings the whole along. */
@@ -100,9 +109,12 @@ const slotsOf = (v: { readonly length: number; readonly tags: Uint32Array; reado
   return out;
 };
 
+/** Copying more takes so long that the work may be given up meanwhile. */
+const longRows = 1 << 16;
 /** Vectors of one class. */
 const concatAlike = (vectors: readonly FlatVector[]): FlatVector => {
   const length = vectors.reduce((n, v) => n + v.length, 0);
+  if (length > longRows) checkStop();
   const first = vectors[0]!;
   switch (first.form) {
     case 'number': return { form: 'number', type: first.type, length, values: concatNumbers(vectors as readonly NumberVector[], length) };
@@ -175,11 +187,13 @@ const concatOffsets = (vectors: readonly { readonly offsets: Uint32Array; readon
   let at = 0, base = 0;
   for (const v of vectors) {
     const start = v.offsets[0]!;
-    for (let i = 0; i < v.length; i++) out[++at] = base + v.offsets[i + 1]! - start;
+    shift(v.offsets, v.length, base - start, out, at);
+    at += v.length;
     base += v.offsets[v.length]! - start;
   }
   return out;
 };
+const shift = (from: Uint32Array, length: number, by: number, out: Uint32Array, at: number): void => { for (let i = 1; i <= length; i++) out[at + i] = from[i]! + by; };
 const itemsOf = (v: { readonly offsets: Uint32Array; readonly length: number }, items: Vector): Vector => slice(items, v.offsets[0]!, v.offsets[v.length]!);
 const concatTypes = (vectors: readonly TypeVector[], length: number): TypeVector => {
   const table = new Map<Type, number>();

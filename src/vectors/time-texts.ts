@@ -21,8 +21,10 @@ const digitsOf = (size: number): number => (size === 20 ? 0 : size >= 22 && size
 
 /** The times of a string vector; undefined if some row is spelled in another way, or they are too far apart. */
 export const timesOfTexts = (v: BytesVector): TimeTexts | undefined => {
-  const { bytes, offsets, length } = v;
-  if (length === 0 || v.type !== types.string) return undefined;
+  if (v.length === 0 || v.type !== types.string) return undefined;
+  return timesIn(v.bytes, v.offsets, v.length);
+};
+const timesIn = (bytes: Uint8Array, offsets: Uint32Array, length: number): TimeTexts | undefined => {
   const size = offsets[1]! - offsets[0]!, digits = digitsOf(size);
   if (digits < 0) return undefined;
   const distances = new Float64Array(length), unit = 10 ** digits;
@@ -99,6 +101,11 @@ export const timesBehind = (v: Vector): TimeTexts | undefined => behind.get(v)?.
 export const rangeBehind = (v: Vector): TimeRange | undefined => behind.get(v)?.range?.();
 /** Whether `timeTexts` made the vector. */
 export const areTimeTexts = (v: Vector): boolean => behind.has(v);
+/** Bytes that the text of such a vector will have, as long as nobody has asked for it. */
+export const bytesUnwritten = (v: BytesVector): number | undefined => {
+  const known = behind.get(v);
+  return known && !known.isWritten ? v.length * textLength(known.digits) : undefined;
+};
 /** Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances, in order or not. */
 export const timesPicked = (v: BytesVector, length: number, inOrder: boolean, pick: (distances: Float64Array) => Float64Array): BytesVector | undefined => {
   const known = behind.get(v);

@@ -23,6 +23,7 @@ import type { Plan } from '../query/plan.ts';
 import { rowByRow } from '../query/split.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { type WireError, fromWire } from './messages.ts';
+import { News } from './news.ts';
 import { type PartStart, readsInto, sharedRows } from './query-division.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from './task.ts';
@@ -86,7 +87,7 @@ class SharedOutput {
   private passed = 0;
   private isLeft = false;
   private failure: LakeError | undefined;
-  private waiting: (() => void) | undefined;
+  private readonly news = new News();
 
   constructor(options: SharedOutputOptions) {
     this.options = options;
@@ -133,7 +134,7 @@ class SharedOutput {
         } else if (ahead && !ahead.hasEnded && ahead.heldBytes < aheadBytesMax) {
           await advance(ahead);
           await task.breathe();
-        } else await this.news();
+        } else await this.news.waitUnless(this.options.task.signal);
       }
     } finally {
       this.leave();
@@ -170,20 +171,6 @@ class SharedOutput {
     port.postMessage({ type: 'credit', bytes, isHeldUp: task.isHeldUp, ...(buffer && { buffer }) } satisfies ToOutputHelper);
   }
 
-  /** Until a helper has something to say, or the query is cancelled. */
-  private async news(): Promise<void> {
-    const { signal } = this.options.task, wake = (): void => { this.wake(); };
-    signal.addEventListener('abort', wake, { once: true });
-    await new Promise<void>((resolve) => { this.waiting = resolve; });
-    signal.removeEventListener('abort', wake);
-    signal.throwIfAborted();
-  }
-  private wake(): void {
-    const { waiting } = this;
-    this.waiting = undefined;
-    waiting?.();
-  }
-
   private async askForHelp(): Promise<void> {
     const { task, source: { keys, order }, shares, part, format } = this.options;
     const port = await task.call({ kind: 'helper', of: 'output' });
@@ -212,7 +199,7 @@ class SharedOutput {
       counter.recordsSent += message.sent;
       pieces.hasEnded = true;
     }
-    this.wake();
+    this.news.tell();
   }
 
   /** A helper is gone: what is left of the share that it had taken will not come. */
@@ -221,7 +208,7 @@ class SharedOutput {
     this.helpers.delete(port);
     const isMissed = (k: number): boolean => k >= this.passed && this.claims.isOf(k, thread!) && !this.pieces.get(k)?.hasEnded && !this.pieces.get(k)?.failure;
     if (!this.isLeft && thread !== undefined && this.options.shares.some((_, k) => isMissed(k))) this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
-    this.wake();
+    this.news.tell();
   }
 
   private leave(): void {

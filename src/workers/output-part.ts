@@ -2,13 +2,14 @@
 import type { MessagePort } from 'node:worker_threads';
 import { unpack } from '../exec/carry.ts';
 import type { PartPlan } from '../exec/parts.ts';
-import type { ExecutionContext, Progress } from '../exec/source.ts';
 import { scanShare } from '../lake/scan-shares.ts';
 import type { ScanSource } from '../lake/scan.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from './messages.ts';
+import { News } from './news.ts';
 import { type FromOutputHelper, type OutputStart, type ShareWriter, type ToOutputHelper, aheadBytesMax, shareWriter } from './output-division.ts';
-import { readsInto, unavailable } from './query-division.ts';
+import { noProgress, partContext, partSource, progressSince } from './part.ts';
+import { readsInto } from './query-division.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from './task.ts';
 
@@ -37,10 +38,9 @@ class OutputPart {
   private readonly start: OutputStart;
   private readonly claims: ShareClaims;
   private readonly abort = new AbortController();
-  private readonly progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+  private readonly progress = noProgress();
   private readonly source: ScanSource;
-  private waiting: (() => void) | undefined;
-  private news = 0;
+  private readonly news = new News();
   private unreadBytes = 0;
   private rowsSent = 0;
   private isHeldUp = false;
@@ -51,7 +51,7 @@ class OutputPart {
     this.tools = tools;
     this.start = start;
     this.claims = new ShareClaims(start.shares.map(() => -1), start.claims);
-    this.source = { keys: start.keys, order: start.order, objects: tools.objects, readers: tools.readers, page: unavailable };
+    this.source = partSource(tools, start);
   }
 
   async run(): Promise<void> {
@@ -59,10 +59,10 @@ class OutputPart {
     this.tell({ thread: thread.index });
     const write = this.writer();
     for (;;) {
-      const { news } = this, share = this.claims.take(thread.index, thread.of);
+      const { told } = this.news, share = this.claims.take(thread.index, thread.of);
       if (share === 'none' || this.abort.signal.aborted) return;
       if (share === 'wait') {
-        if (news === this.news) await this.wait();
+        if (told === this.news.told) await this.news.wait();
         continue;
       }
       try {
@@ -75,12 +75,7 @@ class OutputPart {
   }
 
   /** More shares may be taken. */
-  more(): void {
-    this.news++;
-    const { waiting } = this;
-    this.waiting = undefined;
-    waiting?.();
-  }
+  more(): void { this.news.tell(); }
   credit({ bytes, buffer, isHeldUp }: Extract<ToOutputHelper, { type: 'credit' }>): void {
     this.unreadBytes -= bytes;
     this.isHeldUp = isHeldUp;
@@ -93,9 +88,7 @@ class OutputPart {
   }
 
   private writer(): ShareWriter {
-    const { tools, progress, task, start: { plan, format } } = this, { signal } = this.abort;
-    const host: ExecutionContext['host'] = { scan: unavailable, open: unavailable, load: unavailable, debug: unavailable, filters: () => true, progress };
-    const context: ExecutionContext = { host, signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map() };
+    const { tools, progress, task, start: { plan, format } } = this, context = partContext(tools, progress, this.abort.signal);
     return shareWriter(unpack(plan) as PartPlan, { format, context, thread: tools.thread.index, task, isHeldUp: () => this.isHeldUp, sent: (rows) => { this.rowsSent += rows; } });
   }
 
@@ -104,7 +97,7 @@ class OutputPart {
     for await (const chunk of write((request) => scanShare(this.source, start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress) }))) {
       const bytes = task.shareable(chunk);
       while (this.unreadBytes > 0 && this.unreadBytes + bytes.length > aheadBytesMax) {
-        await this.wait();
+        await this.news.wait();
         this.abort.signal.throwIfAborted();
       }
       this.unreadBytes += bytes.length;
@@ -112,13 +105,8 @@ class OutputPart {
       await task.breathe();
       this.abort.signal.throwIfAborted();
     }
-    const added: Progress = {
-      bytesRead: progress.bytesRead - before.bytesRead, bytesMatched: progress.bytesMatched - before.bytesMatched,
-      recordsRead: progress.recordsRead - before.recordsRead, recordsMatched: progress.recordsMatched - before.recordsMatched,
-    };
-    this.tell({ share, progress: added, sent: this.rowsSent - sentBefore });
+    this.tell({ share, progress: progressSince(before, progress), sent: this.rowsSent - sentBefore });
   }
 
-  private wait(): Promise<void> { return new Promise((resolve) => { this.waiting = resolve; }); }
   private tell(message: FromOutputHelper): void { this.port.postMessage(message); }
 }

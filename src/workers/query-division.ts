@@ -17,6 +17,7 @@ import type { ScanSource } from '../lake/scan.ts';
 import { type Share, type ShareSizes, scanShare, sharesOf } from '../lake/scan-shares.ts';
 import { type WorkerTools, poolSource } from './lake-source.ts';
 import { type WireError, fromWire } from './messages.ts';
+import { News } from './news.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from './task.ts';
 
@@ -49,8 +50,6 @@ export const sharedRows = async (plan: PartPlan, { task, tools, progress, sizes 
   return shares && { source, shares };
 };
 
-export const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
-
 /** Counts bytes; rows are counted by the engine's scan operator. */
 export const readsInto = (progress: Progress) => (bytes: number): void => {
   progress.bytesRead += bytes;
@@ -70,7 +69,7 @@ class SharedScan implements Division {
   private passed = 0;
   private isLeft = false;
   private failure: unknown;
-  private waiting: (() => void) | undefined;
+  private readonly news = new News();
   private heard: (answer: PartAnswer) => void = () => undefined;
 
   constructor(options: SharedScanOptions) {
@@ -127,28 +126,13 @@ class SharedScan implements Division {
       if (this.failure !== undefined) throw this.failure;
       const answer = this.ready.get(this.passed);
       if (answer) return answer;
-      if (typeof share !== 'number') await this.news();
+      if (typeof share !== 'number') await this.news.waitUnless(this.options.task.signal);
     }
   }
 
   private scan(share: number, { signal, ...request }: ScanRequest): AsyncIterable<Vector> {
     const { source, shares, progress, tools } = this.options;
     return scanShare(source, shares[share]!, { ...request, signal, batchRows: tools.batchRows, read: readsInto(progress) });
-  }
-
-  /** Until a helper has something to say, or the query is cancelled. */
-  private async news(): Promise<void> {
-    const { signal } = this.options.task, wake = (): void => { this.wake(); };
-    signal.throwIfAborted();
-    signal.addEventListener('abort', wake, { once: true });
-    await new Promise<void>((resolve) => { this.waiting = resolve; });
-    signal.removeEventListener('abort', wake);
-    signal.throwIfAborted();
-  }
-  private wake(): void {
-    const { waiting } = this;
-    this.waiting = undefined;
-    waiting?.();
   }
 
   private async askForHelp(): Promise<void> {
@@ -173,7 +157,7 @@ class SharedScan implements Division {
       this.ready.set(message.share, answer);
       for (const name of ['bytesRead', 'bytesMatched', 'recordsRead', 'recordsMatched'] as const) progress[name] += message.progress[name];
     }
-    this.wake();
+    this.news.tell();
   }
 
   /** A helper is gone: what it had taken will not come. */
@@ -182,7 +166,7 @@ class SharedScan implements Division {
     this.helpers.delete(port);
     const isMissed = thread !== undefined && this.options.shares.some((_, k) => k >= this.passed && !this.ready.has(k) && this.claims.isOf(k, thread));
     if (!this.isLeft && isMissed) this.failure ??= new LakeError('worker-died', { reason: 'it was helping this query' });
-    this.wake();
+    this.news.tell();
   }
 
   private leave(): void {

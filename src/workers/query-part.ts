@@ -3,12 +3,12 @@ import type { MessagePort } from 'node:worker_threads';
 import { pack, unpack } from '../exec/carry.ts';
 import { partWorker } from '../exec/compile.ts';
 import type { PartPlan, PartWorker } from '../exec/parts.ts';
-import type { ExecutionContext, ExecutionHost, Progress } from '../exec/source.ts';
 import { scanShare } from '../lake/scan-shares.ts';
-import type { ScanSource } from '../lake/scan.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from './messages.ts';
-import { type FromHelper, type PartStart, type ToHelper, readsInto, unavailable } from './query-division.ts';
+import { News } from './news.ts';
+import { noProgress, partContext, partSource, progressSince } from './part.ts';
+import { type FromHelper, type PartStart, type ToHelper, readsInto } from './query-division.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from './task.ts';
 
@@ -38,9 +38,8 @@ class QueryPart {
   private readonly start: PartStart;
   private readonly claims: ShareClaims;
   private readonly abort = new AbortController();
-  private readonly progress: Progress = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
-  private waiting: (() => void) | undefined;
-  private passes = 0;
+  private readonly progress = noProgress();
+  private readonly passes = new News();
 
   constructor(task: Task, port: MessagePort, tools: WorkerTools, start: PartStart) {
     this.task = task;
@@ -55,10 +54,10 @@ class QueryPart {
     const { thread } = this.tools;
     this.port.postMessage({ thread: thread.index } satisfies FromHelper);
     for (;;) {
-      const { passes } = this, share = this.claims.take(thread.index, thread.of);
+      const { told } = this.passes, share = this.claims.take(thread.index, thread.of);
       if (share === 'none' || this.abort.signal.aborted) return;
       if (share === 'wait') {
-        if (passes === this.passes) await new Promise<void>((resolve) => { this.waiting = resolve; });
+        if (told === this.passes.told) await this.passes.wait();
         continue;
       }
       try {
@@ -73,33 +72,20 @@ class QueryPart {
   }
 
   /** More shares may be taken. */
-  more(): void {
-    this.passes++;
-    const { waiting } = this;
-    this.waiting = undefined;
-    waiting?.();
-  }
+  more(): void { this.passes.tell(); }
   stop(): void {
     this.abort.abort(new Error('the query has ended'));
     this.more();
   }
 
   private worker(): PartWorker {
-    const { tools } = this, { progress } = this, { signal } = this.abort;
-    const host: ExecutionHost = { scan: unavailable, open: unavailable, load: unavailable, debug: unavailable, filters: () => true, progress };
-    const context: ExecutionContext = { host, signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map() };
-    return partWorker(unpack(this.start.plan) as PartPlan, context, tools.thread.index).work;
+    return partWorker(unpack(this.start.plan) as PartPlan, partContext(this.tools, this.progress, this.abort.signal), this.tools.thread.index).work;
   }
 
   private async answer(share: number, work: PartWorker): Promise<void> {
     const { progress, tools, start } = this, before = { ...progress };
-    const source: ScanSource = { keys: start.keys, order: start.order, objects: tools.objects, readers: tools.readers, page: unavailable };
-    const answer = await work((request) => scanShare(source, start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress) }));
+    const answer = await work((request) => scanShare(partSource(tools, start), start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress) }));
     const { content, buffers } = pack(answer);
-    const added: Progress = {
-      bytesRead: progress.bytesRead - before.bytesRead, bytesMatched: progress.bytesMatched - before.bytesMatched,
-      recordsRead: progress.recordsRead - before.recordsRead, recordsMatched: progress.recordsMatched - before.recordsMatched,
-    };
-    this.port.postMessage({ share, answer: content, progress: added } satisfies FromHelper, [...buffers]);
+    this.port.postMessage({ share, answer: content, progress: progressSince(before, progress) } satisfies FromHelper, [...buffers]);
   }
 }

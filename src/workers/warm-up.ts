@@ -2,12 +2,12 @@
  * Makes a thread's code warm before the first query needs it: runs queries of many kinds over rows of its own, in memory, while the thread has nothing else to do.
  *
  * Invariants:
- * - A task that comes ends the query that runs within some milliseconds; the rest goes on when the thread is idle again, or never.
+ * - A task that comes ends the query that runs, or holds up the load, within some milliseconds; the rest goes on when the thread is idle again, or never.
  * - Nothing is left of it but compiled code: neither columns in the cache nor files.
  */
 import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
 import { CacheCounters } from './cache-counts.ts';
-import { collect } from './collector.ts';
+import { collectYoung } from './collector.ts';
 import { type FormatName, openReader } from '../formats/formats.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
@@ -15,9 +15,11 @@ import type { ObjectSink, ObjectStore } from '../lake/objects.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import type { Foreseen } from './messages.ts';
 import { packPage } from './packed-page.ts';
+import { once } from './small-load.ts';
 import { runQuery } from './query-task.ts';
 import type { TaskSpill } from './spill.ts';
 import { type Post, Task } from './task.ts';
+import { type WarmLoadKind, warmLoad } from './warm-load.ts';
 
 /** What is run, the most common kinds first. */
 const texts: readonly string[] = [
@@ -46,8 +48,12 @@ const outputs: readonly (readonly [text: string, format: FormatName])[] = [
   ["from warm | shape=='a' | fuse", 'arrows'], ["from warm | shape=='a' | fuse", 'parquet'], ["from warm | shape=='a' | fuse", 'csv'],
 ];
 const outputsEvery = 4;
+/** Loads, each behind a round. */
+const loads: readonly WarmLoadKind[] = ['in order', 'shuffled', 'in order', 'shuffled'];
 const kinds = { plain: texts.map((text) => [text, 'json'] as const), withOutputs: [...texts.map((text) => [text, 'json'] as const), ...outputs] };
 const rowsCount = 8192;
+/** Much of what a query does it does once a block: many small ones make that warm too. */
+const blockRows = 1024;
 /** More of them gain nothing. */
 const roundsMax = 12;
 /** Nobody else is to be held up: the thread has been idle so long before each query. */
@@ -76,28 +82,46 @@ export class WarmUp {
 
   async run(): Promise<void> {
     await this.queries();
-    // What it made would stay until the first tasks have made as much again.
-    if (this.options.isIdle()) collect();
+    // What it made would stay until the first tasks have made as much again. But not all is collected: the engine would throw away what it has compiled for objects of which there are none just now.
+    if (this.options.isIdle()) collectYoung();
   }
 
   private async queries(): Promise<void> {
-    const rows = await openReader('json', body(), this.options.tools.readLimits), objects = new MemoryObjects();
-    const page = await sortIntoObjects(rows, { keys: [['at']], order: 'asc', threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => objects });
+    const lines = await linesOf(), objects = new MemoryObjects(), rows = await openReader('json', once(lines), this.options.tools.readLimits);
+    const page = await sortIntoObjects(rows, { keys: [['at']], order: 'asc', blockRows, threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => objects });
     const source = { kind: 'pool', name: 'warm', handle: '0', sortKeys: [['at']], order: 'asc' } as const;
     const foreseen: readonly Foreseen[] = [{ name: 'warm', source, objects: packPage(page) }];
     const counters = new CacheCounters(1).of(0), tools: WorkerTools = { ...this.options.tools, objects, readers: new ReaderList(new ColumnCache(cacheBytes, counters)) };
     let spentMs = 0;
     for (let round = 0; round < (this.options.rounds ?? roundsMax); round++) {
       for (const [text, format] of round % outputsEvery === 0 ? kinds.withOutputs : kinds.plain) {
-        while (!this.options.isIdle()) await later(idleMs, undefined, { ref: false });
+        await this.idle();
         const began = performance.now();
         await this.query({ text, format }, tools, foreseen);
         spentMs += performance.now() - began;
         if (spentMs > this.options.budgetMs) return;
         await nextTurn();
       }
+      const load = loads[round];
+      if (load) spentMs += await this.load(load, lines);
     }
   }
+
+  /** The time that it took, without what it waited for others. */
+  private async load(kind: WarmLoadKind, lines: Uint8Array): Promise<number> {
+    const objects = new MemoryObjects(), began = performance.now();
+    let waitedMs = 0;
+    const breathe = async (): Promise<void> => {
+      const since = performance.now();
+      await nextTurn();
+      await this.idle();
+      waitedMs += performance.now() - since;
+    };
+    await breathe();
+    await warmLoad(kind, { readLimits: this.options.tools.readLimits, lines, rows: rowsCount, digitsAt: dayAt, keys: [['at']], objects, breathe });
+    return performance.now() - began - waitedMs;
+  }
+  private async idle(): Promise<void> { while (!this.options.isIdle()) await later(idleMs, undefined, { ref: false }); }
 
   private async query({ text, format }: { readonly text: string; readonly format: FormatName }, tools: WorkerTools, foreseen: readonly Foreseen[]): Promise<void> {
     // What is written goes nowhere, and its buffers back.
@@ -117,14 +141,17 @@ export class WarmUp {
   }
 }
 
-/** Lines of records of three shapes, in pieces. */
-async function* body(): AsyncGenerator<Uint8Array> {
-  const pieceRows = 2048;
+/** Lines of records of three shapes, in order, all of one day. */
+const linesOf = async (): Promise<Uint8Array> => {
+  const pieceRows = 2048, out: Buffer[] = [];
   for (let at = 0; at < rowsCount; at += pieceRows) {
     await nextTurn();
-    yield Buffer.from(`${Array.from({ length: pieceRows }, (_, i) => lineOf(at + i)).join('\n')}\n`);
+    out.push(Buffer.from(`${Array.from({ length: pieceRows }, (_, i) => lineOf(at + i)).join('\n')}\n`));
   }
-}
+  return new Uint8Array(Buffer.concat(out));
+};
+/** Where in a line the day of the month stands. */
+const dayAt = '{"at":"2020-01-'.length;
 const lineOf = (i: number): string => {
   // Spread out, the same each time.
   const x = Math.imul(i + 1, 0x9e3779b1) >>> 0, at = new Date(Date.UTC(2020, 0, 1) + i * 250 + (x % 200)).toISOString();
@@ -137,7 +164,7 @@ const lineOf = (i: number): string => {
 };
 
 /** Objects that live as long as they are of use. */
-class MemoryObjects implements ObjectStore {
+export class MemoryObjects implements ObjectStore {
   private readonly bodies = new Map<string, Uint8Array>();
   create(id: string): ObjectSink {
     const chunks: Uint8Array[] = [];

@@ -15,6 +15,9 @@ export const dictionaryEntriesMax = 65_536;
 const dictionaryBytesMax = 4 << 20;
 /** Share of distinct values among rows above which a dictionary does not pay. */
 const distinctShareMax = 0.6;
+/** Columns that will have more values than this in all, by what a trial tells, get no dictionary unless it pays from the start. */
+const foreseenMax = dictionaryEntriesMax / 2;
+const patienceAtFirst = 16_384;
 
 export class ColumnDictionary {
   readonly type: PrimitiveType;
@@ -24,8 +27,10 @@ export class ColumnDictionary {
   /** Codes plus one by hash, 0 for free. */
   private slots = new Uint32Array(256);
   retired = false;
-  /** Rows and new entries of all blocks so far. */
+  /** Rows of all blocks so far. */
   rows = 0;
+  /** Rows of which most may be new, because the dictionary may pay later. */
+  private patience = patienceAtFirst;
   /** Its place among the object's dictionaries. */
   readonly number: number;
   constructor(type: PrimitiveType, number: number) {
@@ -39,25 +44,21 @@ export class ColumnDictionary {
   /** Codes of the values; undefined when the dictionary is retired, from before or by them. `rows`: how many rows they stand for. */
   codesOf(v: BytesVector, rows = v.length): Uint32Array | undefined {
     if (this.retired) return undefined;
-    const codes = new Uint32Array(v.length), before = this.length, view = viewOf(v.bytes);
-    for (let i = 0; i < v.length;) {
-      i = this.known(v, view, codes, i);
-      if (i === v.length) break;
-      codes[i++] = this.add(v.bytes, view, v.offsets[i - 1]!, v.offsets[i]!);
-      if (this.length > dictionaryEntriesMax || this.bytes.length > dictionaryBytesMax) return this.retireAt(before);
-    }
-    if (this.rows > 0 && this.length - before > rows * distinctShareMax) return this.retireAt(before);
+    const codes = new Uint32Array(v.length), before = this.length;
+    if (!this.code(v.bytes, v.offsets, codes)) return this.retireAt(before);
+    if (this.rows >= this.patience && this.length - before > rows * distinctShareMax) return this.retireAt(before);
     this.rows += rows;
     return codes;
   }
 
-  /** Begins anew after a trial over the first blocks, retired if coding them did not pay. */
+  /** Begins anew after a trial over the first blocks, retired if coding them did not pay and will not. */
   restart(): void {
-    const pays = !this.retired && this.length <= this.rows * distinctShareMax;
+    const foreseen = distinctInAll(this.length, this.rows), pays = !this.retired && (this.length <= this.rows * distinctShareMax || foreseen <= foreseenMax);
     this.retireAt(0);
     this.rows = 0;
     if (!pays) return;
     this.retired = false;
+    if (foreseen < Infinity) this.patience = foreseen * 2;
     this.slots = new Uint32Array(256);
   }
 
@@ -73,9 +74,20 @@ export class ColumnDictionary {
     return undefined;
   }
 
+  /** False when there are too many values. */
+  private code(bytes: Uint8Array, offsets: Uint32Array, codes: Uint32Array): boolean {
+    const view = viewOf(bytes), { length } = codes;
+    for (let i = 0; i < length;) {
+      i = this.known(offsets, view, codes, i);
+      if (i === length) break;
+      codes[i++] = this.add(bytes, view, offsets[i - 1]!, offsets[i]!);
+      if (this.length > dictionaryEntriesMax || this.bytes.length > dictionaryBytesMax) return false;
+    }
+    return true;
+  }
   /** Codes of the rows from `row` on, up to the first value that is new; its row. */
-  private known({ offsets, length }: BytesVector, view: DataView, codes: Uint32Array, row: number): number {
-    const { slots, view: own } = this, mask = slots.length - 1, { array: places } = this.offsets;
+  private known(offsets: Uint32Array, view: DataView, codes: Uint32Array, row: number): number {
+    const { slots, view: own } = this, mask = slots.length - 1, { array: places } = this.offsets, { length } = codes;
     for (let i = row; i < length; i++) {
       const start = offsets[i]!, end = offsets[i + 1]!;
       let slot = hash(view, start, end) & mask, found = slots[slot]!;
@@ -108,6 +120,18 @@ export class ColumnDictionary {
     this.slots = slots;
   }
 }
+
+/** How many values there are of which so many rows, picked at random, show so many: the rows' share of new ones falls as fast as the known ones grow. */
+const distinctInAll = (distinct: number, rows: number): number => {
+  if (distinct === rows) return Infinity;
+  let all = distinct;
+  for (let step = 0; step < 64; step++) {
+    const next = distinct / (1 - Math.exp(-rows / all));
+    if (next < all * 1.001) return next;
+    all = next;
+  }
+  return all;
+};
 
 /** Four bytes at a time; the last ones overlap those before. */
 const hash = (view: DataView, start: number, end: number): number => {

@@ -172,7 +172,7 @@ class BlockEncoder {
 
   private bytes(v: BytesVector, path: string): Layout {
     const out = this.directory, layout: Layout = { form: 'bytes', type: v.type };
-    if (isOneRun(v)) {
+    if (isOneRun(v.offsets, v.bytes, v.length)) {
       out.byte(encodings.constant);
       const value = v.bytes.subarray(v.offsets[0], v.offsets[1]);
       out.uvarint(value.length);
@@ -191,12 +191,10 @@ class BlockEncoder {
     out.byte(isFiltered ? encodings.filtered : encodings.plain);
     if (this.statistics) {
       const range = new BytesRange(v.bytes);
-      for (let i = 0; i < v.length; i++) range.add(v.offsets[i]!, v.offsets[i + 1]!);
+      addRuns(range, v.offsets, v.length);
       writeBytesBounds(out, range.bounds());
     }
-    const lengths = new Uint32Array(v.length);
-    for (let i = 0; i < v.length; i++) lengths[i] = v.offsets[i + 1]! - v.offsets[i]!;
-    this.codes(lengths, v.length);
+    this.codes(lengthsOf(v.offsets, v.length), v.length);
     this.segment(v.bytes.subarray(v.offsets[0], v.offsets[v.length]));
     if (isFiltered) {
       this.segment(new Uint8Array(filterOf(v).buffer));
@@ -216,13 +214,9 @@ class BlockEncoder {
     const out = this.directory, { distances } = times;
     out.byte(encodings.times);
     if (this.statistics) {
-      let least = 0, greatest = 0;
-      for (let i = 1; i < v.length; i++) {
-        if (distances[i]! < distances[least]!) least = i;
-        else if (distances[i]! > distances[greatest]!) greatest = i;
-      }
-      const range = new BytesRange(v.bytes);
-      for (const i of [least, greatest]) range.add(v.offsets[i]!, v.offsets[i + 1]!);
+      const { least, greatest } = extremesOf(distances, v.length), range = new BytesRange(v.bytes);
+      range.add(v.offsets[least]!, v.offsets[least + 1]!);
+      range.add(v.offsets[greatest]!, v.offsets[greatest + 1]!);
       writeBytesBounds(out, range.bounds());
     }
     out.byte(times.digits);
@@ -237,8 +231,8 @@ class BlockEncoder {
     if (v.length < dictionaryRowsMin || values.length > v.length) return this.bytes(flatten(v) as BytesVector, path);
     const dictionary = this.dictionary(values.type, path);
     if (!dictionary || dictionary.retired) return this.bytes(flatten(v) as BytesVector, path);
-    const used = new Uint8Array(values.length);
-    for (let i = 0; i < v.length; i++) used[v.codes[i]!] = 1;
+    const used = new Uint8Array(values.length), ownCodes = v.codes.subarray(0, v.length);
+    markSeen(ownCodes, used);
     const index = new Uint32Array(values.length);
     let count = 0;
     for (let k = 0; k < used.length; k++) if (used[k]) index[count++] = k;
@@ -248,7 +242,7 @@ class BlockEncoder {
     const mapped = new Uint32Array(values.length);
     for (let k = 0; k < count; k++) mapped[index[k]!] = known[k]!;
     const codes = new Uint32Array(v.length);
-    for (let i = 0; i < codes.length; i++) codes[i] = mapped[v.codes[i]!]!;
+    lookUp(ownCodes, mapped, codes);
     this.dictionaryCodes(dictionary, codes);
     return { form: 'bytes', type: values.type };
   }
@@ -265,8 +259,8 @@ class BlockEncoder {
     out.byte(encodings.dictionary);
     if (this.statistics) {
       const seen = new Uint8Array(dictionary.length), range = new BytesRange(dictionary.bytes.array), { array: offsets } = dictionary.offsets;
-      for (let i = 0; i < codes.length; i++) seen[codes[i]!] = 1;
-      for (let code = 0; code < seen.length; code++) if (seen[code]) range.add(offsets[code]!, offsets[code + 1]!);
+      markSeen(codes, seen);
+      addSeen(range, offsets, seen);
       writeBytesBounds(out, range.bounds());
     }
     out.uvarint(dictionary.number);
@@ -316,9 +310,7 @@ class BlockEncoder {
   }
 
   private lengths(offsets: Uint32Array, length: number): { readonly start: number; readonly end: number } {
-    const lengths = new Uint32Array(length);
-    for (let i = 0; i < length; i++) lengths[i] = offsets[i + 1]! - offsets[i]!;
-    this.codes(lengths, length);
+    this.codes(lengthsOf(offsets, length), length);
     this.directory.uvarint(offsets[length]! - offsets[0]!);
     return { start: offsets[0]!, end: offsets[length]! };
   }
@@ -344,14 +336,14 @@ class BlockEncoder {
 
   private dynamic(v: DynamicVector, path: string): Layout {
     const counts = new Uint32Array(v.parts.length);
-    for (let i = 0; i < v.length; i++) counts[v.tags[i]!]!++;
+    countTags(v.tags, v.length, counts);
     const live = [...counts.keys()].filter((tag) => counts[tag]! > 0).map((tag) => ({ tag, name: partName(v.parts[tag]!) }));
     if (live.length === 1) return this.column(rowsOf(v.parts[live[0]!.tag]!, v.tags, v.slots, live[0]!.tag, v.length), path, undefined);
     live.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.tag - b.tag));
     const renumbered = new Uint32Array(v.parts.length);
     live.forEach((p, at) => { renumbered[p.tag] = at; });
     const tags = new Uint32Array(v.length);
-    for (let i = 0; i < tags.length; i++) tags[i] = renumbered[v.tags[i]!]!;
+    lookUp(v.tags, renumbered, tags);
     this.directory.uvarint(live.length);
     this.codes(tags, v.length);
     const parts = live.map(({ tag, name }) => {
@@ -380,16 +372,48 @@ const partName = (v: Vector): string => {
 
 /** The rows of one member in row order; the member itself if that is what it holds. */
 const rowsOf = (member: Vector, tags: Uint32Array, slots: Uint32Array, tag: number, length: number): Vector => {
-  let count = 0, inOrder = true;
-  for (let i = 0; i < length; i++) {
-    if (tags[i] !== tag) continue;
-    if (slots[i] !== count) inOrder = false;
-    count++;
+  const count = countTag(tags, tag, length);
+  if (areInOrder(tags, slots, tag, length)) return count === member.length ? member : slice(member, 0, count);
+  return take(member, slotsOf(tags, slots, tag, length, count));
+};
+
+// The loops are functions of their own, and take arrays, not vectors: the engine compiles them soon, once, and for good, whatever kinds of vectors come.
+
+const countTags = (tags: Uint32Array, length: number, counts: Uint32Array): void => { for (let i = 0; i < length; i++) counts[tags[i]!]!++; };
+const lookUp = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!; };
+const countTag = (tags: Uint32Array, tag: number, length: number): number => {
+  let count = 0;
+  for (let i = 0; i < length; i++) if (tags[i] === tag) count++;
+  return count;
+};
+const areInOrder = (tags: Uint32Array, slots: Uint32Array, tag: number, length: number): boolean => {
+  let count = 0;
+  for (let i = 0; i < length; i++) if (tags[i] === tag && slots[i] !== count++) return false;
+  return true;
+};
+const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, length: number, count: number): Uint32Array => {
+  const out = new Uint32Array(count);
+  for (let i = 0, at = 0; i < length; i++) if (tags[i] === tag) out[at++] = slots[i]!;
+  return out;
+};
+const lengthsOf = (offsets: Uint32Array, length: number): Uint32Array => {
+  const out = new Uint32Array(length);
+  for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
+  return out;
+};
+const addRuns = (range: BytesRange, offsets: Uint32Array, length: number): void => { for (let i = 0; i < length; i++) range.add(offsets[i]!, offsets[i + 1]!); };
+const markSeen = (codes: Uint32Array, seen: Uint8Array): void => { for (let i = 0; i < codes.length; i++) seen[codes[i]!] = 1; };
+const addSeen = (range: BytesRange, offsets: Uint32Array, seen: Uint8Array): void => {
+  for (let code = 0; code < seen.length; code++) if (seen[code] === 1) range.add(offsets[code]!, offsets[code + 1]!);
+};
+/** Places of the least and the greatest number. */
+const extremesOf = (numbers: Float64Array, length: number): { readonly least: number; readonly greatest: number } => {
+  let least = 0, greatest = 0;
+  for (let i = 1; i < length; i++) {
+    if (numbers[i]! < numbers[least]!) least = i;
+    else if (numbers[i]! > numbers[greatest]!) greatest = i;
   }
-  if (inOrder) return count === member.length ? member : slice(member, 0, count);
-  const index = new Uint32Array(count);
-  for (let i = 0, at = 0; i < length; i++) if (tags[i] === tag) index[at++] = slots[i]!;
-  return take(member, index);
+  return { least, greatest };
 };
 
 /** Bit by bit: 0 and -0 are two values. */
@@ -419,13 +443,13 @@ const lessBase = (values: Float64Array, length: number, base: number): Float64Ar
   for (let i = 0; i < length; i++) out[i] = values[i]! - base;
   return out;
 };
-const isOneRun = (v: BytesVector): boolean => {
-  const start = v.offsets[0]!, size = v.offsets[1]! - start;
+const isOneRun = (offsets: Uint32Array, bytes: Uint8Array, length: number): boolean => {
+  const start = offsets[0]!, size = offsets[1]! - start;
   if (size > constantBytesMax) return false;
-  for (let i = 1; i < v.length; i++) {
-    const at = v.offsets[i]!;
-    if (v.offsets[i + 1]! - at !== size) return false;
-    for (let k = 0; k < size; k++) if (v.bytes[at + k] !== v.bytes[start + k]) return false;
+  for (let i = 1; i < length; i++) {
+    const at = offsets[i]!;
+    if (offsets[i + 1]! - at !== size) return false;
+    for (let k = 0; k < size; k++) if (bytes[at + k] !== bytes[start + k]) return false;
   }
   return true;
 };

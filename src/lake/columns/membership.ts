@@ -9,12 +9,15 @@ const bitsOfRow = 10;
 
 /** The filter of all rows; a power of two is not needed. */
 export const filterOf = (v: BytesVector): Uint32Array => {
-  const { bytes, offsets, length } = v, words = new Uint32Array(Math.max(1, Math.ceil((length * bitsOfRow) / 32)));
+  const words = new Uint32Array(Math.max(1, Math.ceil((v.length * bitsOfRow) / 32)));
+  addAll(words, v.bytes, v.offsets, v.length);
+  return words;
+};
+const addAll = (words: Uint32Array, bytes: Uint8Array, offsets: Uint32Array, length: number): void => {
   for (let i = 0; i < length; i++) {
     const h = hash(bytes, offsets[i]!, offsets[i + 1]!);
     words[placeOf(h, words.length)]! |= maskOf(h);
   }
-  return words;
 };
 /** False only if the value is certainly not there. */
 export const mayHold = (words: Uint32Array, value: Uint8Array): boolean => {

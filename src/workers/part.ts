@@ -1,0 +1,22 @@
+/** What the helpers of a query and those of its output have in common: shares of one scan are all that they read. */
+import type { ExecutionContext, Progress } from '../exec/source.ts';
+import type { ScanSource } from '../lake/scan.ts';
+import type { WorkerTools } from './lake-source.ts';
+import type { PartStart } from './query-division.ts';
+
+const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
+
+export const partContext = (tools: WorkerTools, progress: Progress, signal: AbortSignal): ExecutionContext => ({
+  host: { scan: unavailable, open: unavailable, load: unavailable, debug: unavailable, filters: () => true, progress },
+  signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map(),
+});
+
+export const partSource = (tools: WorkerTools, { keys, order }: PartStart): ScanSource => ({ keys, order, objects: tools.objects, readers: tools.readers, page: unavailable });
+
+export const noProgress = (): Progress => ({ bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 });
+
+/** What was read between two moments. */
+export const progressSince = (before: Progress, now: Progress): Progress => ({
+  bytesRead: now.bytesRead - before.bytesRead, bytesMatched: now.bytesMatched - before.bytesMatched,
+  recordsRead: now.recordsRead - before.recordsRead, recordsMatched: now.recordsMatched - before.recordsMatched,
+});
