@@ -74,9 +74,6 @@ export const partWorker = (
   return { stream, work: (scan) => answer(stream(scan)) };
 };
 
-/** A pipeline as a step, for those that have streams of their own (delete-where, tests). */
-export const compilePipeline = (p: Pipeline, functions: readonly PlanFunction[], context: ExecutionContext): Step => newBuild(functions, context).step(p);
-
 type Outer = ReadonlyMap<number, () => readonly Vector[]>;
 
 const newBuild = (

@@ -53,8 +53,11 @@ export interface SpillRun {
 /** Where sort, group, fuse and join put what does not fit. */
 export interface SpillStore { readonly open: () => SpillRun }
 
+/** An iterator may give batches that need no wait in between. */
+export type QuickIterator = AsyncIterator<Vector> & { readonly nextNow?: () => Vector | undefined };
+
 export interface ExecutionHost {
-  /** Batches of a resolved source. */
+  /** Batches of a resolved source; their iterator may be a `QuickIterator`. */
   readonly scan: (source: ResolvedSource, request: ScanRequest) => AsyncIterable<Vector>;
   /** True for sources whose scan does the work of `ScanRequest.filter` itself; absent: none does. */
   readonly filters?: (source: ResolvedSource) => boolean;

@@ -32,7 +32,7 @@ export const targetPath = (a: Analysis, target: Expr, assignment: Span, c: ExprC
     return undefined;
   }
   if (found.path.length === 0) {
-    a.fault("cannot assign to 'this'", target);
+    a.fault("cannot assign to 'this'", assignment);
     return undefined;
   }
   return a.path(found.path, found.spans);

@@ -14,6 +14,7 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   const binding = functionNamed(a, e.callee, c.scope);
   if (binding === 'other') return a.wrong(`"${e.callee.text}" is not a function`, e);
   if (binding?.kind === 'user') return callUser(a, binding, e, c);
+  if (c.scope.lookup(e.callee.text)?.kind === 'parameter') return a.wrong(`function called via parameter "${e.callee.text}" is bound to a non-function`, e);
   const name = binding?.name ?? e.callee.text.toLowerCase();
   const call = aggregateCall(a, e, c.scope);
   if (call) return lowerAggregateCall(a, call, c);
@@ -43,7 +44,7 @@ export const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding 
     if (found && found !== 'other') return found;
     const name = arg.name.text.toLowerCase();
     if (a.environment.functions.find(name)) return { kind: 'builtin', name };
-    a.fault(found === 'other' ? `"${arg.name.text}" is not a function` : 'no such function', arg, found === 'other' ? undefined : functionHint(arg.name.text, scope, a.environment));
+    a.fault(found === 'other' ? `"${arg.name.text}" is not a function` : 'no such function', arg, found === 'other' ? undefined : a.hintAt(arg, () => functionHint(arg.name.text, scope, a.environment)));
     return { kind: 'builtin', name: '' };
   }
   if (arg.kind !== 'id') return undefined;
@@ -62,7 +63,7 @@ type UserBinding = Extract<FunctionBinding, { readonly kind: 'user' }>;
 
 const callUser = (a: Analysis, f: UserBinding, e: CallExpr, c: ExprContext): PlanExpr => {
   const { name, params } = headOf(f.decl);
-  if (e.args.length !== params.length) return a.wrong(`"${name}": expected ${params.length} params but called with ${e.args.length}`, e);
+  if (e.args.length !== params.length) return a.wrong(`"${name}": expected ${params.length} params but called with ${e.args.length}`, e.callee.kind === 'lambda' ? e.callee : e);
   const bindings = e.args.map((arg) => bindingOf(a, arg, c.scope));
   const values: PlanExpr[] = [];
   e.args.forEach((arg, i) => { if (!bindings[i] && !isFunctionArg(arg)) values.push(lowerExpr(a, arg, c)); });
@@ -90,7 +91,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext): Pl
     if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };
   }
   const signature = a.environment.functions.find(name);
-  if (!signature) return a.wrong('no such function', e, functionHint(name, c.scope, a.environment));
+  if (!signature) return a.wrong('no such function', e, a.hintAt(e, () => functionHint(name, c.scope, a.environment)));
   if (!countFits(a, signature, e.args.length, e)) return literal(missing);
   const values = e.args.map((arg) => {
     if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);
@@ -114,10 +115,10 @@ const checkGrep = (a: Analysis, pattern: PlanExpr | undefined, place: Arg | unde
 
 const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   const [of, fn] = e.args;
-  if (e.args.length !== 2 || !of || !fn) return a.wrong(e.args.length < 2 ? 'too few arguments' : 'too many arguments', e);
+  if (e.args.length !== 2 || !of || !fn) return a.wrong('map requires two arguments', e);
   if (isFunctionArg(of)) return a.wrong('function value may only be passed to a function', of);
   const binding = bindingOf(a, fn, c.scope);
-  if (!binding) return a.wrong('second argument of map must be a function', fn);
+  if (!binding) return a.wrong('second argument to map must be a function', e);
   const container = lowerExpr(a, of, c);
   if (binding.kind === 'builtin') {
     const element = fieldOf({ kind: 'this' }, 'value');
@@ -126,7 +127,7 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
     return { kind: 'mapElements', of: container, parameter: 'value', body: { kind: 'call', name: binding.name, arguments: [element] } };
   }
   const { name, params } = headOf(binding.decl), [param] = params;
-  if (params.length !== 1 || param === undefined) return a.wrong(`"${name}": expected ${params.length} params but called with 1`, e);
+  if (params.length !== 1 || param === undefined) return a.wrong(`"${name}": expected ${params.length} params but called with 1`, fn);
   const id = userFunction(a, binding, [undefined]);
   // The body of the function itself, unless it is being lowered right now: a call of it works then, too.
   return { kind: 'mapElements', of: container, parameter: param, body: { kind: 'userCall', id, arguments: [fieldOf({ kind: 'this' }, param)] } };

@@ -56,6 +56,7 @@ export class Analysis {
   readonly checker: TypeChecker;
   readonly #resolutions: ReadonlyMap<string, Resolution>;
   readonly #specialisations: Specialisation[] = [];
+  readonly #hints = new Map<Span, string | undefined>();
   #sourceFailed = false;
   #parts = 0;
   #nesting = 0;
@@ -72,6 +73,12 @@ export class Analysis {
     // A message may quote what is very long.
     const shown = message.length > faultCharactersMax ? `${message.slice(0, faultCharactersMax)}...` : message;
     this.faults.push({ message: shown, start: place.start, end: place.end, ...(hint !== undefined && { hint }) });
+  }
+
+  /** What is advised at a place, made up once: one in an operator's body may come many thousand times. */
+  hintAt(place: Span, hint: () => string | undefined): string | undefined {
+    if (!this.#hints.has(place)) this.#hints.set(place, hint());
+    return this.#hints.get(place);
   }
 
   /** Counts a part of the plan: macros, named queries and tables of WITH can multiply a short text beyond measure. */

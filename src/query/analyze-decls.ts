@@ -47,7 +47,7 @@ const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
   if (value?.type !== types.int64) return a.fault('expected integer', place);
   const base = Number(value.data);
   if (base < 0) return a.fault('expected positive integer', place);
-  if (base > 1) return a.fault('index_base must be 0 or 1', place);
+  if (base > 1) return a.fault('index_base must be 0 or 1', { start: name.start, end: place.end });
   scope.pragmas.indexBase = base === 1 ? 1 : 0;
 };
 

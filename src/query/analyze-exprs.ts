@@ -1,7 +1,7 @@
 /** Expressions of the syntax tree to expressions of the plan. */
 import { RE2JS } from 're2js';
 import { type Type, types } from '../vectors/type.ts';
-import { boolValue, intValue, nullValue, stringValue, typeValue } from '../vectors/value.ts';
+import { boolValue, intValue, missing, nullValue, stringValue, typeValue } from '../vectors/value.ts';
 import { lowerAgg, lowerCall } from './analyze-calls.ts';
 import { typeHint } from './hints.ts';
 import type { Analysis } from './analyze-context.ts';
@@ -50,6 +50,8 @@ export interface ExprContext {
   readonly input: Type;
   /** Present in the clauses of SQL operators. */
   readonly sql?: SqlNames;
+  /** In SQL's VALUES, where no column is in scope: names in double quotes are strings. */
+  readonly alone?: true;
 }
 
 export const lowerExpr = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => a.at(e, lower(a, e, c));
@@ -113,6 +115,7 @@ export const lowerFString = (a: Analysis, e: FStringExpr, c: ExprContext): PlanE
 export const rowExpr = (c: ExprContext): PlanExpr => (c.sql ? c.sql.row() : { kind: 'this' });
 
 const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
+  if (e.double && c.alone) return literal(stringValue(e.name));
   if (e.name === 'this' && !e.quoted) return rowExpr(c);
   const symbol = c.scope.lookup(e.name);
   switch (symbol?.kind) {
@@ -143,7 +146,9 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
     // A named query that FROM reads is a table here.
     if (!symbol || symbol.kind === 'op' || (symbol.kind === 'let' && c.sql.hasTable(expr.name))) return c.sql.qualified({ ...e, expr });
   }
-  return named(a, fieldOf(lowerExpr(a, expr, c), e.name.text), e.name);
+  // A parameter's field is known by the whole of it.
+  const whole = expr.kind === 'id' && c.scope.lookup(expr.name)?.kind === 'parameter';
+  return named(a, fieldOf(lowerExpr(a, expr, c), e.name.text), whole ? e : e.name);
 };
 
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
@@ -240,6 +245,7 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
     }
     case 'id': {
       // Neither declared nor a type: a field that holds one, or its name.
+      if (e.call && !c.scope.lookup(target.name)) return { kind: 'call', name: 'cast', arguments: [operand, literal(missing)] };
       const type = lowerExpr(a, target, c), hint = typeHint(target.name);
       if (type.kind === 'field' && hint !== undefined) a.places.hint.set(type, hint);
       if (type.kind === 'literal' && type.value.type === types.type) return { kind: 'cast', operand, type: type.value.data as Type };

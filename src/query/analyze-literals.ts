@@ -61,7 +61,7 @@ const timeOf = (text: string, wrong: (message: string) => Value): Value => {
 type LocalNames = Map<string, Type>;
 
 /** The type, or undefined when a name in it is bound to nothing (`unknown` gets the names). */
-export const typeOfNode = (a: Analysis, node: TypeNode, scope: Scope, local: LocalNames = new Map(), unknown: string[] = []): Type | undefined => {
+const typeOfNode = (a: Analysis, node: TypeNode, scope: Scope, local: LocalNames = new Map(), unknown: string[] = []): Type | undefined => {
   const sub = (n: TypeNode): Type | undefined => typeOfNode(a, n, scope, local, unknown);
   switch (node.kind) {
     case 'type-primitive': return primitiveNamed(node.name);

@@ -86,7 +86,10 @@ export const countOf = (a: Analysis, e: Expr | undefined, c: ExprContext): numbe
   if (!e) return 1;
   const faults = a.faults.length, count = integerOf(a, e, c);
   if (typeof count === 'number') return count;
-  if (a.faults.length === faults) a.fault(count === 'negative' ? 'expected positive integer' : 'expected integer', e);
+  if (a.faults.length > faults) return 0;
+  a.fault(count === 'negative' ? 'expected positive integer' : 'expected integer', e);
+  // No row is in scope: a field is a fault of its own.
+  if (e.kind === 'id' && e.name !== 'this' && !c.scope.lookup(e.name)) a.fault(`no such field "${e.name}"`, e);
   return 0;
 };
 
@@ -102,7 +105,7 @@ const topCount = (a: Analysis, e: Expr | undefined, c: ExprContext): number => {
 const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => {
   const name = op.name.text, symbol = flow.scope.lookup(name);
   if (!symbol) {
-    a.fault(`no such user operator: "${name}"`, op, operatorHint(name, flow.scope, a.environment));
+    a.fault(`no such user operator: "${name}"`, op, a.hintAt(op, () => operatorHint(name, flow.scope, a.environment)));
     return [];
   }
   if (symbol.kind === 'template' && op.args.length === 0) return a.asCaller(symbol, () => lowerExprOp(a, symbol.expr, { scope: symbol.scope, input: flow.input }));
@@ -118,7 +121,9 @@ const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => 
   }
   const open = a.operatorStack.findIndex((x) => x.decl === decl);
   if (open >= 0) {
-    a.fault(`operator cycle found: ${[...a.operatorStack.map((x) => x.name), name].join(' -> ')} -> etc...`, op);
+    const names = a.operatorStack.map((x) => x.name), cycle = names.slice(open);
+    while (names.length < 4) names.push(...cycle);
+    a.fault(`operator cycle found: ${names.slice(0, Math.max(4, a.operatorStack.length + 1)).join(' -> ')} -> etc...`, op);
     return [];
   }
   const scope = new Scope(symbol.scope);
@@ -166,6 +171,11 @@ const lowerPut = (a: Analysis, list: readonly (Assignment | undefined)[], op: Sp
 const lowerRename = (a: Analysis, op: Op & { readonly kind: 'rename-op' }, c: ExprContext): PlanOp => {
   const assignments: { from: FieldPath; to: FieldPath }[] = [];
   for (const x of op.assignments) {
+    if (x.target && x.expr.kind === 'id' && x.expr.name === 'this' && !x.expr.quoted) {
+      const to = targetPath(a, x.target, x, c);
+      if (to) a.fault(`left-hand side and right-hand side must have the same depth (${to.join('.')} vs this)`, x);
+      continue;
+    }
     const from = x.target ? sourcePath(a, x.expr, c) : targetPath(a, x.expr, x, c);
     const to = x.target ? targetPath(a, x.target, x, c) : from;
     if (!from || !to) continue;

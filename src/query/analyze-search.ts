@@ -17,7 +17,7 @@ export const lowerSearch = (a: Analysis, e: SearchNode, c: ExprContext): PlanExp
       checkRegexp(a, e.pattern, e);
       return { kind: 'searchRegexp', operand, pattern: e.pattern, anchored: false };
     case 'search-literal': {
-      if (e.literal.kind === 'literal' && e.literal.type === 'null') return literal(boolValue(false));
+      if (e.literal.kind === 'literal' && e.literal.type === 'null') return { kind: 'searchText', operand, text: e.text };
       const value = a.constant(lowerExpr(a, e.literal, c))?.value;
       return value ? { kind: 'searchValue', operand, value, text: e.text } : literal(boolValue(false));
     }

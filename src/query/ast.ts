@@ -186,7 +186,7 @@ export type FStringPart = FStringText | FStringValue;
 export interface FStringText extends Span { readonly kind: 'fstring-text'; readonly text: string }
 export interface FStringValue extends Span { readonly kind: 'fstring-value'; readonly expr: Expr }
 /** A name: field of `this`, constant, parameter, column, table; `this` itself too. `quoted` for `"x"` inside SQL, and for backticks. */
-export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean }
+export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean; /** In double quotes: where no column can be meant a string. */ readonly double?: true }
 export interface UnaryExpr extends Span { readonly kind: 'unary'; readonly op: '!' | '-' | '+'; readonly operand: Expr }
 /** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). `written`: the symbol of the text, where it is another. */
 export interface BinaryExpr extends Span { readonly kind: 'binary'; readonly op: BinaryOperator; readonly written?: string; readonly left: Expr; readonly right: Expr }

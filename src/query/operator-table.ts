@@ -55,3 +55,9 @@ export const keywords: readonly string[] = [
   'all', 'and', 'as', 'asc', 'between', 'by', 'case', 'const', 'default', 'desc', 'distinct', 'else', 'end', 'except', 'exists', 'extract', 'false', 'filter', 'first', 'fn', 'full', 'group by', 'having', 'in', 'intersect',
   'into', 'is', 'lambda', 'last', 'let', 'like', 'not', 'null', 'nulls', 'offset', 'on', 'op', 'or', 'ordinality', 'outer', 'over', 'partition by', 'pragma', 'recursive', 'substring', 'then', 'true', 'type', 'union', 'using', 'when',
 ];
+
+/** Words that are no alias without AS, and name no user operator. */
+export const reservedWords: ReadonlySet<string> = new Set([
+  'from', 'group', 'having', 'select', 'recursive', 'anti', 'inner', 'left', 'right', 'outer', 'cross', 'join', 'union', 'order', 'offset', 'limit',
+  'where', 'with', 'using', 'on',
+]);

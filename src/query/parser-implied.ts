@@ -1,6 +1,7 @@
 /** Aggregation, and the operators that have no keyword: assignments, aggregates, calls and expressions (grammar.md, section 4). */
 import type { AggregateOp, Assignment, Expr, Op } from './ast.ts';
 import type { Scanner } from './scanner.ts';
+import { reservedWords } from './operator-table.ts';
 import { parseArgs, parseNamedCall } from './parser-calls.ts';
 import { parseExpr, parseLval } from './parser-expressions.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
@@ -146,8 +147,17 @@ function parseLimitFlag(s: Scanner): string | undefined {
   return undefined;
 }
 
+/** Words that name no user operator. */
+function isReserved(s: Scanner): boolean {
+  const word = s.peekWord();
+  if (!reservedWords.has(word.toLowerCase())) return false;
+  s.fail(s.pos + word.length);
+  return true;
+}
+
 function parseImpliedCall(s: Scanner): Op | undefined {
   const start = s.pos;
+  if (isReserved(s)) return undefined;
   const name = parseId(s);
   if (name === undefined || !s.space()) return undefined;
   for (const word of ['in', 'like', 'is', 'or', 'and']) if (s.keyword(word)) return undefined;
@@ -157,6 +167,7 @@ function parseImpliedCall(s: Scanner): Op | undefined {
 
 function parseNameCall(s: Scanner): Op | undefined {
   const start = s.pos;
+  if (isReserved(s)) return undefined;
   const name = parseId(s);
   if (name === undefined || !endsOp(s)) return undefined;
   return { kind: 'call-op', name, args: [], implied: true, start: s.byte(start), end: s.byte(s.pos) };

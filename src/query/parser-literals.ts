@@ -23,6 +23,8 @@ interface Form {
   /** Whether an identifier character behind it refuses the form. */
   readonly whole: boolean;
 }
+/** The beginning of a time: what must follow is the zone. */
+const timeWithoutZone = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?/y;
 const unsignedForms: readonly Form[] = [
   { type: 'ip', pattern: ipv4, whole: true },
   { type: 'bytes', pattern: bytes, whole: true },
@@ -81,6 +83,8 @@ function parseNumber(s: Scanner): LiteralExpr | undefined {
 
 function firstForm(s: Scanner, forms: readonly Form[]): LiteralExpr | undefined {
   const start = s.pos;
+  timeWithoutZone.lastIndex = start;
+  if (timeWithoutZone.test(s.text)) s.fail(timeWithoutZone.lastIndex);
   for (const { type, pattern, whole } of forms) {
     pattern.lastIndex = start;
     const text = pattern.exec(s.text)?.[0];
@@ -91,7 +95,7 @@ function firstForm(s: Scanner, forms: readonly Form[]): LiteralExpr | undefined 
     }
     return literal(s, type === 'ip' && text.includes('/') ? 'net' : type, text);
   }
-  return s.fail();
+  return s.fail(s.code === 0x2e ? start + 1 : start);
 }
 
 function parseIpv6(s: Scanner): LiteralExpr | undefined {

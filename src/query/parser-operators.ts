@@ -30,12 +30,15 @@ function parsePipeOp(s: Scanner): Op | undefined {
   const op = parse?.(s, lower);
   if (op !== undefined && (!optionalArgs.has(lower) || endsOp(s))) return op;
   s.pos = start;
-  // `pass x` is no call of a user operator `pass`: that operator was there, what follows it is wrong.
-  return parseImplied(s, lower, op === undefined);
+  // `sort x y` is no call of a user operator `sort`: that operator was there, what follows it is wrong. `pass x` is one of `pass`.
+  return parseImplied(s, lower, op === undefined || noArgs.has(lower));
 }
 
 /** Operators that may stand alone: `fuse(x)` or `head:=1` are not them. */
 const optionalArgs: ReadonlySet<string> = new Set(['sort', 'top', 'count', 'head', 'tail', 'uniq', 'fuse', 'pass', 'shapes', 'debug']);
+
+/** Those of them that take no expression: with one a user operator is meant. */
+const noArgs: ReadonlySet<string> = new Set(['count', 'uniq', 'fuse', 'pass']);
 
 type ParseOp = (s: Scanner, word: string) => Op | undefined;
 
@@ -278,8 +281,8 @@ function parseCrossJoin(s: Scanner, word: string): Op | undefined {
 }
 
 function parseJoinAlias(s: Scanner): JoinAlias | undefined {
-  const start = s.pos;
   if (!s.keyword('as') || !s.takeNext('{')) return undefined;
+  const start = s.pos - 1;
   const left = nextId(s);
   if (left === undefined || !s.takeNext(',')) return undefined;
   const right = nextId(s);

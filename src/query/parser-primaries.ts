@@ -36,9 +36,9 @@ function parseKeywordForm(s: Scanner): Expr | undefined {
 }
 
 function parseQuotedId(s: Scanner): IdExpr | undefined {
-  const start = s.pos;
+  const start = s.pos, double = s.code === 0x22;
   const name = parseQuoted(s);
-  return name === undefined ? undefined : { kind: 'id', name, quoted: true, start: s.byte(start), end: s.byte(s.pos) };
+  return name === undefined ? undefined : { kind: 'id', name, quoted: true, ...(double && { double }), start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseTypeValue(s: Scanner): Expr | undefined {

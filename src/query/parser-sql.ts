@@ -1,6 +1,7 @@
 /** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
 import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlJoin, SqlOp, SqlQuery, SqlSelect, SqlTableExpr, SqlWith, TupleExpr } from './ast.ts';
 import { memoSqlQuery, memoTables } from './scanner.ts';
+import { reservedWords } from './operator-table.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
@@ -214,12 +215,6 @@ function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
   return undefined;
 }
 
-/** Names that are no alias without AS. */
-const reservedAliases: ReadonlySet<string> = new Set([
-  'from', 'group', 'having', 'select', 'recursive', 'anti', 'inner', 'left', 'right', 'outer', 'cross', 'join', 'union', 'order', 'offset', 'limit',
-  'where', 'with', 'using', 'on',
-]);
-
 /** `[AS] alias`. */
 function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T | undefined {
   const before = s.pos;
@@ -230,7 +225,8 @@ function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T |
     s.pos = before;
   }
   s.skip();
-  const alias = reservedAliases.has(s.peekWord().toLowerCase()) || beginsSqlClause(s) || beginsWindowOrQualify(s) ? s.fail() : parse(s);
+  const word = s.peekWord(), reserved = reservedWords.has(word.toLowerCase());
+  const alias = reserved ? s.fail(s.pos + word.length) : beginsSqlClause(s) || beginsWindowOrQualify(s) ? s.fail() : parse(s);
   if (alias === undefined) s.pos = before;
   return alias;
 }

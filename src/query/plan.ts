@@ -135,7 +135,7 @@ export type PlanOp =
   /** Literal rows. */
   | { readonly kind: 'rows'; readonly rows: readonly PlanExpr[] }
   | { readonly kind: 'pass' }
-  | { readonly kind: 'values'; readonly exprs: readonly PlanExpr[] }
+  | { readonly kind: 'values'; readonly exprs: readonly PlanExpr[]; /** SQL's VALUES: no column is in scope. */ readonly alone?: true }
   | { readonly kind: 'filter'; readonly expr: PlanExpr }
   | { readonly kind: 'cut'; readonly assignments: readonly Assignment[] }
   | { readonly kind: 'put'; readonly assignments: readonly Assignment[] }
@@ -235,7 +235,7 @@ export interface FunctionSignature {
   readonly argumentsMin: number;
   /** Infinity for any number. */
   readonly argumentsMax: number;
-  /** Result type if it is known from the arguments' types (undefined entries: unknown). */
+  /** Of a window function: the type of its result if it is known from the arguments' types (undefined entries: unknown). */
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;

@@ -41,11 +41,6 @@ export function printExpr(expr: Expr, source?: string): string {
   return new Printer(source).expr(expr);
 }
 
-/** The text of a type, as in `<…>`. */
-export function printType(type: TypeNode): string {
-  return new Printer(undefined).type(type);
-}
-
 class Printer {
   readonly #source: string | undefined;
   constructor(source: string | undefined) {
@@ -75,7 +70,7 @@ class Printer {
       case 'array': return `[${this.#elems(expr.elems)}]`;
       case 'set': return `|[${this.#elems(expr.elems)}]|`;
       case 'map': return `|{${expr.entries.map(({ key, value }) => `${this.expr(key)}:${this.expr(value)}`).join(',')}}|`;
-      case 'tuple': return `(${expr.elems.map((elem) => this.expr(elem)).join(',')})`;
+      case 'tuple': return `(${expr.elems.map((elem) => this.expr(elem)).join(', ')})`;
       case 'subquery': return `(${this.#query(expr.query)})`;
       case 'array-subquery': return `[${this.#query(expr.query)}]`;
       case 'exists': return `exists(${this.#query(expr.query)})`;

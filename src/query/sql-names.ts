@@ -93,17 +93,17 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
     // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
     if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
     const found = unqualified(id.name, dot, id);
-    if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot.name);
+    if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot);
     if (owners.length > 0) return qualifiedColumn(owners, dot);
     const late = options.aliases?.(id.name);
     if (late) return named(a, fieldOf(late, inner), dot.name);
     if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
-    return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables));
+    return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables));
   };
 
   const qualifiedColumn = (owners: readonly SqlTable[], dot: DotExpr & { readonly expr: IdExpr }): PlanExpr => {
     const inner = dot.name.text, fitting = owners.filter((t) => !t.columns || t.columns.includes(inner));
-    if (fitting.length > 1) return a.wrong(`ambiguous column "${inner}"`, dot);
+    if (fitting.length > 1) return a.wrong(`ambiguous qualified reference "${dot.expr.name}"."${inner}"`, dot);
     if (fitting[0]) return named(a, column(fitting[0], inner), dot.name);
     if (options.outer?.has(dot.expr.name, inner)) return options.outer.qualified(dot);
     return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: t.columns ?? [] }))));

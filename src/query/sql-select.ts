@@ -61,10 +61,14 @@ class Select {
     const ops: PlanOp[] = [...this.#from.ops];
     if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE' }) });
     const orderBy = tail.orderBy ?? [];
+    const { faults } = this.#a, start = faults.length;
     this.#probeOrder(orderBy);
-    const columns = distinctNames(this.#select.columns.flatMap((c) => this.#columns(c)));
-    const groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
+    const ofOrder = faults.splice(start), columns = distinctNames(this.#select.columns.flatMap((c) => this.#columns(c)));
+    const ofColumns = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
+    const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
+    const ofHaving = faults.splice(start);
+    // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
+    faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
     const qualified = qualify && this.#qualify(qualify, columns);
     const grouped = groupBy !== undefined || this.#aggregates.length > 0;
     if (having && !grouped) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);

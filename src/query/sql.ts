@@ -51,8 +51,8 @@ export const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql
 };
 
 const lowerValues = (a: Analysis, body: SqlValues, flow: Flow): LoweredSql => {
-  const exprs = body.rows.map((row) => lowerExpr(a, row, { scope: flow.scope, input: flow.input }));
-  return { ops: [{ kind: 'values', exprs }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
+  const exprs = body.rows.map((row) => lowerExpr(a, row, { scope: flow.scope, input: types.null, alone: true }));
+  return { ops: [{ kind: 'values', exprs, alone: true }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
 };
 
 export const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {

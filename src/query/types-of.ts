@@ -7,12 +7,10 @@
  * - The type of a stream is the fusion of the types of its values (model.md section 8), so it says what may come, never what must.
  */
 import { fuseTypes } from '../vectors/fuse.ts';
-import { type RecordField, type RecordType, type Type, arrayType, errorType, mapType, namedType, recordType, setType, types, underType, unionType } from '../vectors/type.ts';
+import { type RecordField, type RecordType, type Type, arrayType, mapType, namedType, recordType, setType, types, underType, unionType } from '../vectors/type.ts';
 
 /** Could be anything. */
 export const unknownType: Type = namedType('\u0000unknown', types.null);
-/** Error values, of whatever is in them. */
-export const anyError: Type = errorType(types.string);
 
 const unknownInside = new WeakMap<Type, boolean>([[unknownType, true]]);
 /** True if the type is not wholly known. */

@@ -18,7 +18,7 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'rows': return fuseAll(op.rows.map((e) => c.expr(e, types.null)));
     case 'pass': case 'head': case 'tail': case 'skip': case 'fuse': return input;
     case 'uniq': return op.withCount ? unknownType : input;
-    case 'values': return fuseAll(op.exprs.map((e) => c.expr(e, input)));
+    case 'values': return fuseAll(op.exprs.map((e) => c.expr(e, op.alone ? types.null : input)));
     case 'filter':
       c.predicate(op.expr, input);
       return input;

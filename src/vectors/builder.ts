@@ -203,7 +203,7 @@ class EnumBuilder implements Part {
 }
 
 /** Arrays or sets of one type. A reader appends the elements of a row to `items`, then calls `end()`. */
-export class ListBuilder implements Part {
+class ListBuilder implements Part {
   readonly type: ArrayType | SetType;
   readonly offsets = new Uint32List();
   readonly items: Builder;

@@ -279,7 +279,7 @@ export const parseNet = (text: string): Uint8Array | undefined => {
   return netOf(address, Number(bitsText));
 };
 /** Prefix length of a network. */
-export const netBits = (net: Uint8Array): number => {
+const netBits = (net: Uint8Array): number => {
   let bits = 0;
   for (let i = net.length / 2; i < net.length; i++) for (let b = net[i]!; b & 0x80; b = (b << 1) & 0xff) bits++;
   return bits;

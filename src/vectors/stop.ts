@@ -50,15 +50,16 @@ export const stopCheck = (signal: AbortSignal | undefined): (() => void) => {
   return flag ? () => { if (flag()) throw new LakeError('query-cancelled'); } : () => undefined;
 };
 
-/** Steps between two looks at the flag, less one. */
-const stepsMask = 4095;
+/** Steps, and comparisons, between two looks at the flag, less one. */
+const stepsMask = 4095, comparisonsMask = 511;
 /** `checkStop` in step `i` of a loop, every some thousand steps. */
 export const checkStopAt = (i: number): void => { if ((i & stepsMask) === stepsMask) checkStop(); };
 /** A comparison of a sort that looks at the flag now and then. */
 export const checked = <T>(compare: (a: T, b: T) => number): ((a: T, b: T) => number) => {
   let n = 0;
   return (a, b) => {
-    checkStopAt(n++);
+    // Values that are compared may be long.
+    if ((n++ & comparisonsMask) === comparisonsMask) checkStop();
     return compare(a, b);
   };
 };

@@ -56,6 +56,10 @@ export const isImplied = (type: Type): boolean => {
   }
 };
 
+/** The same for an empty container that stands alone: unions of its elements count as what they hold, but in maps. */
+const isImpliedEmpty = (type: Type): boolean =>
+  ((type.kind === 'array' || type.kind === 'set') && type.element.kind === 'union' ? type.element.members.every(isImplied) : isImplied(type));
+
 /** `nested`: inside another value. `known`: a name around it tells the type, so that leaves need no decorator. */
 interface Place { readonly level: number; readonly nested: boolean; readonly known?: boolean }
 
@@ -66,7 +70,7 @@ const described = (c: Context, type: Type, data: Data, place: Place): string => 
     case 'record': case 'error': return bare(c, type, data, place);
     case 'array': case 'set': case 'map': {
       const text = bare(c, type, data, place);
-      return !place.known && needsDecorator(type, data, place.nested) ? text + containerDecorator(c, type, data) : text;
+      return !place.known && needsDecorator(type, data, place.nested) ? text + containerDecorator(c, type, data, place.nested) : text;
     }
     case 'enum': return place.known ? bare(c, type, data, place) : `${bare(c, type, data, place)}::${typeText(type, c.names, true)}`;
     case 'union': {
@@ -78,11 +82,11 @@ const described = (c: Context, type: Type, data: Data, place: Place): string => 
   }
 };
 
-/** An empty map of unions says its type twice, as the reference does; reading it back gives the same. */
-const containerDecorator = (c: Context, type: Type, data: Data): string => {
+/** An empty map of unions inside of another value says its type twice, as the reference does; reading it back gives the same. */
+const containerDecorator = (c: Context, type: Type, data: Data, nested: boolean): string => {
   const text = supDecorator(type, c.names);
   const unions = type.kind === 'map' && (underType(type.key).kind === 'union' || underType(type.value).kind === 'union');
-  return unions && (data as readonly unknown[]).length === 0 ? text + supDecorator(type, c.names) : text;
+  return nested && unions && (data as readonly unknown[]).length === 0 ? text + supDecorator(type, c.names) : text;
 };
 
 const namedText = (c: Context, type: NamedType, data: Data, place: Place): string => {
@@ -121,7 +125,7 @@ const isNulls = (type: Type): boolean =>
   (type.kind === 'map' ? type.key === types.null && type.value === types.null : (type.kind === 'array' || type.kind === 'set') && type.element === types.null);
 
 const needsDecorator = (type: Type, data: Data, nested: boolean): boolean => {
-  if ((data as readonly unknown[]).length === 0) return nested || !isImplied(type);
+  if ((data as readonly unknown[]).length === 0) return nested || !isImpliedEmpty(type);
   switch (type.kind) {
     case 'array': case 'set': return losesMembers(type.element, data as readonly Data[]);
     case 'map': {

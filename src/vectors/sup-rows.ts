@@ -26,9 +26,6 @@ export const supShared = (): SupShared => ({ isClean: cleanliness(isCleanText), 
 /** A printer of the vector's rows into `out`, without line breaks. */
 export const supRowPrinter = (v: Vector, out: TextOut, { names, nested, shared }: SupRowOptions): RowPrinter => printer({ out, names, shared: shared ?? supShared() }, v, nested ?? false, v.length);
 
-/** Prints row `row` of the vector; for many rows take `supRowPrinter`. */
-export const appendSup = (v: Vector, row: number, out: TextOut): void => supRowPrinter(v, out, { names: new Map() })(row);
-
 interface Context { readonly out: TextOut; readonly names: TypeNames; readonly shared: SupShared }
 
 /** `rows`: how many will be printed, about. */

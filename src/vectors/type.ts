@@ -28,7 +28,6 @@ export interface EnumType extends Base { readonly kind: 'enum'; readonly symbols
 export interface ErrorType extends Base { readonly kind: 'error'; readonly inner: Type }
 export interface NamedType extends Base { readonly kind: 'named'; readonly name: string; readonly inner: Type }
 export type Type = PrimitiveType | RecordType | ArrayType | SetType | MapType | UnionType | EnumType | ErrorType | NamedType;
-export type TypeKind = Type['kind'];
 
 /** Wire ids of the primitives; the gaps are reserved by the format and not implemented. */
 export const primitiveIds = {

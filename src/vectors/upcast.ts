@@ -7,7 +7,7 @@ import {
 } from './type.ts';
 import { missing, stringValue, zeroData } from './value.ts';
 import {
-  type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type RecordVector, constant, flatten, noRows, nulls, take, typeAt, uniformType, valueAt,
+  type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, constant, flatten, noRows, nulls, take, typeAt, uniformType, valueAt,
 } from './vector.ts';
 import { Builder, constantOf } from './builder.ts';
 import { concat } from './concat.ts';
@@ -73,14 +73,19 @@ const failed = (v: Vector, type: Type): Vector => ({
   },
 });
 
+/** Where nothing could be upcast the errors are around the named value. */
+const nameFailed = (v: Vector, on: NamedVector): Vector => (v.form === 'error' && flatten(on.inner).form !== 'error' ? { ...v, inner: fieldNamed(v.inner, on) } : v);
+const fieldNamed = (v: Vector, on: Vector): Vector => (v.form === 'record' ? { ...v, fields: v.fields.map((f) => (f.name === 'on' ? { ...f, values: on } : f)) } : v);
+
 /** Rows that all have the type `from`. */
 const upcastUniform = (v: FlatVector, from: Type, to: Type): Vector => {
   if (from === to) return v;
   if (v.form === 'dynamic') return upcastUniform(flatten(regroup(v.tags.subarray(0, v.length), v.slots, v.parts, (part) => part)), from, to);
-  if (v.form === 'named') return upcastUniform(flatten(v.inner), underType(from), to);
+  if (v.form === 'named') return nameFailed(upcastUniform(flatten(v.inner), underType(from), to), v);
   if (to.kind === 'named') return underType(to) === from ? named(to, v) : renamed(upcastUniform(v, from, to.inner), to);
   if (to.kind === 'union') return intoUnion(v, from, to);
   if (v.form === 'union') return fromUnion(v, to);
+  if (to.kind === 'error' && v.form !== 'error') return errorOf(upcastUniform(v, from, to.inner));
   if (v.form === 'null' && from === types.null) return failed(v, to);
   switch (v.form) {
     case 'record': return to.kind === 'record' ? upcastRecords(v, to) : failed(v, to);
@@ -91,6 +96,7 @@ const upcastUniform = (v: FlatVector, from: Type, to: Type): Vector => {
     default: return failed(v, to);
   }
 };
+const errorOf = (v: Vector): Vector => (v.form === 'error' ? v : { form: 'error', length: v.length, inner: v });
 /** Errors do not get the name. */
 const renamed = (v: Vector, to: Extract<Type, { kind: 'named' }>): Vector => {
   const inner = ofType(v, to.inner);
@@ -136,8 +142,6 @@ const fromUnion = (v: Extract<FlatVector, { form: 'union' }>, to: Type): Vector 
 
 const upcastRecords = (v: RecordVector, to: RecordType): Vector => {
   const own = new Map(v.fields.map((f) => [f.name, f]));
-  const names = new Set(to.fields.map((f) => f.name));
-  if (v.fields.some((f) => !names.has(f.name))) return failed(v, to);
   return { form: 'record', length: v.length, fields: to.fields.map((f) => upcastField(own.get(f.name), f, v.length)) };
 };
 const upcastField = (own: Field | undefined, to: RecordType['fields'][number], length: number): Field => {

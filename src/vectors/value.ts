@@ -67,11 +67,16 @@ export const mapValue = (entries: readonly (readonly [Value, Value])[]): Value =
 
 /** Sorts elements by their encoding and drops duplicates (model.md section 5). */
 export const canonicalSet = (element: Type, data: readonly Data[]): Data[] => {
-  const coded = data.map((d, i) => {
+  const out = new ByteWriter(), offsets = new Uint32Array(data.length + 1), order = new Uint32Array(data.length);
+  data.forEach((d, i) => {
     checkStopAt(i);
-    return { d, bytes: encodeBody(element, d) };
-  }).sort(checked((a, b) => compareBytes(a.bytes, b.bytes)));
-  return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.d);
+    writeTagged(out, element, d);
+    offsets[i + 1] = out.length;
+    order[i] = i;
+  });
+  const { bytes } = out, compare = (a: number, b: number): number => compareRuns(bytes, offsets, a, b), distinct: Data[] = [];
+  order.sort(checked(compare)).forEach((at, i) => { if (i === 0 || compare(order[i - 1]!, at) !== 0) distinct.push(data[at]!); });
+  return distinct;
 };
 /** Sorts entries by their encoded keys; of equal keys the first stays. */
 export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data])[]): (readonly [Data, Data])[] => {
@@ -124,6 +129,14 @@ export const compareBytes = (a: Uint8Array, b: Uint8Array): number => {
   const n = Math.min(a.length, b.length);
   for (let i = 0; i < n; i++) if (a[i] !== b[i]) return a[i]! - b[i]!;
   return a.length - b.length;
+};
+
+/** The same of two runs of one buffer. */
+const compareRuns = (bytes: Uint8Array, offsets: Uint32Array, a: number, b: number): number => {
+  const endA = offsets[a + 1]!, endB = offsets[b + 1]!;
+  let i = offsets[a]!, k = offsets[b]!;
+  for (; i < endA && k < endB; i++, k++) if (bytes[i] !== bytes[k]) return bytes[i]! - bytes[k]!;
+  return endA - i - (endB - k);
 };
 
 /** Grows as it is written to; the encoders' output buffer. */
@@ -180,7 +193,8 @@ export const encodeUntagged = (type: Type, data: Data): Uint8Array => {
   return out.done();
 };
 
-const writeTagged = (out: ByteWriter, type: Type, data: Data): void => {
+/** `encodeBody`, appended to `out`. */
+export const writeTagged = (out: ByteWriter, type: Type, data: Data): void => {
   if (type === types.null) return out.byte(0);
   const body = new ByteWriter();
   writeBody(body, type, data);

@@ -10,12 +10,12 @@
  *   Smaller integers and all floats are in a Float64Array always.
  * - `dictionary` and `selected` both look rows up in another vector; a dictionary promises that its `values` are few, so that work on them pays.
  */
-import { checkStopAt } from './stop.ts';
+import { checkStop, checkStopAt } from './stop.ts';
 import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType,
   types, recordType, errorType, namedType,
 } from './type.ts';
-import { timesPicked } from './time-texts.ts';
+import { bytesUnwritten, timesPicked } from './time-texts.ts';
 import { type Data, type Value, integer } from './value.ts';
 
 export type NumberArray = Float64Array | BigInt64Array | BigUint64Array;
@@ -219,7 +219,8 @@ export const take = (v: Vector, index: Uint32Array): Vector => {
     default: return { form: 'selected', length, index, base: v };
   }
 };
-const lookUp = (table: Uint32Array, index: Uint32Array): Uint32Array => {
+/** `table` at each place of `index`. */
+export const lookUp = (table: Uint32Array, index: Uint32Array): Uint32Array => {
   const out = new Uint32Array(index.length);
   for (let i = 0; i < out.length; i++) out[i] = table[index[i]!]!;
   return out;
@@ -270,6 +271,7 @@ export const flatten = (v: Vector): FlatVector => {
 /** Rows `index` of `v` copied out (children of records stay views). */
 export const gather = (v: Vector, index: Uint32Array): FlatVector => {
   const length = index.length;
+  if (length > longRows) checkStop();
   switch (v.form) {
     case 'number': return { form: 'number', type: v.type, length, values: gatherNumbers(v.values, index) };
     case 'bool': return { form: 'bool', length, values: gatherBytes8(v.values, index) };
@@ -315,10 +317,13 @@ const gatherBytes = (v: BytesVector, index: Uint32Array): BytesVector => {
     size += v.offsets[index[i]! + 1]! - v.offsets[index[i]!]!;
     offsets[i + 1] = size;
   }
+  if (index.length > longRows) checkStop();
   const bytes = new Uint8Array(size);
   for (let i = 0; i < index.length; i++) copyRun(v.bytes, v.offsets[index[i]!]!, v.offsets[index[i]! + 1]!, bytes, offsets[i]!);
   return { ...v, length: index.length, offsets, bytes };
 };
+/** Copying more takes so long that the work may be given up meanwhile. */
+const longRows = 1 << 16;
 /** `set(subarray())` has a price per call; short runs are copied by hand. */
 const copyRun = (source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): void => {
   if (end - start > 32) target.set(source.subarray(start, end), at);
@@ -343,7 +348,7 @@ export const sizeOf = (v: Vector): number => {
   switch (v.form) {
     case 'number': return v.length * 8;
     case 'bool': return v.length;
-    case 'bytes': return v.length * 4 + (v.length ? v.offsets[v.length]! - v.offsets[0]! : 0);
+    case 'bytes': return v.length * 4 + (v.length ? bytesUnwritten(v) ?? v.offsets[v.length]! - v.offsets[0]! : 0);
     case 'null': return 0;
     case 'type': case 'enum': return v.length * 4;
     case 'record': return v.fields.reduce((n, f) => n + sizeOf(f.values) + (f.present ? v.length : 0), 0);

@@ -1,6 +1,7 @@
 /** any: the first value that is neither null nor missing. */
 import { type Vector, flatten, sizeOf, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
+import { withoutUnions } from '../expressions/lift.ts';
 import { kinds, kindsOf } from '../operators/kinds.ts';
 import { type AggregateState, widened, words } from './state.ts';
 import { none } from './tables.ts';
@@ -22,7 +23,7 @@ export class AnyState implements AggregateState {
       places[ids[i]!] = this.count + rows.length;
     }
     if (rows.length === 0) return;
-    const found = flatten(take(argument, Uint32Array.from(rows)));
+    const found = flatten(withoutUnions(take(argument, Uint32Array.from(rows))));
     this.kept.push(found);
     this.count += rows.length;
     this.size += sizeOf(found);

@@ -4,6 +4,7 @@ import { ColumnCodes } from './codes.ts';
 import { pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
 import { PairTable, none } from './tables.ts';
+import { under } from './under.ts';
 
 export class DistinctState implements AggregateState {
   private readonly codes = new ColumnCodes();
@@ -12,8 +13,8 @@ export class DistinctState implements AggregateState {
   constructor(inner: AggregateState) { this.inner = inner; }
   get bytes(): number { return this.codes.bytes + this.pairs.bytes + this.inner.bytes; }
   grow(groups: number): void { this.inner.grow(groups); }
-  update(ids: Uint32Array, argument: Vector): void {
-    const codes = this.codes.codes(argument), fresh = new Uint32Array(argument.length);
+  update(ids: Uint32Array, given: Vector): void {
+    const argument = under(given), codes = this.codes.codes(argument), fresh = new Uint32Array(argument.length);
     let n = 0;
     for (let i = 0; i < codes.length; i++) {
       const size = this.pairs.size;

@@ -1,5 +1,5 @@
 /** Groups: dense ids for combinations of key values, by type and value, in the order in which they are met. */
-import { type Vector, gather, take } from '../../vectors/vector.ts';
+import { type Vector, gather, lookUp as valuesAt, range, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from './codes.ts';
 import { GridTable, Room, lookUp, none } from './tables.ts';
 
@@ -92,11 +92,11 @@ export class GroupTable {
   keys(start = 0): Vector[] {
     if (start === 0 && this.pairs.length === 0) return this.columns.map((c) => c.values());
     const codes: Uint32Array[] = [];
-    let ids = Uint32Array.from({ length: this.size - start }, (_, i) => start + i);
+    let ids = range(start, this.size);
     for (let k = this.pairs.length - 1; k >= 0; k--) {
       const { first, second } = this.pairs[k]!;
-      codes.unshift(Uint32Array.from(ids, (g) => second.array[g]!));
-      ids = Uint32Array.from(ids, (g) => first.array[g]!);
+      codes.unshift(valuesAt(second.array, ids));
+      ids = valuesAt(first.array, ids);
     }
     return this.columns.map((c, k) => gather(c.values(), k === 0 ? ids : codes[k - 1]!));
   }

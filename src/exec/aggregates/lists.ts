@@ -1,4 +1,5 @@
 /** Arrays and sets of the rows of each group: rows sorted by group, and one list vector for each element type that comes up. */
+import { checkStop } from '../../vectors/stop.ts';
 import { type Type, arrayType, setType, unionOfDistinct } from '../../vectors/type.ts';
 import { type Vector, gather, noRows, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -7,6 +8,7 @@ import { tidy } from '../expressions/rows.ts';
 
 /** For each group the list of its items, null where it has none. Item i belongs to group ids[i]; items keep their order. */
 export const listsOfGroups = (kind: 'array' | 'set', items: Vector, ids: Uint32Array, groups: number): Vector => {
+  checkStop();
   const { order, offsets } = sortByGroup(ids, items.length, groups);
   if (items.length === 0) return { form: 'null', length: groups };
   const sorted = gather(items, order);

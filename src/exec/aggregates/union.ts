@@ -1,14 +1,18 @@
 /** union: the set of the distinct values, without nulls and missing ones. */
-import { compareTypes } from '../../vectors/type.ts';
-import { compareBytes, encodeBody } from '../../vectors/value.ts';
-import { type Vector, dataAt, gather, take, typeAt } from '../../vectors/vector.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
+import { type Type, compareTypes } from '../../vectors/type.ts';
+import { ByteWriter, writeTagged } from '../../vectors/value.ts';
+import { type Vector, dataAt, gather, lookUp, take, typeAt } from '../../vectors/vector.ts';
+import { lift, withoutUnions } from '../expressions/lift.ts';
+import { setsOf } from '../expressions/lists.ts';
 import { kinds, rowsWithout } from '../operators/kinds.ts';
+import { rankRuns } from '../operators/sort-runs.ts';
+import { sortedOrder } from '../operators/sort-words.ts';
 import { ColumnCodes } from './codes.ts';
 import { listsOfGroups } from './lists.ts';
 import { pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
 import { PairTable, none } from './tables.ts';
-import { under } from './under.ts';
 
 export class UnionState implements AggregateState {
   private readonly codes = new ColumnCodes();
@@ -17,7 +21,7 @@ export class UnionState implements AggregateState {
   grow(): void { /* nothing is kept per group */ }
   update(ids: Uint32Array, argument: Vector): void {
     const rows = rowsWithout(argument, kinds.null, kinds.missing);
-    const values = under(rows ? take(argument, rows) : argument);
+    const values = withoutUnions(rows ? take(argument, rows) : argument);
     this.add(pick(ids, rows), this.codes.codes(values));
   }
   private add(ids: Uint32Array, codes: Uint32Array): void {
@@ -32,23 +36,29 @@ export class UnionState implements AggregateState {
     }
   }
   result(groups: number): Vector {
-    const values = this.codes.values(), rank = canonicalRanks(values);
-    const order = Uint32Array.from({ length: this.pairs.size }, (_, k) => k);
-    const second = this.pairs.second.array;
-    order.sort((a, b) => rank[second[a]!]! - rank[second[b]!]!);
-    const ids = Uint32Array.from(order, (k) => this.pairs.first.array[k]!);
-    return listsOfGroups('set', gather(values, Uint32Array.from(order, (k) => second[k]!)), ids, groups);
+    const values = this.codes.values(), { first, second, size } = this.pairs, codes = second.array.subarray(0, size);
+    const words = canonicalWords(values).map((w) => lookUp(w, codes)), order = sortedOrder(words, size);
+    return canonicalUnions(listsOfGroups('set', gather(values, lookUp(codes, order)), lookUp(first.array, order), groups));
   }
 }
 
-/** The place of each value in the canonical order of sets: by encoding, then by type. */
-const canonicalRanks = (values: Vector): Uint32Array => {
-  const coded = Array.from({ length: values.length }, (_, code) => {
-    const type = typeAt(values, code);
-    return { code, type, bytes: encodeBody(type, dataAt(values, code)) };
-  });
-  coded.sort((a, b) => compareBytes(a.bytes, b.bytes) || compareTypes(a.type, b.type));
-  const ranks = new Uint32Array(values.length);
-  coded.forEach((c, n) => { ranks[c.code] = n; });
-  return ranks;
+/** Where elements differ in type their place in the union counts too. */
+const canonicalUnions = (sets: Vector): Vector => lift(sets, (flat) => (flat.form === 'list' && flat.type.element.kind === 'union' ? setsOf(flat.type.element, flat.offsets, flat.items, flat.length) : flat));
+
+/** Words of the canonical order of sets: by encoding, then by type. */
+const canonicalWords = (values: Vector): readonly Uint32Array[] => {
+  const out = new ByteWriter(), offsets = new Uint32Array(values.length + 1), typeCodes = new Uint32Array(values.length), found = new Map<Type, number>();
+  for (let i = 0; i < values.length; i++) {
+    checkStopAt(i);
+    const type = typeAt(values, i), code = found.get(type) ?? found.size;
+    found.set(type, code);
+    typeCodes[i] = code;
+    writeTagged(out, type, dataAt(values, i));
+    offsets[i + 1] = out.length;
+  }
+  const encodings = rankRuns(out.bytes, offsets, values.length, false);
+  if (found.size < 2) return [encodings];
+  const known = [...found.keys()], places = new Uint32Array(found.size);
+  [...known].sort(compareTypes).forEach((type, place) => { places[found.get(type)!] = place; });
+  return [encodings, lookUp(places, typeCodes)];
 };

@@ -1,5 +1,5 @@
 /** Fields, indexes and slices. */
-import { type Type, isFloat, types, underType } from '../../vectors/type.ts';
+import { type Type, isInteger, types, underType } from '../../vectors/type.ts';
 import {
   type Vector, type RecordVector, type ListVector, type MapVector, type BytesVector, type TypeVector, type NumberVector, constant, dataAt, flatten, noRows, nulls, take, typeAt, valueAt,
 } from '../../vectors/vector.ts';
@@ -7,8 +7,9 @@ import { equalValues } from '../../vectors/compare.ts';
 import { Builder, BytesBuilder } from '../../vectors/builder.ts';
 import { missing, underValue } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
+import { castVector } from './cast.ts';
 import { elementsOf, mayHaveUnions, withoutUnions } from './lift.ts';
-import { combine, missingRows, overlay, rowsWith, wrapErrors } from './rows.ts';
+import { combine, errors, missingRows, overlay, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
 
 /** `v.name` of every row: a field of a record, an entry of a map, the field's type of a record type; error("missing") where there is none. */
 export const fieldOf = (v: Vector, name: string): Vector => {
@@ -78,7 +79,7 @@ export const indexVector = (of: Vector, at: Vector, base: 0 | 1, length: number)
     const key = underValue(valueAt(at.inner, 0));
     if (key.type === types.string && isRecordOnly(of)) return fieldOf(of, key.data as string);
   }
-  return apply([of, at], length, base === 0 ? indexFromZero : indexFromOne);
+  return apply([of, at], length, base === 0 ? indexFromZero : indexFromOne, 'whole');
 };
 const isRecordOnly = (v: Vector): boolean => {
   switch (v.form) {
@@ -92,7 +93,7 @@ const isRecordOnly = (v: Vector): boolean => {
 
 const indexKernel = (base: 0 | 1): Kernel => ([of, at], length) => {
   const o = of!.form === 'constant' ? of!.inner : of!, a = at!.form === 'constant' ? at!.inner : at!;
-  if (a.form === 'error') return at!;
+  if (a.form === 'error') return o.form === 'map' ? missingRows(length) : at!;
   switch (o.form) {
     case 'list': return indexList(flatten(of!) as ListVector, at!, base);
     case 'record': return indexRecord(flatten(of!) as RecordVector, at!, base);
@@ -106,7 +107,7 @@ const indexFromOne = indexKernel(1);
 /** Positions that the index rows name, or the errors that they are. */
 const integers = (at: Vector): NumberVector | undefined => {
   const flat = flatten(at);
-  return flat.form === 'number' && !isFloat(flat.type) ? flat : undefined;
+  return flat.form === 'number' && isInteger(flat.type) ? flat : undefined;
 };
 const isTooLarge = (x: number | bigint): boolean => typeof x === 'bigint' && x > 9223372036854775807n;
 /** The place of index `x` among `size` elements, or -1. */
@@ -203,13 +204,39 @@ const sliceRows = (of: Vector, from: Vector | undefined, to: Vector | undefined,
   for (const bound of [from, to]) {
     if (innerForm(bound) === 'error') return bound!;
     if (innerForm(bound) === 'null') return nulls(length);
-    if (bound && !integers(bound)) return wrapErrors('slice index is not a number', bound);
+    const bad = bound && unusable(bound);
+    if (!bad) continue;
+    const good = rowsWith(bad, length, 0), rest = good.length === 0 ? noRows : sliceRows(take(of, good), from && flatten(take(from, good)), to && flatten(take(to, good)), base, good.length);
+    return scatter(rest, good, errors('slice index is not a number', length));
   }
+  const starts = from && positions(from)!, ends = to && positions(to)!;
   const range = (i: number, size: number): readonly [number, number] => {
-    const start = from ? clamp(integers(from)!.values[i]!, size, base) : 0, end = to ? clamp(integers(to)!.values[i]!, size, base) : size;
+    const start = starts ? clamp(starts[i]!, size, base) : 0, end = ends ? clamp(ends[i]!, size, base) : size;
     return [start, Math.max(start, end)];
   };
   return flat.form === 'list' ? sliceList(flat, range) : flat.type === types.string ? sliceText(flat, range) : sliceBytes(flat, range);
+};
+/** 1 for rows that cannot be cast to an integer, undefined if all can. */
+const unusable = (bound: Vector): Uint8Array | undefined => {
+  if (integers(bound)) return undefined;
+  const codes = truthOf(castVector(flatten(bound), types.int64)).subarray(0, bound.length).map((c) => (c === truth.error ? 1 : 0));
+  return codes.includes(1) ? codes : undefined;
+};
+/** The values at their rows, elsewhere those of `others`. */
+const scatter = (values: Vector, rows: Uint32Array, others: Vector): Vector => {
+  const tags = new Uint32Array(others.length).fill(1), slots = Uint32Array.from(tags, (_, i) => i);
+  rows.forEach((row, n) => {
+    tags[row] = 0;
+    slots[row] = n;
+  });
+  return rows.length === 0 ? others : combine(tags, slots, [values, others]);
+};
+/** What casts to an integer is one; undefined if some row does not. */
+const positions = (bound: Vector): ArrayLike<number | bigint> | undefined => {
+  const own = integers(bound);
+  if (own) return own.values;
+  const cast = flatten(castVector(flatten(bound), types.int64));
+  return cast.form === 'number' ? cast.values : undefined;
 };
 const clamp = (x: number | bigint, size: number, base: 0 | 1): number => {
   const n = Number(x), place = n < 0 ? size + n : n - base;

@@ -17,11 +17,17 @@ export type Kernel = (args: readonly Vector[], length: number) => Vector;
 /** Rows of one kind (`tags` absent), or several parts. Parts are flat, constant or dictionaries, never mixed. */
 interface Split { readonly parts: readonly Vector[]; readonly tags?: Uint32Array; readonly slots?: Uint32Array }
 
+/**
+ * What a kernel sees of wrapped values. `named`: names and unions are looked through, errors show the names. `bare`: errors do not show them either.
+ * `whole`: a union is an argument of its own kind, which most kernels refuse.
+ */
+export type Wrapping = 'named' | 'bare' | 'whole';
+
 /** Runs the kernel over arguments of any form. */
-export const apply = (args: readonly Vector[], length: number, kernel: Kernel): Vector => {
+export const apply = (args: readonly Vector[], length: number, kernel: Kernel, wrapping: Wrapping = 'named'): Vector => {
   if (length === 0) return noRows;
   if (args.length === 1 && isPlain(args[0]!)) return kernel(args, length);
-  const splits = args.map(splitOf);
+  const splits = args.map((a) => splitOf(a, wrapping));
   const mixed = splits.filter((s) => s.tags);
   if (mixed.length === 0) return run(splits.map((s) => s.parts[0]!), length, kernel);
   if (mixed.length === 1 && splits.every((s) => s.tags || s.parts[0]!.form === 'constant')) return runOnParts(splits, mixed[0]!, kernel);
@@ -97,9 +103,10 @@ const runOnGroups = (splits: readonly Split[], length: number, kernel: Kernel): 
 /** As `apply`, with vectors that come along as they are (`carried`), cut to the rows of each group. The kernel sees flat and constant arguments. */
 export const applyCarrying = (
   args: readonly Vector[], carried: readonly Vector[], length: number, kernel: (args: readonly Vector[], carried: readonly Vector[], length: number) => Vector,
+  wrapping: Wrapping = 'named',
 ): Vector => {
   if (length === 0) return noRows;
-  const splits = args.map(splitOf);
+  const splits = args.map((a) => splitOf(a, wrapping));
   const undone = (a: Vector): Vector => looked(bare(a));
   if (splits.every((s) => !s.tags)) return original(kernel(splits.map((s) => undone(s.parts[0]!)), carried, length));
   const { tags, slots, rows } = groupsOf(splits, length);
@@ -155,18 +162,18 @@ const rowsOf = (s: Split, rows: Uint32Array): Vector => {
 const pick = (v: Vector, index: Uint32Array): Vector =>
   (v.form === 'constant' ? resized(v, index.length) : v.form === 'dictionary' ? take(v, index) : gather(v, index));
 
-const splitOf = (v: Vector): Split => {
+const splitOf = (v: Vector, wrapping: Wrapping): Split => {
   switch (v.form) {
     case 'named': {
-      const s = splitOf(v.inner);
-      return { ...s, parts: s.parts.map((p) => renamed(p, v.name)) };
+      const s = splitOf(v.inner, wrapping);
+      return wrapping === 'bare' ? s : { ...s, parts: s.parts.map((p) => renamed(p, v.name)) };
     }
-    case 'dynamic': return splitTagged(v.tags, v.slots, v.parts, v.length);
-    case 'union': return splitTagged(v.tags, v.slots, v.members, v.length);
-    case 'constant': return { parts: [constant(onlyRow(v.inner), v.length)] };
-    case 'selected': return splitIndexed(v.index, splitOf(v.base), v.length);
+    case 'dynamic': return splitTagged(v.tags, v.slots, v.parts, v.length, wrapping);
+    case 'union': return wrapping === 'whole' ? { parts: [v] } : splitTagged(v.tags, v.slots, v.members, v.length, wrapping);
+    case 'constant': return { parts: [constant(onlyRow(v.inner, wrapping), v.length)] };
+    case 'selected': return splitIndexed(v.index, splitOf(v.base, wrapping), v.length);
     case 'dictionary': {
-      const s = splitOf(v.values);
+      const s = splitOf(v.values, wrapping);
       return s.tags ? splitIndexed(v.codes, s, v.length)
         : s.parts[0]!.form === 'constant' || s.parts[0]!.form === 'dictionary' ? { parts: [pick(s.parts[0]!, v.codes.subarray(0, v.length))] }
         : { parts: [s.parts[0] === v.values ? v : { ...v, values: s.parts[0]! }] };
@@ -175,9 +182,9 @@ const splitOf = (v: Vector): Split => {
   }
 };
 /** The single row of a constant as a flat vector of one row. */
-const onlyRow = (v: Vector): Vector => {
+const onlyRow = (v: Vector, wrapping: Wrapping): Vector => {
   if (isPlain(v) && v.length === 1) return v;
-  const s = splitOf(v);
+  const s = splitOf(v, wrapping);
   return s.tags ? gather(s.parts[s.tags[0]!]!, s.slots!.subarray(0, 1)) : gather(s.parts[0]!, new Uint32Array(1));
 };
 
@@ -204,14 +211,14 @@ const isCompact = (tags: Uint32Array, children: readonly Vector[], length: numbe
   return children.every((c, k) => counts[k]! > 0 && (c.form === 'constant' || c.length <= counts[k]! * 2 + 16));
 };
 
-const splitTagged = (tags: Uint32Array, slots: Uint32Array, children: readonly Vector[], length: number): Split => {
+const splitTagged = (tags: Uint32Array, slots: Uint32Array, children: readonly Vector[], length: number, wrapping: Wrapping): Split => {
   if (isCompact(tags, children, length)) return { parts: children, tags, slots };
   const used = new Uint8Array(children.length);
   for (let i = 0; i < length; i++) used[tags[i]!] = 1;
   const parts: Vector[] = [];
   const places = children.map((child, k) => {
     if (!used[k]) return undefined;
-    const s = splitOf(child), base = parts.length;
+    const s = splitOf(child, wrapping), base = parts.length;
     parts.push(...s.parts);
     return { s, base };
   });

@@ -12,7 +12,7 @@ import { type SparseNumbers, sparseNumbers } from './sparse.ts';
 export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => {
   if (left.form === 'number' && right.form === 'dynamic') return besideSparse(right, left, length, (sparse, other, n) => kernels[operator]([other, sparse], n)) ?? apply([left, right], length, kernels[operator]);
   if (left.form === 'dynamic' && right.form === 'number') return besideSparse(left, right, length, (sparse, other, n) => kernels[operator]([sparse, other], n)) ?? apply([left, right], length, kernels[operator]);
-  return apply([left, right], length, kernels[operator]);
+  return apply([left, right], length, kernels[operator], 'bare');
 };
 
 /** Numbers beside numbers of which some are null or errors: what is no number stays as it is. Undefined for anything else. */

@@ -160,8 +160,9 @@ const numbersToBool = (v: NumberVector): Vector => {
   const out = new Uint8Array(v.length), bad = new Uint8Array(v.length), float = isFloat(v.type);
   for (let i = 0; i < v.length; i++) {
     const x = v.values[i]!;
-    if (float && !(Math.abs(x as number) < 2 ** 64)) bad[i] = 1;
-    else if (x != 0) out[i] = 1;
+    // By way of int64: fractions are cut off, what is beyond cannot be cast.
+    if (float ? !(x >= -(2 ** 63) && x < 2 ** 63) : x >= 2 ** 63) bad[i] = 1;
+    else if (float ? Math.abs(x as number) >= 1 : x != 0) out[i] = 1;
   }
   return overlay(bools(out), bad, refuse(v, types.bool));
 };
@@ -197,7 +198,7 @@ const toText = (v: FlatVector): Vector => {
   return out.finish();
 };
 const numberText = (type: PrimitiveType): (x: number | bigint) => string => {
-  if (isFloat(type)) return (x) => plainFloatText(x as number);
+  if (isFloat(type)) return (x) => (Object.is(x, -0) ? '-0' : plainFloatText(x as number));
   if (type === types.duration) return durationText;
   return type === types.time ? timeText : String;
 };

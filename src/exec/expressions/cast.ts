@@ -7,13 +7,13 @@ import {
 } from '../../vectors/type.ts';
 import { zeroData } from '../../vectors/value.ts';
 import {
-  type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type RecordVector, type Vector, constant, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType,
+  type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, type Vector, constant, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType,
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { castPrimitive } from './cast-primitive.ts';
 import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
-import { combine, missingRows, overlay, tidy, wrapErrors } from './rows.ts';
+import { combine, missingRows, overlay, tidy, truth, truthOf, wrapErrors } from './rows.ts';
 
 /** Casts every row to `type`. */
 export const castVector = (v: Vector, type: Type): Vector => castRows(v, type, false);
@@ -24,7 +24,7 @@ const castRows = (v: Vector, type: Type, inside: boolean): Vector => lift(v, (fl
 const castFlat = (v: FlatVector, type: Type, inside: boolean): Vector => {
   if (uniformType(v) === type) return v;
   if (v.form === 'union') return liftTagged(v.tags, v.slots, v.members, v.length, (m) => castRows(m, type, inside));
-  if (v.form === 'named') return castRows(v.inner, type, inside);
+  if (v.form === 'named') return castNamed(v, type, inside);
   if (v.form === 'null') return nullOf(type, v.length);
   if (v.form === 'error' && !inside) return v;
   switch (type.kind) {
@@ -38,6 +38,22 @@ const castFlat = (v: FlatVector, type: Type, inside: boolean): Vector => {
     case 'map': return v.form === 'map' ? castMap(v, type) : refuse(v, type);
   }
 };
+
+/** Named rows: what cannot be cast shows its name, errors keep it. */
+const castNamed = (v: NamedVector, type: Type, inside: boolean): Vector => {
+  const cast = castRows(v.inner, type, inside), codes = truthOf(cast);
+  if (!codes.subarray(0, v.length).includes(truth.error)) return cast;
+  const before = truthOf(v.inner), passed = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) if (!inside && before[i] === truth.error) passed[i] = 1;
+  return overlay(nameErrors(cast, v.name), passed, v);
+};
+/** Errors around a value show its name. */
+const nameErrors = (v: Vector, name: string): Vector => lift(v, (flat) => (flat.form !== 'error' ? flat : {
+  ...flat,
+  inner: lift(flat.inner, (on) => (on.form !== 'record' ? on : {
+    ...on, fields: on.fields.map((f) => (f.name === 'on' ? { ...f, values: { form: 'named', name, length: on.length, inner: f.values } } : f)),
+  })),
+}));
 
 /** `null::(T|null)` on every row; null itself for type null. */
 export const nullOf = (type: Type, length: number): Vector =>
@@ -157,9 +173,9 @@ export const castToName = (v: Vector, name: string, names: Map<string, Type>): V
     return lift(v, (flat) => (flat.form === 'error' ? flat : wrapErrors(`cannot cast to named type: bad type name "${name}": primitive type name`, flat)));
   }
   return lift(v, (flat) => {
-    if (flat.form === 'error') return flat;
     let inner: Vector = flat;
     while (inner.form === 'named') inner = inner.inner;
+    if (inner.form === 'error') return flat;
     const type = flat.length > 0 ? namedType(name, typeAt(inner, flat.length - 1)) : undefined;
     if (type) names.set(name, type);
     return { form: 'named', name, length: flat.length, inner };
@@ -176,7 +192,7 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
   const firsts: number[] = [];
   const tags = new Uint32Array(length), slots = new Uint32Array(length), counts: number[] = [];
   for (let i = 0; i < length; i++) {
-    const t = typeAt(flat, i), u = underType(t), key = u === types.type || u === types.string ? dataAt(flat, i) : i;
+    const t = typeAt(flat, i), u = underType(t), key = u === types.type || u === types.string ? dataAt(flat, i) : undefined;
     let k = keys.get(key);
     if (k === undefined) {
       keys.set(key, (k = keys.size));
@@ -188,7 +204,14 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
   }
   const rows = counts.map((n) => new Uint32Array(n));
   for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
-  return combine(tags, slots, rows.map((r, k) => castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k]!)), names)));
+  const wrong = keys.get(undefined);
+  return combine(tags, slots, rows.map((r, k) => (k === wrong ? refuseTargets(take(v, r), take(flat, r)) : castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k]!)), names))));
+};
+/** Errors around targets that are neither types nor names, but for rows that are errors themselves. */
+const refuseTargets = (v: Vector, targets: Vector): Vector => {
+  const codes = truthOf(v), passed = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) if (codes[i] === truth.error) passed[i] = 1;
+  return overlay(wrapErrors('cast target must be a type or type name', targets), passed, v);
 };
 const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vector => {
   let t: Vector = flatten(target);
@@ -200,7 +223,7 @@ const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vect
   }
   if (t.form === 'type') return castVector(v, dataAt(t, 0) as Type);
   if (t.form === 'bytes' && t.type === types.string) return castToName(v, dataAt(t as BytesVector, 0) as string, names);
-  const wrong = constant(wrapErrors('cast target must be a type or type name', t), 1);
+  const wrong = constant(wrapErrors('cast target must be a type or type name', target.form === 'constant' ? target.inner : target), 1);
   return lift(v, (flat) => (flat.form === 'error' ? flat : { ...wrong, length: flat.length }));
 };
 

@@ -1,7 +1,7 @@
 /** `== != < <= > >=` over vectors (reference/language/types-and-casts.md section 4). */
 import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
-import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, typeAt, uniformType } from '../../vectors/vector.ts';
+import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { CompareOperator } from '../../query/plan.ts';
 import { areTimeTexts, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
@@ -9,7 +9,7 @@ import { errors } from './rows.ts';
 
 /** Rows compared; null and error operands as section 1 says. */
 export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector =>
-  apply([left, right], length, kernels[operator]);
+  apply([left, right], length, kernels[operator], operator === '==' || operator === '!=' ? 'bare' : 'named');
 
 const kernelOf = (operator: CompareOperator): Kernel => ([left, right], length) => {
   const l = left!, r = right!;
@@ -24,8 +24,16 @@ const kernelOf = (operator: CompareOperator): Kernel => ([left, right], length) 
     if (a.type === types.net && !equality) return errors(`type net incompatible with '${operator}' operator`, length);
     return compareBytesRows(operator, l, r, length);
   }
+  if (equality && a.form === 'enum' && b.form === 'number' && b.type !== types.duration && b.type !== types.time) return compareNumberRows(operator, enumNumbers(l), r, length);
+  if (equality && a.form === 'number' && b.form === 'enum' && a.type !== types.duration && a.type !== types.time) return compareNumberRows(operator, l, enumNumbers(r), length);
   if (a.form === 'bool' && b.form === 'bool') return compareBools(operator, flatten(l) as BoolVector, flatten(r) as BoolVector, length);
   return compareOthers(operator, l, r, length);
+};
+/** An enum beside a number counts as its symbol's place. */
+const enumNumbers = (v: Vector): Vector => {
+  if (v.form === 'constant') return constant(enumNumbers(v.inner), v.length);
+  const flat = flatten(v);
+  return flat.form === 'enum' ? numbers(types.int64, Float64Array.from(flat.codes.subarray(0, flat.length))) : v;
 };
 const kernels: Readonly<Record<CompareOperator, Kernel>> = {
   '==': kernelOf('=='), '!=': kernelOf('!='), '<': kernelOf('<'), '<=': kernelOf('<='), '>': kernelOf('>'), '>=': kernelOf('>='),

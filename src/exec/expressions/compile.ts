@@ -20,7 +20,7 @@ import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.t
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, tidy } from './rows.ts';
-import { foldedSearch, foldedTest, searchPattern, searchText, searchValue } from './search.ts';
+import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
 import { shared } from './shared.ts';
 import { bucketsOfStored } from './time-bytes.ts';
 import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
@@ -77,10 +77,11 @@ const compilers: Compilers = {
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
   arithmetic: (expr, context) => shared(expr, context, () => binary(expr.left, expr.right, context, (l, r) => arithmetic(expr.operator, l, r, l.length))),
   compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
-  concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel)),
+  concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel, 'bare')),
   in: ({ left, right }, context) => binary(left, right, context, (l, r) => inVector(l, r, l.length)),
   like: ({ operand, pattern, caseless }, context) => {
-    const rows = caseless ? ilikeRows(pattern) : likeRows(pattern);
+    if (!caseless) return unary(operand, context, likeSearch(likeRows(pattern)));
+    const rows = ilikeRows(pattern);
     return unary(operand, context, (v) => matchVector(v, rows));
   },
   match: ({ operand, pattern }, context) => {

@@ -198,13 +198,12 @@ const isText = (v: Vector): boolean => {
   return inner.form === 'bytes' && inner.type === types.string;
 };
 
-/** `||` and concat(): null if any is null, else the first error, else strings only. */
+/** `||` and concat(): the first argument that is no string decides: null, the error that it is, or one around it. */
 export const concatKernel: Kernel = (args, length) => {
-  if (args.some((a) => formOf(a) === 'null')) return nulls(length);
-  const failed = args.find((a) => formOf(a) === 'error');
-  if (failed) return failed;
   const other = args.find((a) => !isText(a));
-  return other ? wrapErrors('concat: string arg required', other) : concatTexts(args, length);
+  if (!other) return concatTexts(args, length);
+  const form = formOf(other);
+  return form === 'null' ? nulls(length) : form === 'error' ? other : wrapErrors('concat: string arg required', other);
 };
 
 /** The parts of an f-string: cast to string and put together. */
@@ -213,7 +212,7 @@ export const fstringOf = (parts: readonly (string | Vector)[], texts: readonly V
   const args = parts.map((p) => (typeof p === 'string' ? texts[nextText++]! : castVector(p, types.string)));
   return apply(args, length, (vectors, n) => {
     const stop = vectors.find((v) => formOf(v) === 'error' || formOf(v) === 'null');
-    if (stop) return formOf(stop) === 'null' ? nullOf(types.string, n) : stop;
+    if (stop) return formOf(stop) !== 'null' ? stop : parts.length > 1 ? nulls(n) : nullOf(types.string, n);
     return concatTexts(vectors, n);
   });
 };
@@ -228,7 +227,7 @@ export const mapElements = (of: Vector, on: Vector, mapItems: (items: Vector) =>
     if (start === end) return v;
     const index = new Uint32Array(end - start);
     for (let i = 0; i < index.length; i++) index[i] = start + i;
-    const items = tidy(mapItems(elementsOf(take(v.items, index))));
+    const items = tidy(mapItems(take(v.items, index)));
     return listsOf(v.type.kind, v.offsets.subarray(0, n + 1).map((o) => o - start), items, n);
-  });
+  }, 'whole');
 

@@ -51,6 +51,18 @@ export const withoutUnions = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, 
     default: return flat;
   }
 }) : v);
+/** The same rows without their outermost names. */
+export const withoutNames = (v: Vector): Vector => (mayHaveNames(v) ? lift(v, (flat) => (flat.form === 'named' ? withoutNames(flat.inner) : flat)) : v);
+const mayHaveNames = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'named': return true;
+    case 'constant': return mayHaveNames(v.inner);
+    case 'dictionary': return mayHaveNames(v.values);
+    case 'selected': return mayHaveNames(v.base);
+    case 'dynamic': return v.parts.some(mayHaveNames);
+    default: return false;
+  }
+};
 const endsInUnion = (v: Vector): boolean => v.form === 'union' || (v.form === 'named' && endsInUnion(v.inner));
 /** Whether rows could be unions, or named unions: a quick look at the forms. */
 export const mayHaveUnions = (v: Vector): boolean => {

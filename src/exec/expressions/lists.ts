@@ -81,7 +81,8 @@ const hasEmptyRow = (offsets: Uint32Array, length: number): boolean => {
   for (let i = 0; i < length; i++) if (offsets[i] === offsets[i + 1]) return true;
   return false;
 };
-const setsOf = (element: Type, offsets: Uint32Array, items: Vector, length: number): Vector => {
+/** One set a row: row i has items[offsets[i], offsets[i + 1]). */
+export const setsOf = (element: Type, offsets: Uint32Array, items: Vector, length: number): Vector => {
   const out = new Builder(), type = setType(element);
   for (let i = 0; i < length; i++) {
     const data = [];

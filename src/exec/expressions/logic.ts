@@ -16,7 +16,7 @@ const errorsOf = (v: Vector, codes: Uint8Array): Vector => {
   if (!others) return unwrapped;
   const mask = new Uint8Array(v.length);
   for (let i = 0; i < mask.length; i++) mask[i] = codes[i] === truth.other ? 1 : 0;
-  return overlay(unwrapped, mask, wrapErrors('not type bool', unwrapped));
+  return overlay(unwrapped, mask, wrapErrors('not type bool', v));
 };
 
 /** Rows of several outcomes put together: `choice[i]` numbers a part; part k has a row for each row of the batch. */

@@ -47,11 +47,10 @@ export const testRows = (v: BytesVector, test: (text: string) => boolean): Uint8
   return out;
 };
 
-/** `~` and LIKE: true or false for strings, null for null, errors stay, false for the rest. */
+/** `~`: true or false for strings, null for null, false for the rest. */
 export const matchVector = (v: Vector, rows: (v: BytesVector) => Uint8Array): Vector => {
   const kernel: Kernel = ([operand], length) => {
     const o = operand!;
-    if (o.form === 'error') return o;
     if (o.form === 'null') return nulls(length);
     return o.form === 'bytes' && o.type === types.string ? bools(rows(o)) : bools(new Uint8Array(length));
   };

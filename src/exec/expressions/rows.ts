@@ -171,13 +171,25 @@ export const truthOf = (v: Vector): Uint8Array => {
     default: return new Uint8Array(v.length).fill(truth.other);
   }
 };
+/** The same, where what is inside of a union is neither null nor an error. */
+export const truthOutside = (v: Vector): Uint8Array => {
+  switch (v.form) {
+    case 'union': return new Uint8Array(v.length).fill(truth.other);
+    case 'named': return truthOutside(v.inner);
+    case 'constant': return new Uint8Array(v.length).fill(truthOutside(v.inner)[0]!);
+    case 'dictionary': return lookUp(truthOutside(v.values), v.codes, v.length);
+    case 'selected': return lookUp(truthOutside(v.base), v.index, v.length);
+    case 'dynamic': return truthOfTagged(v.tags, v.slots, v.parts, v.length, truthOutside);
+    default: return truthOf(v);
+  }
+};
 const lookUp = (table: Uint8Array, index: Uint32Array, length: number): Uint8Array => {
   const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
   return out;
 };
-const truthOfTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number): Uint8Array => {
-  const tables = parts.map(truthOf);
+const truthOfTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, codes: (part: Vector) => Uint8Array = truthOf): Uint8Array => {
+  const tables = parts.map(codes);
   const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) out[i] = tables[tags[i]!]![slots[i]!]!;
   return out;

@@ -1,7 +1,7 @@
 /** Search terms: text, patterns and values anywhere inside of a row (reference/language/grammar.md section 8). */
 import { type Type, types, underType } from '../../vectors/type.ts';
-import type { Value } from '../../vectors/value.ts';
-import { type BytesVector, type RecordVector, type Vector, bools } from '../../vectors/vector.ts';
+import { type Value, stringValue } from '../../vectors/value.ts';
+import { type BytesVector, type RecordVector, type Vector, bools, flatten } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
 import { compareVectors } from './compare.ts';
@@ -196,6 +196,12 @@ const searchFrom = (v: BytesVector, wanted: Uint8Array, run: Run): Uint8Array | 
 
 /** Rows of any vector that are strings passing the test or have such strings or names inside. */
 export const searchPattern = (v: Vector, test: (text: string) => boolean): Vector => searchText(v, (node) => testRows(node, test), test);
+
+/** LIKE by its rows that match: whether a string, or a string or field name inside of a value, does; false for null and errors. */
+export const likeSearch = (rows: (v: BytesVector) => Uint8Array): ((v: Vector) => Vector) => {
+  const test = (name: string): boolean => rows(flatten(constantOf(stringValue(name), 1)) as BytesVector)[0] === 1;
+  return (v) => searchText(v, rows, test);
+};
 
 /** Whether any of the rows of `v` is an address inside of the row's network; for cidr_match with nets that vary. */
 export const anyAddressIn = (v: Vector, net: Uint8Array): boolean => walk(v, {

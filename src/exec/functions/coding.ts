@@ -81,7 +81,7 @@ export const coding: readonly FunctionRow[] = [
       { query: 'base64(0x010203)', output: '"AQID"' }, { query: 'base64("AQID")', output: '0x010203' },
       { query: 'base64("x!")', output: 'error({message:"base64: string argument is not base64",on:"x!"})' },
     ],
-    make: byValues((v) => base64(v!)),
+    make: byValues((v) => base64(v!), 'bare'),
   },
   {
     name: 'hex', signature: 'hex(v)', text: 'Bytes as hexadecimal text, or the bytes of such text.', argumentsMin: 1, argumentsMax: 1,
@@ -89,7 +89,7 @@ export const coding: readonly FunctionRow[] = [
       { query: 'hex(0x0102)', output: '"0102"' }, { query: 'hex("0102")', output: '0x0102' }, { query: 'hex("zz")', output: 'error({message:"hex: string argument is not hexidecimal",on:"zz"})' },
       { query: 'hex(1)', output: 'error({message:"base64: argument must a bytes or string type",on:1})' },
     ],
-    make: byValues((v) => hex(v!)),
+    make: byValues((v) => hex(v!), 'bare'),
   },
   {
     name: 'ksuid', signature: 'ksuid([v])', text: 'A new KSUID as bytes; with an argument, the bytes as text or the text as bytes.', argumentsMin: 0, argumentsMax: 1, impure: true,
@@ -98,6 +98,6 @@ export const coding: readonly FunctionRow[] = [
       { query: 'ksuid(0x0000000000000000000000000000000000000000)', output: '"000000000000000000000000000"' },
       { query: 'ksuid("x")', output: 'error({message:"ksuid: invalid ksuid value",on:"x"})' },
     ],
-    make: (call) => (call.literals.length === 0 ? (_, length) => newKsuids(length) : byValues((v) => ksuidOf(v!))(call)),
+    make: (call) => (call.literals.length === 0 ? (_, length) => newKsuids(length) : byValues((v) => ksuidOf(v!), 'whole')(call)),
   },
 ];

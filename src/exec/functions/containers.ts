@@ -1,15 +1,16 @@
 /** Functions on containers and on values of any kind: len, compare, coalesce, nullif. */
+import { checkStop } from '../../vectors/stop.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Value, boolValue } from '../../vectors/value.ts';
 import { compareValues } from '../../vectors/compare.ts';
 import { type Vector, type BytesVector, dataAt, flatten, noRows, numbers, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { fieldOf } from '../expressions/access.ts';
+import { under } from '../aggregates/under.ts';
 import { compareVectors } from '../expressions/compare.ts';
 import { recordOf } from '../expressions/construct.ts';
 import { coalesceOf } from '../expressions/logic.ts';
 import { combine, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
-import { withoutUnions } from '../expressions/lift.ts';
 import { byKernel, byVectors, refused, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
 
 const runs = (offsets: Uint32Array, length: number): Float64Array => {
@@ -17,12 +18,22 @@ const runs = (offsets: Uint32Array, length: number): Float64Array => {
   for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
   return out;
 };
+/** Bytes of one text between two looks at whether it is still wanted. */
+const checkedBytes = 1 << 20;
+const charactersIn = (bytes: Uint8Array, start: number, end: number): number => {
+  let n = 0;
+  for (let at = start; at < end; at++) if ((bytes[at]! & 0xc0) !== 0x80) n++;
+  return n;
+};
 const codePoints = (v: BytesVector): Float64Array => {
   const out = new Float64Array(v.length);
   for (let i = 0; i < v.length; i++) {
-    let n = 0;
-    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) if ((v.bytes[at]! & 0xc0) !== 0x80) n++;
-    out[i] = n;
+    const start = v.offsets[i]!, end = v.offsets[i + 1]!;
+    out[i] = charactersIn(v.bytes, start, Math.min(end, start + checkedBytes));
+    for (let at = start + checkedBytes; at < end; at += checkedBytes) {
+      checkStop();
+      out[i]! += charactersIn(v.bytes, at, Math.min(end, at + checkedBytes));
+    }
   }
   return out;
 };
@@ -58,11 +69,11 @@ const lenRow = (name: string): FunctionRow => ({
     { query: `${name}(<{a:int64,b:string}>)`, output: '2' }, { query: `${name}(1)`, output: 'error({message:"len: bad type",on:1})' },
     { query: `${name}(error("x"))`, output: 'error({message:"len()",on:error("x")})' },
   ],
-  make: byKernel(len),
+  make: byKernel(len, 'bare'),
 });
 
 const compareRow = (a: Value, b: Value, nullsMax: Value): Value => {
-  const failed = [a, b, nullsMax].find((v) => underType(v.type).kind === 'error');
+  const failed = [a, b].find((v) => underType(v.type).kind === 'error');
   if (failed) return failed;
   if (nullsMax.type !== types.bool) return refused('compare: nullsMax arg is not bool', nullsMax);
   return { type: types.int64, data: Math.sign(compareValues(a, b, nullsMax.data as boolean)) };
@@ -70,7 +81,7 @@ const compareRow = (a: Value, b: Value, nullsMax: Value): Value => {
 const compare: Evaluate = ([a, b, nullsMax], length) => {
   if (length === 0) return noRows;
   const out = new Builder();
-  for (let i = 0; i < length; i++) out.append(compareRow(valueAt(a!, i), valueAt(b!, i), nullsMax ? valueAt(withoutUnions(nullsMax), i) : boolValue(true)));
+  for (let i = 0; i < length; i++) out.append(compareRow(valueAt(a!, i), valueAt(b!, i), nullsMax ? valueAt(nullsMax, i) : boolValue(true)));
   return out.finish();
 };
 
@@ -79,9 +90,9 @@ const nullif: Evaluate = ([a, b], length) => {
   const tags = new Uint32Array(length), slots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     slots[i] = i;
-    tags[i] = left[i] === truth.error ? 0 : right[i] === truth.error ? 1 : equal[i] === truth.true ? 2 : 0;
+    tags[i] = left[i] === truth.error || left[i] === truth.null ? 0 : right[i] === truth.error ? 1 : equal[i] === truth.true ? 2 : 0;
   }
-  return combine(tags, slots, [a!, b!, { form: 'null', length }]);
+  return combine(tags, slots, [under(a!), under(b!), { form: 'null', length }]);
 };
 
 export const containers: readonly FunctionRow[] = [

@@ -3,16 +3,14 @@ import { types } from '../../vectors/type.ts';
 import { quiet as quietValue } from '../../vectors/value.ts';
 import { type Vector, bools, dataAt, noRows, nulls } from '../../vectors/vector.ts';
 import { lift } from '../expressions/lift.ts';
-import { combine, overlay, repeat, truth, truthOf } from '../expressions/rows.ts';
+import { combine, overlay, repeat, truth, truthOf, truthOutside } from '../expressions/rows.ts';
 import { walk } from '../expressions/walk.ts';
 import { byVectors, type Evaluate, type FunctionRow } from './row.ts';
 
-/** 1 where the row is error("missing"), with `quiet` also where it is error("quiet"); names are looked through when `named`. */
-const missingMask = (v: Vector, options: { readonly quiet: boolean; readonly named: boolean }): Uint8Array => {
+/** 1 where the row is error("missing"), with `quiet` also where it is error("quiet"). */
+const missingMask = (v: Vector, options: { readonly quiet: boolean }): Uint8Array => {
   const marks = lift(v, (flat) => {
     const out = new Uint8Array(flat.length);
-    if (flat.form === 'named' && options.named) return bools(missingMask(flat.inner, options));
-    if (flat.form === 'union' && options.named) return combine(flat.tags.subarray(0, flat.length), flat.slots.subarray(0, flat.length), flat.members.map((m) => bools(missingMask(m, options))));
     if (flat.form !== 'error') return bools(out);
     const inner = flat.inner;
     for (let i = 0; i < flat.length; i++) {
@@ -40,7 +38,7 @@ const presence = (whenMissing: boolean): Evaluate => (args, length) => {
   if (length === 0) return noRows;
   const tags = new Uint32Array(length), slots = new Uint32Array(length), open = new Uint8Array(length).fill(1);
   for (let i = 0; i < length; i++) slots[i] = i;
-  const codes = args.map(truthOf);
+  const codes = args.map(truthOutside);
   for (const c of codes) {
     for (let i = 0; i < length; i++) {
       if (c[i] !== truth.null) continue;
@@ -49,7 +47,7 @@ const presence = (whenMissing: boolean): Evaluate => (args, length) => {
     }
   }
   args.forEach((arg, k) => {
-    const missing = missingMask(arg, { quiet: true, named: true });
+    const missing = missingMask(arg, { quiet: true });
     for (let i = 0; i < length; i++) {
       if (!open[i] || codes[k]![i] !== truth.error) continue;
       tags[i] = missing[i] ? (whenMissing ? 1 : 0) : 3 + k;
@@ -62,7 +60,7 @@ const presence = (whenMissing: boolean): Evaluate => (args, length) => {
 
 const hasError: Evaluate = ([v]) => bools(walk(v!, { most: 1, intoErrors: false, visit: (node) => (node.form === 'error' ? new Uint8Array(node.length).fill(1) : undefined) }));
 const isError: Evaluate = ([v]) => bools(truthOf(v!).map((c) => (c === truth.error ? 1 : 0)));
-const quiet: Evaluate = ([v], length) => overlay(v!, missingMask(v!, { quiet: false, named: false }), repeat(quietValue, length));
+const quiet: Evaluate = ([v], length) => overlay(v!, missingMask(v!, { quiet: false }), repeat(quietValue, length));
 
 export const errorFunctions: readonly FunctionRow[] = [
   {

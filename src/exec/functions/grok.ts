@@ -44,6 +44,7 @@ const compiledOf = (pattern: string, definitions: string): Grok | string => {
 };
 
 const compile = (pattern: string, definitions: string): Grok | string => {
+  if (pattern === '') return 'an empty expression';
   const own = new Map<string, string>();
   for (const line of definitions.split('\n')) {
     const m = /^\s*(\S+)\s+(.*)$/.exec(line);

@@ -1,15 +1,16 @@
 /** Functions on numbers. */
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import { type Value, integer } from '../../vectors/value.ts';
+import { type Value, integer, underValue } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
+import { apply } from '../expressions/apply.ts';
 import { castVector } from '../expressions/cast.ts';
+import { goFloat } from '../expressions/number-text.ts';
 import { original, overlay, rowsWith, tidy, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 
 import { byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from './row.ts';
 
 /** Durations and times count as their nanoseconds. */
 const isNumber = (v: Vector): boolean => inner(v).form === 'number';
-const sameResult: FunctionRow['result'] = ([t]) => (t && t.kind === 'primitive' && (isInteger(t) || isFloat(t)) ? t : undefined);
 
 /** Whole numbers stay, floats go through `round`. */
 const rounding = (name: string, round: (x: number) => number, options: { readonly nulls: boolean }): Kernel => ([arg], length) => {
@@ -41,12 +42,69 @@ const sqrt: Kernel = ([arg], length) => {
   if (isNull(arg!)) return nulls(length);
   return isNumber(arg!) ? numbers(types.float64, floats(arg!, length).map(Math.sqrt)) : wrapErrors('sqrt: number argument required', arg!);
 };
+/** x to the y-th by squaring the fraction, the exponent of two aside: the last digits that SuperDB gives. */
+const power = (x: number, y: number): number => {
+  if (y === 0 || x === 1 || (x === -1 && Math.abs(y) === Infinity)) return 1;
+  if (!Number.isFinite(x) || !Number.isFinite(y) || x === 0 || Math.abs(y) >= 2 ** 62) return x ** y;
+  if (Math.abs(y) === 0.5) return y > 0 ? Math.sqrt(x) : 1 / Math.sqrt(x);
+  let whole = Math.trunc(Math.abs(y)), part = Math.abs(y) - whole;
+  if (part !== 0 && x < 0) return NaN;
+  if (part > 0.5) {
+    part -= 1;
+    whole += 1;
+  }
+  let fraction = part === 0 ? 1 : Math.exp(part * Math.log(x)), exponent = 0;
+  let [base, baseExponent] = split(x);
+  for (; whole >= 1; whole = Math.floor(whole / 2)) {
+    if (Math.abs(baseExponent) > 4096) {
+      exponent += baseExponent;
+      break;
+    }
+    if (whole % 2 === 1) {
+      fraction *= base;
+      exponent += baseExponent;
+    }
+    base *= base;
+    baseExponent *= 2;
+    if (base < 0.5) {
+      base += base;
+      baseExponent--;
+    }
+  }
+  return y < 0 ? scaled(1 / fraction, -exponent) : scaled(fraction, exponent);
+};
+/** A fraction from 0.5 on, below 1 (or its negative), and the power of two that makes the number of it. */
+const split = (x: number): [number, number] => {
+  let exponent = Math.max(-1023, Math.floor(Math.log2(Math.abs(x))) + 1), fraction = scaled(x, -exponent);
+  while (Math.abs(fraction) < 0.5) {
+    fraction *= 2;
+    exponent--;
+  }
+  while (Math.abs(fraction) >= 1) {
+    fraction /= 2;
+    exponent++;
+  }
+  return [fraction, exponent];
+};
+/** `x * 2 ** n`, in steps that do not overflow before the result does. */
+const scaled = (x: number, n: number): number => {
+  let out = x, left = Math.max(-5000, Math.min(5000, n));
+  for (; left > 1000; left -= 1000) out *= 2 ** 1000;
+  for (; left < -1000; left += 1000) out *= 2 ** -1000;
+  return out * 2 ** left;
+};
+/** Unions of numbers count as what they hold; errors show them whole. */
 const pow: Kernel = (args, length) => {
+  const whole = args.find((a) => inner(a).form === 'union');
+  if (whole) {
+    const result = apply(args, length, pow);
+    return overlay(result, truthOf(result).map((c) => (c === truth.error ? 1 : 0)).subarray(0, length), wrapErrors('pow: not a number', whole));
+  }
   if (args.some(isNull)) return nulls(length);
   const other = args.find((a) => !isNumber(a));
   if (other) return wrapErrors('pow: not a number', other);
   const x = floats(args[0]!, length), y = floats(args[1]!, length), out = new Float64Array(length);
-  for (let i = 0; i < length; i++) out[i] = x[i]! ** y[i]!;
+  for (let i = 0; i < length; i++) out[i] = power(x[i]!, y[i]!);
   return numbers(types.float64, out);
 };
 /** Anything that can be cast to a float counts as a number. */
@@ -54,7 +112,7 @@ const log: Kernel = ([arg], length) => {
   if (isNull(arg!)) return nulls(length);
   if (isError(arg!)) return arg!;
   const cast = castVector(arg!, types.float64), failed = truthOf(cast).subarray(0, length);
-  const good = rowsWith(failed.map((c) => (c === truth.error ? 0 : 1)), length, 1);
+  const good = rowsWith(failed.map((c) => (c === truth.error || c === truth.null ? 0 : 1)), length, 1);
   const out = new Float64Array(length), bad = new Uint8Array(length), illegal = new Uint8Array(length);
   bad.fill(1);
   if (good.length > 0) {
@@ -84,13 +142,20 @@ const converted = (v: Value, to: PrimitiveType): number | bigint | undefined => 
   const n = from === types.float64 ? BigInt(Math.trunc(x as number)) : BigInt(x);
   return to === types.uint64 ? (n >= 0n && n <= uint64Max ? integer(n) : undefined) : n >= int64Min && n <= int64Max ? integer(n) : undefined;
 };
+/** Text of a number and bools count as numbers behind the first argument, unions as what they hold. */
+const numeric = (arg: Value): Value => {
+  const v = arg.type.kind === 'union' ? underValue(arg) : arg;
+  if (v.type === types.bool) return { type: types.int64, data: v.data === true ? 1 : 0 };
+  const x = v.type === types.string ? goFloat(v.data as string) : undefined;
+  return x === undefined ? v : { type: types.float64, data: x };
+};
 /** The first argument decides the result's type, the others are converted to it. */
 const extreme = (name: string, better: (x: number | bigint, y: number | bigint) => boolean) => (...args: readonly Value[]): Value => {
   const type = kindOf(args[0]!);
   if (!type) return refused(`${name}: not a number`, args[0]!);
   let best = converted(args[0]!, type)!;
   for (const arg of args.slice(1)) {
-    const x = converted(arg, type);
+    const x = converted(numeric(arg), type);
     if (x === undefined) return refused(`${name}: not a number`, arg);
     if (better(x, best)) best = x;
   }
@@ -99,28 +164,28 @@ const extreme = (name: string, better: (x: number | bigint, y: number | bigint) 
 
 export const math: readonly FunctionRow[] = [
   {
-    name: 'abs', signature: 'abs(n)', text: 'The absolute value of a number or duration.', argumentsMin: 1, argumentsMax: 1, result: sameResult,
+    name: 'abs', signature: 'abs(n)', text: 'The absolute value of a number or duration.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'abs(-1.5)', output: '1.5' }, { query: 'abs(-128::int8)', output: '128::int8' }, { query: 'abs("a")', output: 'error({message:"abs: not a number",on:"a"})' },
     ],
-    make: byKernel(abs),
+    make: byKernel(abs, 'bare'),
   },
   {
     name: 'ceil', signature: 'ceil(n)', text: 'The number rounded up.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'ceil(1.5)', output: '2.' }, { query: 'ceil(1h)', output: '1h' }, { query: 'ceil(null)', output: 'error({message:"ceil: not a number",on:null})' }],
-    make: byKernel(rounding('ceil', Math.ceil, { nulls: false })),
+    make: byKernel(rounding('ceil', Math.ceil, { nulls: false }), 'whole'),
   },
   {
     name: 'floor', signature: 'floor(n)', text: 'The number rounded down.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'floor(-1.5)', output: '-2.' }, { query: 'floor(null)', output: 'error({message:"floor: not a number",on:null})' }],
-    make: byKernel(rounding('floor', Math.floor, { nulls: false })),
+    make: byKernel(rounding('floor', Math.floor, { nulls: false }), 'whole'),
   },
   {
     name: 'round', signature: 'round(n)', text: 'The nearest whole number, halves away from zero.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'round(2.5)', output: '3.' }, { query: 'round(-1.5)', output: '-2.' }, { query: 'round("a")', output: 'error({message:"round: not a number",on:"a"})' },
     ],
-    make: byKernel(rounding('round', roundHalfAway, { nulls: true })),
+    make: byKernel(rounding('round', roundHalfAway, { nulls: true }), 'whole'),
   },
   {
     name: 'log', signature: 'log(n)', text: 'The natural logarithm.', argumentsMin: 1, argumentsMax: 1,
@@ -128,19 +193,19 @@ export const math: readonly FunctionRow[] = [
       { query: 'log(4)', output: '1.3862943611198906' }, { query: 'log("2")', output: '0.6931471805599453' },
       { query: 'log(0)', output: 'error({message:"log: illegal argument",on:0})' }, { query: 'log("e")', output: 'error({message:"log: not a number",on:"e"})' },
     ],
-    make: byKernel(log),
+    make: byKernel(log, 'whole'),
   },
   {
     name: 'pow', signature: 'pow(x, y)', text: 'x to the power of y.', argumentsMin: 2, argumentsMax: 2,
     examples: [{ query: 'pow(2,3)', output: '8.' }, { query: 'pow("a",1)', output: 'error({message:"pow: not a number",on:"a"})' }],
-    make: byKernel(pow),
+    make: byKernel(pow, 'whole'),
   },
   {
     name: 'sqrt', signature: 'sqrt(n)', text: 'The square root.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'sqrt(2)', output: '1.4142135623730951' }, { query: 'sqrt(-1.0)', output: 'NaN' }, { query: 'sqrt("a")', output: 'error({message:"sqrt: number argument required",on:"a"})' },
     ],
-    make: byKernel(sqrt),
+    make: byKernel(sqrt, 'bare'),
   },
   {
     name: 'max', signature: 'max(a, b, ...)', text: 'The greatest of several numbers, in the type that the first one decides.', argumentsMin: 1, argumentsMax: Infinity,
@@ -149,13 +214,13 @@ export const math: readonly FunctionRow[] = [
       { query: 'values max(1h,2h)', output: '7200000000000' }, { query: 'values max(1::uint8,-5)', output: 'error({message:"max: not a number",on:-5})' },
       { query: 'values max(1,"a")', output: 'error({message:"max: not a number",on:"a"})' }, { query: 'values max(1,null)', output: 'error({message:"max: not a number",on:null})' },
     ],
-    make: byValues(extreme('max', (x, y) => x > y)),
+    make: byValues(extreme('max', (x, y) => x > y), 'whole'),
   },
   {
     name: 'min', signature: 'min(a, b, ...)', text: 'The least of several numbers, in the type that the first one decides.', argumentsMin: 1, argumentsMax: Infinity,
     examples: [
       { query: 'values min(1,2,3)', output: '1' }, { query: 'values min(1.5,1)', output: '1.' }, { query: 'values min(1,"a")', output: 'error({message:"min: not a number",on:"a"})' },
     ],
-    make: byValues(extreme('min', (x, y) => x < y)),
+    make: byValues(extreme('min', (x, y) => x < y), 'whole'),
   },
 ];

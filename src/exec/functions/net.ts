@@ -1,10 +1,10 @@
 /** Functions on addresses and networks. */
 import { isFloat, isNumeric, types } from '../../vectors/type.ts';
-import { type Value, recordValue } from '../../vectors/value.ts';
+import { type Value, recordValue, underValue, wrappedError } from '../../vectors/value.ts';
 import { netOf } from '../../vectors/literal.ts';
 import { type BytesVector, type Vector, bools, dataAt, flatten, noRows, nulls, take } from '../../vectors/vector.ts';
 import { applyCarrying } from '../expressions/apply.ts';
-import { overlay, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
+import { overlay, truth, truthOutside, wrapErrors } from '../expressions/rows.ts';
 import { addressesIn, anyAddressIn } from '../expressions/search.ts';
 import { walk } from '../expressions/walk.ts';
 import { byValues, byVectors, isError, isNull, isOf, refused, type Evaluate, type FunctionRow } from './row.ts';
@@ -15,8 +15,8 @@ const cidrMatch: Evaluate = ([net, within], length) => (length === 0 ? noRows : 
   if (isNull(n!)) return nulls(count);
   const result = isError(n!) || !isOf(n!, types.net) ? wrapErrors('cidr_match: not a net', n!)
     : bools(n!.form === 'constant' ? inNet(rows, dataAt(n!.inner, 0) as Uint8Array) : inNets(rows, flatten(n!) as BytesVector));
-  return overlay(result, truthOf(rows).map((c) => (c === truth.null ? 1 : 0)), nulls(count));
-}));
+  return overlay(result, truthOutside(rows).map((c) => (c === truth.null ? 1 : 0)), nulls(count));
+}, 'bare'));
 const inNet = (v: Vector, net: Uint8Array): Uint8Array =>
   walk(v, { most: 1, intoErrors: true, visit: (node) => (node.form === 'bytes' && node.type === types.ip ? addressesIn(node, net) : undefined) });
 const inNets = (v: Vector, nets: BytesVector): Uint8Array => {
@@ -32,8 +32,9 @@ const maskBits = (mask: Uint8Array): number => {
   for (let i = bits; i < mask.length * 8; i++) if (mask[i >> 3]! & (0x80 >> (i & 7))) return -1;
   return bits;
 };
-const networkOf = (address: Value, mask?: Value): Value => {
-  if (address.type !== types.ip) return refused('network_of: not an IP', address);
+const networkOf = (of: Value, by?: Value): Value => {
+  const address = underValue(of), mask = by && underValue(by);
+  if (address.type !== types.ip) return wrappedError('network_of: not an IP', address);
   const ip = address.data as Uint8Array;
   if (!mask) {
     if (ip.length !== 4) return refused('network_of: not an IPv4 address', address);
@@ -45,7 +46,7 @@ const networkOf = (address: Value, mask?: Value): Value => {
     const bits = maskBits(mask.data as Uint8Array);
     return bits < 0 ? refused('network_of: mask is non-contiguous', mask) : { type: types.net, data: netOf(ip, bits) };
   }
-  if (!isNumeric(mask.type) || isFloat(mask.type) || mask.type === types.duration || mask.type === types.time) return refused('network_of: bad arg for CIDR mask', mask);
+  if (!isNumeric(mask.type) || isFloat(mask.type) || mask.type === types.duration || mask.type === types.time) return refused('network_of: bad arg for CIDR mask', by!);
   const bits = Number(mask.data);
   return bits < 0 || bits > ip.length * 8 ? refused('network_of: CIDR bit count out of range', both()) : { type: types.net, data: netOf(ip, bits) };
 };
@@ -71,6 +72,6 @@ export const net: readonly FunctionRow[] = [
       { query: 'network_of(1)', output: 'error({message:"network_of: not an IP",on:1})' },
       { query: 'network_of(10.1.2.129,"x")', output: 'error({message:"network_of: bad arg for CIDR mask",on:"x"})' },
     ],
-    make: byValues((address, mask) => networkOf(address!, mask)),
+    make: byValues((address, mask) => networkOf(address!, mask), 'whole'),
   },
 ];

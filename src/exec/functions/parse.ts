@@ -1,6 +1,6 @@
 /** Functions that parse text: grok, parse_sup, parse_uri. */
 import { types } from '../../vectors/type.ts';
-import { type Value, nullValue } from '../../vectors/value.ts';
+import { type Value, nullValue, underValue } from '../../vectors/value.ts';
 import { parseSup } from '../../vectors/sup-parse.ts';
 import { SupError } from '../../vectors/sup-error.ts';
 import { grok } from './grok.ts';
@@ -8,10 +8,11 @@ import { byValues, refused, type FunctionRow } from './row.ts';
 import { parseUri } from './uri.ts';
 
 const sup = (v: Value): Value => {
-  if (v.type === types.null) return nullValue;
-  if (v.type !== types.string) return refused('parse_sup: string arg required', v);
+  const text = v.type.kind === 'union' ? underValue(v) : v;
+  if (text.type === types.null) return nullValue;
+  if (text.type !== types.string) return refused('parse_sup: string arg required', v);
   try {
-    return parseSup(v.data as string) ?? nullValue;
+    return parseSup(text.data as string) ?? nullValue;
   } catch (error) {
     if (error instanceof SupError) return refused(`parse_sup: ${error.message}`, v);
     throw error;
@@ -32,7 +33,7 @@ export const parse: readonly FunctionRow[] = [
       { query: 'grok("%{NOPE:a}","x")', output: 'error({message:"grok: the \'NOPE\' pattern doesn\'t exist",on:"%{NOPE:a}"})' },
       { query: 'grok("%{WORD:a}"," ")', output: 'error({message:"grok: value does not match pattern",on:" "})' },
     ],
-    make: byValues((pattern, s, definitions) => grok(pattern!, s!, definitions)),
+    make: byValues((pattern, s, definitions) => grok(pattern!, s!, definitions), 'whole'),
   },
   {
     name: 'parse_sup', signature: 'parse_sup(s)', text: 'The first value of a SUP text.', argumentsMin: 1, argumentsMax: 1,
@@ -40,7 +41,7 @@ export const parse: readonly FunctionRow[] = [
       { query: 'parse_sup("{a:1}")', output: '{a:1}' }, { query: 'parse_sup("1 2")', output: '1' }, { query: 'values parse_sup("")', output: 'null' }, { query: 'values parse_sup("{a:")', output: 'null' },
       { query: 'parse_sup("]")', output: 'error({message:"parse_sup: line 1: syntax error",on:"]"})' }, { query: 'parse_sup(1)', output: 'error({message:"parse_sup: string arg required",on:1})' },
     ],
-    make: byValues((s) => sup(s!)),
+    make: byValues((s) => sup(s!), 'whole'),
   },
   {
     name: 'parse_uri', signature: 'parse_uri(s)', text: 'The parts of a URI: scheme, opaque, user, password, host, port, path, query and fragment; null for what is not there.', argumentsMin: 1, argumentsMax: 1,
@@ -52,6 +53,6 @@ export const parse: readonly FunctionRow[] = [
       { query: 'parse_uri("/x")', output: '{scheme:null,opaque:null,user:null,password:null,host:null,port:null,path:"/x",query:null,fragment:null}' },
       { query: 'parse_uri(1)', output: 'error({message:"parse_uri: string arg required",on:1})' },
     ],
-    make: byValues((s) => uri(s!)),
+    make: byValues((s) => uri(s!), 'whole'),
   },
 ];

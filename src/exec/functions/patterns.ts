@@ -5,9 +5,9 @@ import { type Vector, bools, dataAt, nulls, noRows, take } from '../../vectors/v
 import { BytesBuilder } from '../../vectors/builder.ts';
 import { applyCarrying } from '../expressions/apply.ts';
 import { compileRegexp, regexpTest } from '../expressions/regexp.ts';
-import { combine, wrapErrors } from '../expressions/rows.ts';
+import { combine, overlay, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 import { foldedSearch, foldedTest, searchAllText, searchPattern, searchText } from '../expressions/search.ts';
-import { byKernel, isNull, isText, onTexts, texts, type CallContext, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
+import { byKernel, inner, isNull, isText, onTexts, texts, type CallContext, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
 import { textLists } from './strings.ts';
 
 const metacharacters = /[\\.+*?()|[\]{}^$]/;
@@ -30,7 +30,7 @@ const grep = ({ literals }: CallContext): Evaluate => {
       const text = texts(p!), out = new Uint8Array(n);
       for (let i = 0; i < n; i++) out[i] = dataAt(grepText(take(rows!, Uint32Array.of(i)), text(i)), 0) ? 1 : 0;
       return bools(out);
-    });
+    }, 'whole');
   };
 };
 /** A pattern that is not written out is looked for in errors too. */
@@ -91,7 +91,7 @@ const replaceMatches = (text: string, pattern: string, by: string): string => {
   }
   return out + text.slice(done);
 };
-const regexpReplace = onTexts('regexp_replace: string arg required', ([s, re, by], length) => {
+const replaceTexts = onTexts('regexp_replace: string arg required', ([s, re, by], length) => {
   const text = texts(s!), pattern = texts(re!), replacement = texts(by!);
   return withPatterns('regexp_replace', re!, length, (rows) => {
     const out = new BytesBuilder(types.string);
@@ -99,6 +99,15 @@ const regexpReplace = onTexts('regexp_replace: string arg required', ([s, re, by
     return out.finish();
   });
 });
+
+/** Null if any argument is null, also one of a union; other unions are no strings. */
+const regexpReplace: Kernel = (args, length) => {
+  const union = args.find((a) => inner(a).form === 'union');
+  if (!union) return replaceTexts(args, length);
+  const none = new Uint8Array(length);
+  for (const a of args) truthOf(a).forEach((c, i) => { if (c === truth.null && i < length) none[i] = 1; });
+  return overlay(wrapErrors('regexp_replace: string arg required', args.find((a) => !isText(a))!), none, nulls(length));
+};
 
 export const patterns: readonly FunctionRow[] = [
   {
@@ -115,7 +124,7 @@ export const patterns: readonly FunctionRow[] = [
       { query: 'regexp("foo(.)bar","fooxbar")', output: '["fooxbar","x"]' }, { query: 'regexp("foo","bar")', output: '[]' }, { query: 'regexp("(a)|(b)","b")', output: '["b","","b"]' },
       { query: 'regexp("(","a")', output: 'error({message:"regexp: invalid regular expression: missing closing )",on:"("})' },
     ],
-    make: byKernel(regexp),
+    make: byKernel(regexp, 'whole'),
   },
   {
     name: 'regexp_replace', signature: 'regexp_replace(s, re, repl)', text: 'The string with each match of an RE2 expression replaced; $1, ${1} and $name stand for groups.', argumentsMin: 3, argumentsMax: 3,
@@ -124,6 +133,6 @@ export const patterns: readonly FunctionRow[] = [
       { query: 'regexp_replace("a","(","b")', output: 'error({message:"regexp_replace: invalid regular expression: missing closing )",on:"("})' },
       { query: 'regexp_replace(1,"a","b")', output: 'error({message:"regexp_replace: string arg required",on:1})' },
     ],
-    make: byKernel(regexpReplace),
+    make: byKernel(regexpReplace, 'whole'),
   },
 ];

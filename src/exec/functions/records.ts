@@ -142,7 +142,7 @@ export const records: readonly FunctionRow[] = [
     examples: [
       { query: 'flatten({a:1,b:{c:2,d:"x"}})', output: '[{key:["a"],value:1},{key:["b","c"],value:2},{key:["b","d"],value:"x"}]' }, { query: 'flatten(1)', output: '1' },
     ],
-    make: byValues((v) => flattenValue(v!)),
+    make: byValues((v) => flattenValue(v!), 'whole'),
   },
   {
     name: 'unflatten', signature: 'unflatten(a)', text: 'The record of an array of {key,value}.', argumentsMin: 1, argumentsMax: 1,
@@ -150,7 +150,7 @@ export const records: readonly FunctionRow[] = [
       { query: 'unflatten([{key:"a",value:1},{key:["b","c"],value:2}])', output: '{a:1,b:{c:2}}' }, { query: 'unflatten(1)', output: '1' }, { query: 'unflatten([{a:1}])', output: '{}' },
       { query: 'unflatten([{key:1,value:2}])', output: 'error({message:"invalid key type int64: expected either string or [string]",on:{key:1,value:2}})' },
     ],
-    make: byValues((v) => unflatten(v!)),
+    make: byValues((v) => unflatten(v!), 'whole'),
   },
   {
     name: 'nest_dotted', signature: 'nest_dotted(r)', text: 'The record with fields of dotted names nested.', argumentsMin: 1, argumentsMax: 1,
@@ -159,6 +159,6 @@ export const records: readonly FunctionRow[] = [
       { query: 'nest_dotted({"a.b":1,c:2,"a.d":3})', output: 'error({message:"nest_dotted: fields in record a must be adjacent",on:{"a.b":1,c:2,"a.d":3}})' },
       { query: 'nest_dotted(1)', output: 'error({message:"nest_dotted: non-record value",on:1})' },
     ],
-    make: byKernel(nestDotted),
+    make: byKernel(nestDotted, 'whole'),
   },
 ];

@@ -5,7 +5,7 @@ import { type Value, nullValue, wrappedError } from '../../vectors/value.ts';
 import { type BytesVector, type FlatVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import type { FunctionSignature } from '../../query/plan.ts';
-import { apply, type Kernel } from '../expressions/apply.ts';
+import { apply, type Kernel, type Wrapping } from '../expressions/apply.ts';
 import { markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
 
 /** A query (over `input`, SUP text; without it over one null) and the SUP text of what it gives. Run as a test and printed in the README. */
@@ -26,12 +26,12 @@ export interface FunctionRow extends FunctionSignature {
   readonly make: (call: CallContext) => Evaluate;
 }
 
-/** A function by a kernel: it sees flat and constant vectors of one kind, without names and unions (apply.ts). */
-export const byKernel = (kernel: Kernel): FunctionRow['make'] => () => (args, length) => apply(args, length, kernel);
+/** A function by a kernel: it sees flat and constant vectors of one kind, without names and unions but for `wrapping` (apply.ts). */
+export const byKernel = (kernel: Kernel, wrapping?: Wrapping): FunctionRow['make'] => () => (args, length) => apply(args, length, kernel, wrapping);
 /** A function over vectors of any form. */
 export const byVectors = (evaluate: Evaluate): FunctionRow['make'] => () => evaluate;
-/** A function by one value after the other: where the work is by value anyway. Arguments come without names and unions. */
-export const byValues = (f: (...values: readonly Value[]) => Value): FunctionRow['make'] => byKernel((args, length) => {
+/** A function by one value after the other: where the work is by value anyway. Arguments come without names and unions but for `wrapping`. */
+export const byValues = (f: (...values: readonly Value[]) => Value, wrapping?: Wrapping): FunctionRow['make'] => byKernel((args, length) => {
   const out = new Builder();
   const readers = args.map(valueReader);
   for (let i = 0; i < length; i++) {
@@ -39,7 +39,7 @@ export const byValues = (f: (...values: readonly Value[]) => Value): FunctionRow
     out.append(f(...readers.map((read) => read(i))));
   }
   return out.finish();
-});
+}, wrapping);
 const valueReader = (v: Vector): ((i: number) => Value) => {
   const names = namesOf(inner(v));
   if (v.form !== 'constant') return names ? (i) => markNames(valueAt(v, i), names) : (i) => valueAt(v, i);
@@ -81,8 +81,6 @@ export const onTexts = (message: string, kernel: Kernel): Kernel => (args, lengt
 export const refused = (message: string, on: Value): Value => wrappedError(message, originalValue(on));
 /** A value with the names that it had before a function by values got it. */
 export const originalValue = (v: Value): Value => (namesOf(v) ?? []).reduceRight<Value>((under, name) => ({ type: namedType(name, under.type), data: under.data }), v);
-export const isErrorValue = (v: Value): boolean => v.type.kind === 'error';
-export const isNullValue = (v: Value): boolean => v.type === types.null;
 export { nullValue };
 
 export type { FlatVector, Kernel };

@@ -1,7 +1,7 @@
 /** Functions on strings. */
 import { checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { types, arrayType } from '../../vectors/type.ts';
-import { type BytesVector, type ListVector, type Vector, flatten, nulls, numbers } from '../../vectors/vector.ts';
+import { type BytesVector, type ListVector, type Vector, flatten, nulls, numbers, range } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder.ts';
 import { concatKernel } from '../expressions/construct.ts';
 import { wrapErrors } from '../expressions/rows.ts';
@@ -15,7 +15,6 @@ const stringOf = (text: (i: number) => string, length: number): Vector => {
   }
   return out.finish();
 };
-const textResult: FunctionRow['result'] = (args) => (args.every((t) => t === types.string) ? types.string : undefined);
 
 const isAscii = (v: BytesVector): boolean => {
   for (let i = v.offsets[0]!, end = v.offsets[v.length]!; i < end; i++) if (v.bytes[i]! >= 0x80) return false;
@@ -30,16 +29,33 @@ const changeCase = (message: string, table: Uint8Array, change: (character: stri
     return { ...v, bytes, offsets: start === 0 ? v.offsets : v.offsets.subarray(0, length + 1).map((o) => o - start) };
   }
   const text = texts(v);
-  return stringOf((i) => codePoints(text(i)).map(change).join(''), length);
+  return stringOf((i) => byRuns(text(i), (run) => run.map(change).join('')), length);
 });
-/** The code points of a text. */
-const codePoints = (text: string): string[] => {
+const runLengthMax = 4096;
+/** What becomes of the characters (code points) of a text, some thousand at a time: no array is as long as the text. */
+const byRuns = (text: string, change: (run: readonly string[]) => string): string => {
   const out: string[] = [];
+  let run: string[] = [];
   for (const c of text) {
-    checkStopAt(out.length);
-    out.push(c);
+    if (run.push(c) < runLengthMax) continue;
+    checkStop();
+    out.push(change(run));
+    run = [];
   }
-  return out;
+  if (run.length > 0) out.push(change(run));
+  return out.join('');
+};
+/** The code points of a text as numbers. */
+const codePoints = (text: string): Uint32Array => {
+  const out = new Uint32Array(text.length);
+  let n = 0;
+  for (let i = 0; i < text.length; n++) {
+    checkStopAt(n);
+    const c = text.codePointAt(i)!;
+    out[n] = c;
+    i += c > 0xffff ? 2 : 1;
+  }
+  return out.subarray(0, n);
 };
 /** Only changes that give one character: `ß` has no upper case letter of its own. */
 const single = (changed: string, character: string): string => (changed.length === 1 || [...changed].length === 1 ? changed : character);
@@ -55,21 +71,24 @@ const trimText = (text: string): string => {
   return text.slice(0, end).replace(leading, '');
 };
 
-const replaceAll = (text: string, old: string, by: string): string => (old === '' ? by + codePoints(text).map((c) => c + by).join('') : text.split(old).join(by));
+const replaceAll = (text: string, old: string, by: string): string => (old === '' ? by + byRuns(text, (run) => run.join(by) + by) : text.split(old).join(by));
 
 const positionOf = (text: string, part: string): number => {
   const at = text.indexOf(part);
-  return at < 0 ? 0 : [...text.slice(0, at)].length + 1;
+  return at < 0 ? 0 : Buffer.byteLength(text.slice(0, at)) + 1;
 };
 
 /** Least number of inserted, deleted and changed code points. */
 const levenshtein = (left: string, right: string): number => {
   const a = codePoints(left), b = codePoints(right);
-  let row = Uint32Array.from({ length: b.length + 1 }, (_, i) => i), next = new Uint32Array(b.length + 1);
+  let row: Uint32Array = range(0, b.length + 1), next: Uint32Array = new Uint32Array(b.length + 1);
   for (let i = 0; i < a.length; i++) {
     checkStop();
     next[0] = i + 1;
-    for (let k = 0; k < b.length; k++) next[k + 1] = Math.min(row[k]! + (a[i] === b[k] ? 0 : 1), row[k + 1]! + 1, next[k]! + 1);
+    for (let k = 0; k < b.length; k++) {
+      checkStopAt(k);
+      next[k + 1] = Math.min(row[k]! + (a[i] === b[k] ? 0 : 1), row[k + 1]! + 1, next[k]! + 1);
+    }
     [row, next] = [next, row];
   }
   return row[b.length]!;
@@ -90,10 +109,13 @@ const join: Kernel = (args, length) => {
 };
 
 /** One array of strings a row. */
-export const textLists = (lists: (i: number) => readonly string[], length: number): ListVector => {
+export const textLists = (lists: (i: number) => Iterable<string>, length: number): ListVector => {
   const offsets = new Uint32Array(length + 1), items = new BytesBuilder(types.string);
   for (let i = 0; i < length; i++) {
-    for (const text of lists(i)) items.text(text);
+    for (const text of lists(i)) {
+      checkStopAt(items.length);
+      items.text(text);
+    }
     offsets[i + 1] = items.length;
   }
   return { form: 'list', type: arrayType(types.string), length, offsets, items: items.finish() };
@@ -101,13 +123,13 @@ export const textLists = (lists: (i: number) => readonly string[], length: numbe
 
 const split: Kernel = (args, length) => {
   const [s, separator] = args;
-  if (isError(s!)) return s!;
   if (args.some(isNull)) return nulls(length);
+  if (isError(s!)) return s!;
   if (isError(separator!)) return s!;
   const other = args.find((a) => !isText(a));
   if (other) return wrapErrors('split: string arg required', other);
   const text = texts(s!), by = texts(separator!);
-  return textLists((i) => (by(i) === '' ? codePoints(text(i)) : text(i).split(by(i))), length);
+  return textLists((i) => (by(i) === '' ? text(i) : text(i).split(by(i))), length);
 };
 
 const levenshteinKernel = onTexts('levenshtein: string args required', ([a, b], length) => {
@@ -129,27 +151,27 @@ const trim = onTexts('trim: string arg required', ([s], length) => {
 
 export const strings: readonly FunctionRow[] = [
   {
-    name: 'upper', signature: 'upper(s)', text: 'The string in upper case.', argumentsMin: 1, argumentsMax: 1, result: textResult,
+    name: 'upper', signature: 'upper(s)', text: 'The string in upper case.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'upper("abc")', output: '"ABC"' }, { query: 'upper(1)', output: 'error({message:"upper: string arg required",on:1})' }],
-    make: byKernel(changeCase('upper: string arg required', upperTable, (c) => single(c.toUpperCase(), c))),
+    make: byKernel(changeCase('upper: string arg required', upperTable, (c) => single(c.toUpperCase(), c)), 'bare'),
   },
   {
-    name: 'lower', signature: 'lower(s)', text: 'The string in lower case.', argumentsMin: 1, argumentsMax: 1, result: textResult,
+    name: 'lower', signature: 'lower(s)', text: 'The string in lower case.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'lower("ABC")', output: '"abc"' }, { query: 'lower(1)', output: 'error({message:"lower: string arg required",on:1})' }],
-    make: byKernel(changeCase('lower: string arg required', lowerTable, (c) => (c === 'İ' ? 'i' : single(c.toLowerCase(), c)))),
+    make: byKernel(changeCase('lower: string arg required', lowerTable, (c) => (c === 'İ' ? 'i' : single(c.toLowerCase(), c))), 'bare'),
   },
   {
-    name: 'trim', signature: 'trim(s)', text: 'The string without white space at its ends.', argumentsMin: 1, argumentsMax: 1, result: textResult,
+    name: 'trim', signature: 'trim(s)', text: 'The string without white space at its ends.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'trim(" a ")', output: '"a"' }, { query: 'trim(1)', output: 'error({message:"trim: string arg required",on:1})' }],
-    make: byKernel(trim),
+    make: byKernel(trim, 'bare'),
   },
   {
-    name: 'concat', signature: 'concat(s, ...)', text: 'The strings behind one another; null if any is null.', argumentsMin: 1, argumentsMax: Infinity, result: textResult,
+    name: 'concat', signature: 'concat(s, ...)', text: 'The strings behind one another; null if any is null.', argumentsMin: 1, argumentsMax: Infinity,
     examples: [
       { query: 'concat("a","b","c")', output: '"abc"' }, { query: 'values concat("a",null)', output: 'null' },
       { query: 'concat("a",1)', output: 'error({message:"concat: string arg required",on:1})' },
     ],
-    make: byKernel(concatKernel),
+    make: byKernel(concatKernel, 'bare'),
   },
   {
     name: 'join', signature: 'join(a[, sep])', text: 'The strings of an array with the separator in between (nothing by default).', argumentsMin: 1, argumentsMax: 2,
@@ -159,7 +181,7 @@ export const strings: readonly FunctionRow[] = [
       { query: 'join(["a",null],",")', output: 'error({message:"join: array of string arg required",on:["a",null]})' },
       { query: 'join(["a"],1)', output: 'error({message:"join: separator must be string",on:1})' },
     ],
-    make: byKernel(join),
+    make: byKernel(join, 'bare'),
   },
   {
     name: 'split', signature: 'split(s, sep)', text: 'The parts of a string between separators; its code points if the separator is empty.', argumentsMin: 2, argumentsMax: 2,
@@ -167,27 +189,27 @@ export const strings: readonly FunctionRow[] = [
       { query: 'split("a,b",",")', output: '["a","b"]' }, { query: 'split("abc","")', output: '["a","b","c"]' }, { query: 'split("",",")', output: '[""]' },
       { query: 'split(1,",")', output: 'error({message:"split: string arg required",on:1})' },
     ],
-    make: byKernel(split),
+    make: byKernel(split, 'bare'),
   },
   {
-    name: 'replace', signature: 'replace(s, old, new)', text: 'The string with each occurrence of `old` replaced by `new`.', argumentsMin: 3, argumentsMax: 3, result: textResult,
+    name: 'replace', signature: 'replace(s, old, new)', text: 'The string with each occurrence of `old` replaced by `new`.', argumentsMin: 3, argumentsMax: 3,
     examples: [
       { query: 'replace("oink oink","oink","moo")', output: '"moo moo"' }, { query: 'replace("abc","","x")', output: '"xaxbxcx"' },
       { query: 'replace("a",1,"b")', output: 'error({message:"replace: string arg required",on:1})' },
     ],
-    make: byKernel(replace),
+    make: byKernel(replace, 'bare'),
   },
   {
-    name: 'position', signature: 'position(s, sub)', text: 'The place of a string in another one, counted in code points from 1; 0 if it is not there.', argumentsMin: 2, argumentsMax: 2,
+    name: 'position', signature: 'position(s, sub)', text: 'The place of a string in another one, counted in bytes from 1; 0 if it is not there.', argumentsMin: 2, argumentsMax: 2,
     examples: [
       { query: 'position("hello","l")', output: '3' }, { query: 'position("l" in "hello")', output: '3' }, { query: 'position("hello","z")', output: '0' },
       { query: 'position("a",1)', output: 'error({message:"position: string arguments required",on:1})' },
     ],
-    make: byKernel(position),
+    make: byKernel(position, 'whole'),
   },
   {
     name: 'levenshtein', signature: 'levenshtein(a, b)', text: 'The edit distance of two strings.', argumentsMin: 2, argumentsMax: 2,
     examples: [{ query: 'levenshtein("kitten","sitting")', output: '3' }, { query: 'levenshtein("a",1)', output: 'error({message:"levenshtein: string args required",on:1})' }],
-    make: byKernel(levenshteinKernel),
+    make: byKernel(levenshteinKernel, 'bare'),
   },
 ];

@@ -161,7 +161,7 @@ export const time: readonly FunctionRow[] = [
       { query: 'bucket(2020-05-26T15:27:47Z,5m)', output: '2020-05-26T15:25:00Z' }, { query: 'bucket(-90m,1h)', output: '-1h' }, { query: 'bucket(1h17m,0s)', output: '1h17m' },
       { query: 'bucket(1,1h)', output: 'error({message:"bucket: first argument is not a time or duration",on:1})' },
     ],
-    make: byKernel(bucket),
+    make: byKernel(bucket, 'bare'),
   },
   {
     name: 'date_part', signature: 'date_part(part, t)', text: 'A part of a time (UTC): year, month, day, dow, hour, minute, second, milliseconds or microseconds.', argumentsMin: 2, argumentsMax: 2,
@@ -170,10 +170,10 @@ export const time: readonly FunctionRow[] = [
       { query: 'date_part("milliseconds",2020-05-26T15:27:47.123456Z)', output: '47123' },
       { query: 'date_part("foo",2020-05-26T15:27:47Z)', output: 'error({message:"date_part: unsupported part name",on:"foo"})' },
     ],
-    make: byKernel(datePart),
+    make: byKernel(datePart, 'whole'),
   },
   {
-    name: 'now', signature: 'now()', text: 'The time of the evaluation.', argumentsMin: 0, argumentsMax: 0, impure: true, result: () => types.time,
+    name: 'now', signature: 'now()', text: 'The time of the evaluation.', argumentsMin: 0, argumentsMax: 0, impure: true,
     examples: [{ query: 'typeof(now())', output: '<time>' }],
     make: () => (_, length) => now(length),
   },
@@ -191,6 +191,6 @@ export const time: readonly FunctionRow[] = [
       },
       { query: 'strftime("%Y",1)', output: 'error({message:"strftime: time value required for time arg",on:1})' },
     ],
-    make: byKernel(strftime),
+    make: byKernel(strftime, 'whole'),
   },
 ];

@@ -35,7 +35,7 @@ const is: Evaluate = ([v, t], length) => applyCarrying([t!], [v!], length, ([tar
   const out = new Uint8Array(n);
   for (let i = 0; i < n; i++) out[i] = dataAt(have, i) === dataAt(target!, i) ? 1 : 0;
   return { form: 'bool', length: n, values: out };
-});
+}, 'whole');
 
 const kindOfType = (type: Type): string => underType(type).kind;
 const kind: Evaluate = ([v], length) => (length === 0 ? noRows : lift(v!, (flat) => {
@@ -69,7 +69,6 @@ const underNamed = (v: Vector): Vector => lift(v, (flat) => {
   switch (flat.form) {
     case 'named': return underNamed(flat.inner);
     case 'union': return combine(flat.tags.subarray(0, flat.length), flat.slots.subarray(0, flat.length), flat.members);
-    case 'error': return flat.inner;
     default: return flat;
   }
 });
@@ -101,7 +100,7 @@ const upcast: Evaluate = ([v, t], length) => applyCarrying([t!], [v!], length, (
   if (errors === n) return rows!;
   const cast = target!.form === 'constant' ? upcastInside(rows!, dataAt(wanted, 0) as Type) : upcastEach(rows!, flatten(target!) as TypeVector);
   return errors === 0 ? cast : combine(failed, slots, [cast, rows!]);
-});
+}, 'whole');
 const upcastEach = (rows: Vector, targets: TypeVector): Vector => {
   const groups = targets.table.map((): number[] => []);
   const tags = targets.codes.subarray(0, targets.length), slots = new Uint32Array(targets.length);
@@ -111,7 +110,7 @@ const upcastEach = (rows: Vector, targets: TypeVector): Vector => {
 
 export const typeFunctions: readonly FunctionRow[] = [
   {
-    name: 'typeof', signature: 'typeof(v)', text: 'The type of a value.', argumentsMin: 1, argumentsMax: 1, result: () => types.type,
+    name: 'typeof', signature: 'typeof(v)', text: 'The type of a value.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'typeof({a:1})', output: '<{a:int64}>' }, { query: 'typeof(1::(int64|string))', output: '<int64|string>' }, { query: 'typeof(1::=foo)', output: '<foo=int64>' },
       { query: 'typeof(error("x"))', output: '<error(string)>' },
@@ -127,7 +126,7 @@ export const typeFunctions: readonly FunctionRow[] = [
     make: byVectors(is),
   },
   {
-    name: 'kind', signature: 'kind(v)', text: 'The kind of a value, or of what a type value stands for: primitive, record, array, set, map, union, enum or error.', argumentsMin: 1, argumentsMax: 1, result: () => types.string,
+    name: 'kind', signature: 'kind(v)', text: 'The kind of a value, or of what a type value stands for: primitive, record, array, set, map, union, enum or error.', argumentsMin: 1, argumentsMax: 1,
     examples: [
       { query: 'kind({a:1})', output: '"record"' }, { query: 'kind(<int64|string>)', output: '"union"' }, { query: 'kind("a"::enum(a,b))', output: '"enum"' },
       { query: 'kind(1::=foo)', output: '"primitive"' },
@@ -153,7 +152,7 @@ export const typeFunctions: readonly FunctionRow[] = [
         out.append(type ? typeValue(type) : missing);
       }
       return out.finish();
-    }),
+    }, 'whole'),
   },
   {
     name: 'under', signature: 'under(v)', text: 'The value without a name, union or error around it.', argumentsMin: 1, argumentsMax: 1,

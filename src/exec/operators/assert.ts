@@ -3,6 +3,7 @@ import { stringValue } from '../../vectors/value.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { withoutUnions } from '../expressions/lift.ts';
 import { rowsWith, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
 import { field, record, together } from './records.ts';
@@ -16,8 +17,8 @@ export const assertion = (expr: AsyncEvaluator, text: string): Step => eachBatch
   };
   add(truth.true, (rows) => take(batch, rows));
   for (const code of [truth.false, truth.null]) add(code, (rows) => failed(text, take(batch, rows)));
-  add(truth.error, (rows) => take(tested, rows));
-  add(truth.other, (rows) => wrapErrors('?-operator: bool predicate required', take(tested, rows)));
+  add(truth.error, (rows) => withoutUnions(take(tested, rows)));
+  add(truth.other, (rows) => wrapErrors('?-operator: bool predicate required', withoutUnions(take(tested, rows))));
   yield groups.length === 1 && groups[0]!.rows.length === batch.length ? groups[0]!.values : together(batch.length, groups);
 });
 

@@ -6,6 +6,7 @@
 import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';
+import { withoutNames } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Item, type Step, type Stream, evaluate, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
@@ -23,7 +24,7 @@ function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number):
         yield item;
         continue;
       }
-      const values = yield* evaluate(expr, item);
+      const values = withoutNames(yield* evaluate(expr, item));
       if (aside) {
         const rows = seen.unknown(values);
         if (rows.length > 0) yield* aside.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level));

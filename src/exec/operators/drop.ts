@@ -6,7 +6,7 @@ import { dropPath, elseWhole, shapesOf, together } from './records.ts';
 
 export const drop = (paths: readonly FieldPath[]): Step => eachBatch(function* push(batch) {
   const groups: { readonly rows?: Uint32Array; readonly values: Vector }[] = [];
-  for (const { whole, record, rows } of shapesOf(batch)) {
+  for (const { whole, record, rows } of shapesOf(batch, false)) {
     const touched = new Uint8Array(whole.length), less = record && dropAll(record, paths, touched);
     if (less && less.fields.length === 0) continue;
     groups.push({ ...(rows && { rows }), values: less ? elseWhole(less, touched, whole) : whole });

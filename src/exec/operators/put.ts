@@ -5,7 +5,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
 import { byQuiet } from './quiet.ts';
-import { dropPath, rowsOf, setPath, shapesOf, together } from './records.ts';
+import { dropPath, presences, rowsOf, setPath, shapesOf, together } from './records.ts';
 
 export interface Assign { readonly target: FieldPath; readonly value: AsyncEvaluator }
 
@@ -13,12 +13,15 @@ export const put = (assignments: readonly Assign[]): Step => eachBatch(function*
   const values: Vector[] = [];
   for (const a of assignments) values.push(yield* evaluate(a.value, batch));
   const targets = assignments.map((a) => a.target);
-  yield together(batch.length, shapesOf(batch).map(({ whole, record, rows }) => ({
+  yield together(batch.length, shapesOf(batch, false).map(({ whole, bare, record, rows }) => ({
     ...(rows && { rows }),
-    values: record ? putAll(record, targets, values.map((v) => rowsOf(v, rows))) : whole.form === 'error' ? whole : wrapErrors('put: not a record', whole),
+    values: record ? putPresent(record, targets, values.map((v) => rowsOf(v, rows))) : bare.form === 'error' ? whole : wrapErrors('put: not a record', whole),
   })));
 });
 
+/** Optional fields do not stay optional: a row has them or has not. */
+const putPresent = (r: RecordVector, targets: readonly FieldPath[], values: readonly Vector[]): Vector =>
+  together(r.length, presences(r).map(({ record, rows }) => ({ ...(rows && { rows }), values: putAll(record, targets, values.map((v) => rowsOf(v, rows))) })));
 const putAll = (r: RecordVector, targets: readonly FieldPath[], values: readonly Vector[]): Vector =>
   together(r.length, byQuiet(values, r.length).map(({ rows, loud }) => {
     let out = rows ? (flatten(take(r, rows)) as RecordVector) : r;

@@ -9,27 +9,30 @@ import { combine, overlay } from '../expressions/rows.ts';
  */
 export interface ShapeRows { readonly whole: Vector; readonly bare: FlatVector; readonly record?: RecordVector; readonly rows?: Uint32Array }
 
-/** The rows of a batch by shape; together they cover it. */
-export const shapesOf = (v: Vector): readonly ShapeRows[] => {
+/** The rows of a batch by shape; together they cover it. `unions`: whether those are looked through, or rows that are no records. */
+export const shapesOf = (v: Vector, unions = true): readonly ShapeRows[] => {
   const out: ShapeRows[] = [];
-  split(v, undefined, out, undefined);
+  split(v, undefined, out, undefined, unions);
   return out;
 };
 /** `outer`: the rows as they were before names and unions were taken off. */
-const split = (v: Vector, rows: Uint32Array | undefined, out: ShapeRows[], outer: Vector | undefined): void => {
+const split = (v: Vector, rows: Uint32Array | undefined, out: ShapeRows[], outer: Vector | undefined, unions: boolean): void => {
   if (v.length === 0) return;
   const flat: FlatVector = flatten(v);
   const whole = outer ?? flat;
   switch (flat.form) {
     case 'record': out.push({ whole, bare: flat, record: flat, ...(rows && { rows }) }); return;
-    case 'named': return split(flat.inner.length === flat.length ? flat.inner : gather(flat.inner, upTo(flat.length)), rows, out, whole);
-    case 'dynamic': return splitTagged(flat.tags, flat.slots, flat.parts, flat.length, rows, out, outer);
-    case 'union': return splitTagged(flat.tags, flat.slots, flat.members, flat.length, rows, out, whole);
+    case 'named': return split(flat.inner.length === flat.length ? flat.inner : gather(flat.inner, upTo(flat.length)), rows, out, whole, unions);
+    case 'dynamic': return splitTagged(flat.tags, flat.slots, flat.parts, flat.length, rows, out, outer, unions);
+    case 'union':
+      if (unions) return splitTagged(flat.tags, flat.slots, flat.members, flat.length, rows, out, whole, unions);
+      out.push({ whole, bare: flat, ...(rows && { rows }) });
+      return;
     default: out.push({ whole, bare: flat, ...(rows && { rows }) });
   }
 };
 const splitTagged = (
-  tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, rows: Uint32Array | undefined, out: ShapeRows[], outer: Vector | undefined,
+  tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[], length: number, rows: Uint32Array | undefined, out: ShapeRows[], outer: Vector | undefined, unions: boolean,
 ): void => {
   const counts = new Uint32Array(parts.length);
   for (let i = 0; i < length; i++) counts[tags[i]!]!++;
@@ -42,7 +45,7 @@ const splitTagged = (
       here[n] = i;
       index[n++] = slots[i]!;
     }
-    split(take(part, index), rows ? here.map((i) => rows[i]!) : count === length ? undefined : here, out, outer && (count === length ? outer : take(outer, here)));
+    split(take(part, index), rows ? here.map((i) => rows[i]!) : count === length ? undefined : here, out, outer && (count === length ? outer : take(outer, here)), unions);
   }
 };
 export const upTo = (n: number): Uint32Array => {
@@ -102,7 +105,9 @@ const setInside = (f: Field, path: FieldPath, value: Vector, length: number): Ve
   const present = f.present && f.present.includes(0) ? f.present : undefined;
   const groups = (present ? presentShapes(f.values, present, length) : shapesOf(f.values)).map((s) => {
     const own = rowsOf(value, s.rows);
-    return { ...(s.rows && { rows: s.rows }), values: s.record ? setPath(s.record, path, own) : recordOfPaths([path], [own], own.length) };
+    const values = s.record ? together(own.length, presences(s.record).map((p) => ({ ...(p.rows && { rows: p.rows }), values: setPath(p.record, path, rowsOf(own, p.rows)) })))
+      : recordOfPaths([path], [own], own.length);
+    return { ...(s.rows && { rows: s.rows }), values };
   });
   return together(length, groups);
 };
@@ -112,6 +117,24 @@ const presentShapes = (v: Vector, present: Uint8Array, length: number): readonly
   const shapes = shapesOf(take(v, here)).map((s) => ({ ...s, rows: s.rows ? s.rows.map((i) => here[i]!) : here }));
   const values = take(v, absent);
   return [...shapes, { whole: values, bare: flatten(values), rows: absent }];
+};
+
+/** The rows of a record by which of its optional fields they have, as records without optional fields: what put makes of them. */
+export const presences = (r: RecordVector): readonly { readonly rows?: Uint32Array; readonly record: RecordVector }[] => {
+  const optional = r.fields.filter((f) => f.optional);
+  if (optional.length === 0) return [{ record: r }];
+  const groups = new Map<string, number[]>();
+  for (let i = 0; i < r.length; i++) {
+    const key = optional.map((f) => (f.present && f.present[i] === 0 ? '0' : '1')).join('');
+    const known = groups.get(key);
+    if (known) known.push(i);
+    else groups.set(key, [i]);
+  }
+  return [...groups].map(([key, list]) => {
+    const all = list.length === r.length, rows = Uint32Array.from(list), own = all ? r : flatten(take(r, rows)) as RecordVector;
+    const kept = own.fields.filter((f) => !f.optional || key[optional.findIndex((o) => o.name === f.name)] === '1');
+    return { ...(!all && { rows }), record: record(kept.map((f) => field(f.name, f.values)), rows.length) };
+  });
 };
 
 /** Marks the rows of a part in those of the whole. */
@@ -133,7 +156,7 @@ export const dropPath = (r: RecordVector, path: FieldPath, touched?: Uint8Array)
   }
   const f = r.fields[at]!;
   let changed = false;
-  const groups = shapesOf(f.values).map((s) => {
+  const groups = shapesOf(f.values, false).map((s) => {
     const own = touched && new Uint8Array(s.bare.length), less = s.record && dropPath(s.record, rest, own);
     if (own) mark(touched, own, s.rows);
     if (less) changed = true;

@@ -8,7 +8,7 @@ import { elseWhole, mark, record, shapesOf, together } from './records.ts';
 export interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
 
 export const rename = (renamings: readonly Renaming[]): Step => eachBatch(function* push(batch) {
-  yield together(batch.length, shapesOf(batch).map(({ whole, record: r, rows }) => ({ ...(rows && { rows }), values: r ? renameAll(whole, r, renamings) : whole })));
+  yield together(batch.length, shapesOf(batch, false).map(({ whole, record: r, rows }) => ({ ...(rows && { rows }), values: r ? renameAll(whole, r, renamings) : whole })));
 });
 
 const renameAll = (whole: Vector, r: RecordVector, renamings: readonly Renaming[]): Vector => {
@@ -20,7 +20,7 @@ const renameAll = (whole: Vector, r: RecordVector, renamings: readonly Renaming[
     if (mask.includes(1)) clashes.push({ mask, text: `rename: duplicate field: "${to.join('.')}"` });
     out = next ?? out;
   }
-  let result: Vector = out ? elseWhole(out, touched, whole) : whole;
+  let result: Vector = out ? elseWhole(out, touched, r) : r;
   // The first clash of a row counts.
   for (const { mask, text } of clashes.reverse()) result = overlay(result, mask, wrapErrors(text, whole));
   return result;
@@ -44,11 +44,11 @@ const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, marks: Mark
   let changed = false;
   const groups = shapesOf(f.values).map(({ whole, record: inner, rows }) => {
     const own: Marks = { clashes: new Uint8Array(whole.length), touched: new Uint8Array(whole.length) };
-    const next = inner && renamePath(inner, from.slice(1), to.slice(1), own);
+    const next = inner && whole.form === 'record' && renamePath(inner, from.slice(1), to.slice(1), own);
     mark(marks.clashes, own.clashes, rows);
     mark(marks.touched, own.touched, rows);
     if (next) changed = true;
-    return { ...(rows && { rows }), values: next ?? whole };
+    return { ...(rows && { rows }), values: next || whole };
   });
   return changed ? record(r.fields.map((g, k) => (k === at ? { ...g, values: together(r.length, groups) } : g)), r.length) : undefined;
 };

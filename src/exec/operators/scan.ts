@@ -10,7 +10,7 @@ import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
-import type { BestRows, Progress, ScanFilter, ScanRequest } from '../source.ts';
+import type { BestRows, Progress, QuickIterator, ScanFilter, ScanRequest } from '../source.ts';
 import type { Build } from './build.ts';
 import { keep } from './filter.ts';
 import { type KeyRuns, keyRuns } from './key-runs.ts';
@@ -19,10 +19,14 @@ import { type KeyBound, type TopOptions, keyBound } from './top.ts';
 /** Batches of an asynchronous source as a stream; the source is returned when the stream is. */
 export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal): Generator<Item> {
   signal.throwIfAborted();
-  const iterator = open()[Symbol.asyncIterator]();
+  const iterator: QuickIterator = open()[Symbol.asyncIterator]();
   let ended = false;
   try {
     for (;;) {
+      for (let now = iterator.nextNow?.(); now; now = iterator.nextNow?.()) {
+        if (now.length > 0) yield now;
+        signal.throwIfAborted();
+      }
       const next = yield* wait(iterator.next());
       signal.throwIfAborted();
       if (next.done) {

@@ -2,6 +2,7 @@
 import type { Type } from '../../vectors/type.ts';
 import { take } from '../../vectors/vector.ts';
 import { typesOf } from '../../vectors/fuse.ts';
+import { withoutUnions } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Step, evaluate, stage } from '../operator.ts';
 import { kinds, rowsWithout } from './kinds.ts';
@@ -23,7 +24,7 @@ export const shapes = (expr: AsyncEvaluator): Step => stage(() => {
         seen.add(table[code]!);
         rows.push(i);
       }
-      if (rows.length > 0) yield take(values, Uint32Array.from(rows));
+      if (rows.length > 0) yield withoutUnions(take(values, Uint32Array.from(rows)));
     },
   };
 });

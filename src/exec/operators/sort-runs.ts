@@ -1,5 +1,5 @@
 /** Ranks of byte runs (strings, addresses): radix over eight bytes at a time, deeper only where runs share what was compared. */
-import { checkStop } from '../../vectors/stop.ts';
+import { checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { sortedOrder } from './sort-words.ts';
 
 /** The rank of each run among all, equal runs sharing one. `lengthFirst`: shorter runs come before longer ones. */
@@ -35,6 +35,7 @@ const sortRange = (job: Job, start: number, end: number, depth: number): void =>
     for (let i = 0; i < order.length; i++) job.rows[from + i] = moved[order[i]!]!;
     let runStart = from;
     for (let i = 1; i <= order.length; i++) {
+      checkStopAt(i);
       if (i < order.length && words.every((w) => w[order[i]!] === w[order[i - 1]!])) continue;
       if (i < order.length) job.starts[from + i] = 1;
       // What has ended within these bytes is equal; the length word says so for all of the run.
@@ -48,6 +49,7 @@ const sortRange = (job: Job, start: number, end: number, depth: number): void =>
 const prefixWords = ({ bytes, offsets, lengthFirst, rows }: Job, from: number, to: number, skip: number): Uint32Array[] => {
   const n = to - from, high = new Uint32Array(n), low = new Uint32Array(n), left = new Uint32Array(n);
   for (let i = 0; i < n; i++) {
+    checkStopAt(i);
     const row = rows[from + i]!, at = offsets[row]! + skip, end = offsets[row + 1]!, rest = end - at;
     left[i] = rest > 8 ? 9 : rest;
     high[i] = ((at < end ? bytes[at]! : 0) << 24) | ((at + 1 < end ? bytes[at + 1]! : 0) << 16) | ((at + 2 < end ? bytes[at + 2]! : 0) << 8) | (at + 3 < end ? bytes[at + 3]! : 0);

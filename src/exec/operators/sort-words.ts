@@ -64,8 +64,14 @@ const wordsOfRows = (key: Vector, direction: Direction): Words => {
   if (odd.length > 0) groups.push(rankOdd(key, odd, direction));
   if (numberParts.length > 0) groups.push(numberWords(numberParts));
   if (groups.length === 0) return [];
-  if (groups.length === 1 && !nullRows && !groups[0]!.rows) return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map((w) => w.map((x) => ~x));
+  if (groups.length === 1 && !nullRows && !groups[0]!.rows) return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map(inverted);
   return withClasses(groups, length, direction);
+};
+const inverted = (word: Uint32Array): Uint32Array => {
+  checkStop();
+  const out = new Uint32Array(word.length);
+  for (let i = 0; i < out.length; i++) out[i] = ~word[i]!;
+  return out;
 };
 const classOfBytes = (v: BytesVector): number =>
   (v.type === types.string ? classes.string : v.type === types.bytes ? classes.bytes : v.type === types.ip ? classes.ip : classes.net);
@@ -219,6 +225,7 @@ const compareRows = (words: Words, a: number, b: number): number => {
   return 0;
 };
 const countDigits = (word: Uint32Array, length: number): readonly Uint32Array[] => {
+  checkStop();
   const a = new Uint32Array(buckets), b = new Uint32Array(buckets), c = new Uint32Array(buckets);
   for (let i = 0; i < length; i++) {
     const x = word[i]!;

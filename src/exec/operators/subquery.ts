@@ -67,9 +67,10 @@ export const formGroups = (form: SubqueryForm, sorted: Vector, offsets: Uint32Ar
   formed(form, Array.from({ length: count }, (_, g) => (offsets[g] === offsets[g + 1] ? [] : [slice(sorted, offsets[g]!, offsets[g + 1]!)])));
 
 const ids = (counts: Uint32Array): Uint32Array => {
-  const out: number[] = [];
-  counts.forEach((n, g) => { for (let k = 0; k < n; k++) out.push(g); });
-  return Uint32Array.from(out);
+  const out = new Uint32Array(counts.reduce((sum, n) => sum + n, 0));
+  let at = 0;
+  counts.forEach((n, g) => { out.fill(g, at, at += n); });
+  return out;
 };
 
 const several = 'query expression produced multiple values (consider [subquery])';

@@ -2,10 +2,10 @@
 import { type Vector, type Field, type ListVector, type RecordVector, constant, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
-import { withoutUnions } from '../expressions/lift.ts';
+import { under } from '../aggregates/under.ts';
 import { tidy, wrapErrors } from '../expressions/rows.ts';
-import { type Item, type Step, batches, eachBatch, evaluate } from '../operator.ts';
-import { kinds, kindsOf } from './kinds.ts';
+import { type Item, type Step, batches, eachBatch, evaluate, isBatch } from '../operator.ts';
+import { kinds, kindsOf, rowsWithout } from './kinds.ts';
 import { type ShapeRows, field, record, shapesOf } from './records.ts';
 
 export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step => eachBatch(function* push(batch) {
@@ -18,10 +18,22 @@ export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: nu
   }
   const { all, offsets } = elementsOf(shapesOf(values), values.length);
   for (let i = 0; i < values.length; i++) {
-    if (offsets[i] === offsets[i + 1]) continue;
-    yield* into(slicesOf(all, offsets[i]!, offsets[i + 1]!, rowsMax));
+    const found = into(slicesOf(all, offsets[i]!, offsets[i + 1]!, rowsMax));
+    yield* offsets[i] === offsets[i + 1] ? withoutNulls(found) : found;
   }
 });
+/** Of no elements there is a count, but no sum. */
+const withoutNulls = function* withoutNulls(stream: Iterable<Item>): Generator<Item> {
+  for (const item of stream) {
+    if (!isBatch(item)) {
+      yield item;
+      continue;
+    }
+    const rows = rowsWithout(item, kinds.null);
+    if (!rows) yield item;
+    else if (rows.length > 0) yield take(item, rows);
+  }
+};
 const slicesOf = function* slicesOf(all: Vector, start: number, end: number, rowsMax: number): Generator<Item> {
   yield* batches(tidy(slice(all, start, end)), rowsMax);
 };
@@ -52,11 +64,11 @@ const elementsOf = (shapes: readonly ShapeRows[], length: number): Elements => {
 
 const groupOf = ({ whole, bare, record: r, rows }: ShapeRows): Group => {
   if (r?.fields.length === 2) return pairs(whole, r, rows);
-  if (r) return ones(wrapErrors('unnest: encountered record without two fields', whole), rows);
+  if (r) return ones(wrapErrors('unnest: encountered record without two fields', r), rows);
   if (bare.form === 'list') return { rows, values: itemsOf(bare), counts: countsOf(bare) };
   const special = kindsOf(whole);
   if (special && (special[0] === kinds.null || special.includes(kinds.missing))) return nulls(whole, special, rows);
-  return ones(wrapErrors('unnest: encountered non-array value', withoutUnions(whole)), rows);
+  return ones(wrapErrors('unnest: encountered non-array value', bare), rows);
 };
 const ones = (values: Vector, rows: Uint32Array | undefined): Group => ({ rows, values, counts: new Uint32Array(values.length).fill(1) });
 /** Nulls and missing rows give nothing, other errors among them are wrapped. */
@@ -70,7 +82,7 @@ const nulls = (whole: Vector, special: Uint8Array, rows: Uint32Array | undefined
   return { rows, values: wrapErrors('unnest: encountered non-array value', take(whole, Uint32Array.from(kept))), counts };
 };
 
-const itemsOf = (v: ListVector): Vector => withoutUnions(slice(v.items, v.offsets[0]!, v.offsets[v.length]!));
+const itemsOf = (v: ListVector): Vector => under(slice(v.items, v.offsets[0]!, v.offsets[v.length]!));
 const countsOf = (v: ListVector): Uint32Array => {
   const counts = new Uint32Array(v.length);
   for (let i = 0; i < v.length; i++) counts[i] = v.offsets[i + 1]! - v.offsets[i]!;

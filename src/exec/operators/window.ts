@@ -5,6 +5,7 @@
  * are gathered from what it gives (window-held.ts).
  */
 import type { PlanExpr, PlanOp, SortKey, WindowGroup } from '../../query/plan.ts';
+import { checkStop } from '../../vectors/stop.ts';
 import { type Field, type Vector, flatten, gather, sizeOf, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { fieldOf } from '../expressions/access.ts';
@@ -106,6 +107,7 @@ const workedOut = (parts: WindowParts, columns: readonly Vector[], length: numbe
   const keys = parts.order.flatMap((c, k) => sortWords(c(columns, length), parts.directions[k]!));
   const words = [...partition, ...keys], order = words.length === 0 ? undefined : sortedOrder(words, length), marks = new Uint8Array(length);
   words.forEach((word, k) => {
+    checkStop();
     const code = k < partition.length ? breaks.partition : breaks.group;
     for (let i = 1; i < length; i++) if (marks[i]! < code && word[order![i]!] !== word[order![i - 1]!]) marks[i] = code;
   });

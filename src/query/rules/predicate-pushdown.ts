@@ -19,7 +19,7 @@ export const predicatePushdown = {
 const mirrored: Readonly<Record<CompareOperator, CompareOperator>> = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 
 /** The tests on single columns that follow from a predicate: where they fail, the predicate cannot be true. Undefined if none follows. */
-export const prunerOf = (e: PlanExpr): Pruner | undefined => {
+const prunerOf = (e: PlanExpr): Pruner | undefined => {
   switch (e.kind) {
     case 'and': {
       const parts = [prunerOf(e.left), prunerOf(e.right)].filter((p) => p !== undefined);

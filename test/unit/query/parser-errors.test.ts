@@ -26,7 +26,7 @@ describe('parse errors', () => {
       .toEqual([16, 11, 10, 10, 12, 13, 11, 6, 13, 18]);
   });
   test('what the language does not have', () => {
-    const texts = ['values 1<2<3', 'values [1,]', 'values {a:1,}', "values 'it''s'", 'a not in b', 'select 1 intersect all', 'select * from t natural left u', 'select 1 from t fetch first x rows', 'select 1 from t where a similar b', 'select sum(a) over (order b)', 'from p:objects@main', 'pass x'];
+    const texts = ['values 1<2<3', 'values [1,]', 'values {a:1,}', "values 'it''s'", 'a not in b', 'select 1 intersect all', 'select * from t natural left u', 'select 1 from t fetch first x rows', 'select 1 from t where a similar b', 'select sum(a) over (order b)', 'from p:objects@main', 'sort x y'];
     expect(texts.map((text) => fault(text).message)).toEqual(texts.map(() => 'parse error'));
   });
   test('too deep a query has a clear error, whatever nests', () => {

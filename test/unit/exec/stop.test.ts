@@ -1,0 +1,70 @@
+/** Long loops look whether their work is still wanted: counted, since times depend on the machine. */
+import { describe, expect, test } from 'vitest';
+import { UnionState } from '../../../src/exec/aggregates/union.ts';
+import { rankRuns } from '../../../src/exec/operators/sort-runs.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
+import { concat } from '../../../src/vectors/concat.ts';
+import { checked, linkStop, working } from '../../../src/vectors/stop.ts';
+import { types } from '../../../src/vectors/type.ts';
+import { canonicalSet, intValue, stringValue } from '../../../src/vectors/value.ts';
+import { type Vector, gather, range } from '../../../src/vectors/vector.ts';
+import { runQuery } from '../../support/query-case.ts';
+
+/** How often a piece of work looks; `wantedFor`: after so many looks it was given up. */
+const looksOf = (work: () => unknown, wantedFor = Infinity): number => {
+  const { signal } = new AbortController();
+  let looks = 0;
+  linkStop(signal, () => ++looks > wantedFor);
+  working(signal, work);
+  return looks;
+};
+const texts = (count: number, text: (i: number) => string): Vector => vectorOf(Array.from({ length: count }, (_, i) => stringValue(text(i))));
+
+describe('a loop over many rows that was given up ends', () => {
+  const rows = 70_000, some = texts(rows, (i) => `row ${(i * 7919) % rows} of many`), fewer = gather(some, range(0, 9000));
+  const pieces: Readonly<Record<string, () => unknown>> = {
+    'a set of many values': () => {
+      const state = new UnionState();
+      state.update(new Uint32Array(fewer.length), fewer);
+      return state.result(1);
+    },
+    'a set as a cast makes it': () => canonicalSet(types.int64, Array.from({ length: 9000 }, (_, i) => intValue(i).data)),
+    'ranks of texts': () => {
+      if (fewer.form !== 'bytes') throw new Error('texts are bytes');
+      return rankRuns(fewer.bytes, fewer.offsets, fewer.length, false);
+    },
+    'copies of rows': () => gather(some, range(0, rows)),
+    'rows put one behind the other': () => concat([some, some]),
+    'comparisons': () => Array.from({ length: 5000 }, (_, i) => (i * 7919) % 5000).sort(checked((a, b) => a - b)),
+  };
+  test.each(Object.entries(pieces))('%s', (_what, piece) => {
+    const looks = looksOf(piece);
+    expect(looks).toBeGreaterThan(0);
+    // In the last look as in the first.
+    for (const wantedFor of [0, looks - 1]) expect(() => looksOf(piece, wantedFor)).toThrow('query was cancelled');
+    expect(looksOf(piece, looks)).toBe(looks);
+  });
+});
+
+describe('a function of one long text that was given up ends', () => {
+  const long = 'äbcdefgh'.repeat(8192), looksIn = async (query: string, wantedFor = Infinity): Promise<number> => {
+    const { signal } = new AbortController();
+    let looks = 0;
+    linkStop(signal, () => ++looks > wantedFor);
+    await runQuery(query, JSON.stringify(long), { signal });
+    return looks;
+  };
+  test.each(['levenshtein("abc", this)', 'replace(this, "", "xy")', 'upper(this)', 'split(this, "")'])('%s', async (call) => {
+    const idle = await looksIn('values len(this)'), looks = await looksIn(`values ${call}`);
+    expect(looks).toBeGreaterThan(idle);
+    await expect(looksIn(`values ${call}`, idle)).rejects.toThrow('query was cancelled');
+  });
+});
+
+test('no character more or less where a text is taken apart in runs', async () => {
+  for (const length of [0, 1, 4095, 4096, 4097, 8192]) {
+    const text = 'ä'.repeat(length);
+    expect(await runQuery('values replace(this, "", "x"), upper(this), len(split(this, "")), levenshtein(this, "ä")', JSON.stringify(text)))
+      .toBe(`${JSON.stringify(`x${'äx'.repeat(length)}`)}\n${JSON.stringify('Ä'.repeat(length))}\n${length}\n${Math.abs(length - 1)}\n`);
+  }
+});
