@@ -13,6 +13,7 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/worker-bundle.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',

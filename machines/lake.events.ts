@@ -7,7 +7,6 @@ export type LakeTask =
   | { readonly kind: 'create pool'; readonly name: string; readonly poolId: string }
   | { readonly kind: 'rename pool'; readonly poolId: string; readonly name: string }
   | { readonly kind: 'delete pool'; readonly poolId: string };
-export type LakeJobKind = LakeTask['kind'];
 
 export type LakeEvent =
   | { readonly type: 'job'; readonly job: LakeJob }

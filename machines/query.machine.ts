@@ -5,7 +5,7 @@
 import { assign, setup } from 'xstate';
 import type { QueryContext, QueryEvent, QueryInput } from './query.events.ts';
 
-export const cancelledText = 'query was cancelled';
+const cancelledText = 'query was cancelled';
 
 export const queryMachine = setup({
   types: { context: {} as QueryContext, events: {} as QueryEvent, input: {} as QueryInput },

@@ -103,7 +103,7 @@ export const serveOptions = [
   { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...shared },
   { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'so many small objects of a branch are packed in the background, so that scans read them as one; 0: never', ...shared },
   { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...shared },
-  { name: 'warmup', type: 'duration', fallback: '1500ms', value: 'TIME', text: 'how long the service may warm up after the start, while it has nothing to do, so that the first requests find compiled code: workers run queries over rows of their own, the main thread answers small requests on a lake of its own in a temporary folder; 0s: not at all', ...shared },
+  { name: 'warmup', type: 'duration', fallback: '1500ms', value: 'TIME', text: 'how long the service may warm up after the start, while it has nothing to do, so that the first requests find compiled code: workers run queries and loads over rows of their own, the main thread answers small requests on a lake of its own in a temporary folder; 0s: not at all', ...shared },
   { name: 'bsup.frame.max', type: 'bytes', fallback: '128MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one frame of a BSUP input, before and after expansion', ...shared },
   ...formatOptions(shared),
   { name: 'types.max', type: 'integer', fallback: '100000', value: 'COUNT', least: 1, text: 'shapes of the values of one load: field names in order, kinds of containers, each at its place', ...shared },
@@ -567,7 +567,6 @@ export const commands = [
   { name: 'key', text: 'adds, lists and revokes the API keys of a lake', options: keyOptions, usage: ' add, list, revoke [NAME ...]' },
   { name: 'replay', text: 'runs a recording or a scenario again and compares', options: replayOptions, usage: ' FILE ...' },
 ] as const;
-export type CommandName = (typeof commands)[number]['name'];
 
 /** The text of `lake help`. */
 export const helpText = (): string =>

@@ -1,12 +1,14 @@
 /**
- * Replays the recorded exchanges of $EXCHANGES_DIR against the real service, one for each way in which the recorded server was started.
+ * Replays the recorded exchanges of $EXCHANGES_DIR against the real service, one for each way in which the recorded server was started. Most of the time goes
+ * into pauses of the recording and waits for events that must not come: the scenarios, which know nothing of each other, are dealt to services side by side.
  *
  * A step that does not match is either listed in exchanges.departures with its reason, or needs a format that has no reader or writer yet. A listed step
  * that matches after all must leave the list. Matches a server must not fall below exchanges.floors.json; `UPDATE_FLOORS=1` raises them.
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatTable } from '../src/formats/formats.ts';
@@ -25,6 +27,9 @@ interface Step {
   readonly scenario: string;
   readonly step: number;
   readonly server?: string;
+  readonly pause_before_s?: number;
+  readonly stream?: object;
+  readonly events?: Readonly<Record<string, readonly unknown[]>>;
   readonly request: { readonly headers?: Readonly<Record<string, string>> } | null;
 }
 interface Result { readonly scenario: string; readonly step: number; readonly result: string }
@@ -53,9 +58,49 @@ const later = new Set(Object.values(formatTable).filter((f) => !f.writer || (!f.
 const needsLater = ({ request }: Step): boolean =>
   Object.entries(request?.headers ?? {}).some(([name, value]) => /^(?:accept|content-type)$/i.test(name) && value.split(',').some((v) => later.has(v.split(';')[0]!.trim().toLowerCase())));
 
-const replay = (url: string, server: string, json: string): Promise<{ readonly output: string; readonly results: readonly Result[] }> => new Promise((resolve, reject) => {
+interface Replayed { readonly output: string; readonly results: readonly Result[] }
+
+/** Services that share the scenarios of one server. */
+const services = 6;
+
+/** How long the player waits at a step, in seconds, about: what it was told to, half a second for a stream, and a quarter for events that must not come. */
+const waitOf = ({ pause_before_s: pause = 0, stream, events = {} }: Step): number => 0.01 + pause + (stream ? 0.5 : 0) + 0.25 * Object.values(events).filter((some) => some.length === 0).length;
+
+/** The scenarios of a server, dealt to so many hands that wait about as long; no hand is empty. */
+const dealt = (all: readonly Step[], server: string): readonly (readonly Step[])[] => {
+  const waits = new Map<string, { readonly steps: Step[]; wait: number }>();
+  for (const step of all.filter((one) => (one.server ?? 'default') === server)) {
+    if (!waits.has(step.scenario)) waits.set(step.scenario, { steps: [], wait: 0 });
+    const scenario = waits.get(step.scenario)!;
+    scenario.steps.push(step);
+    scenario.wait += waitOf(step);
+  }
+  const scenarios = [...waits.values()].sort((a, b) => b.wait - a.wait);
+  const hands = Array.from({ length: Math.min(services, scenarios.length) }, () => ({ steps: [] as Step[], wait: 0 }));
+  for (const { steps, wait } of scenarios) {
+    const hand = hands.reduce((least, other) => (other.wait < least.wait ? other : least));
+    hand.steps.push(...steps);
+    hand.wait += wait;
+  }
+  return hands.map((hand) => hand.steps);
+};
+
+/** Replays steps against a service of their own. */
+const replayed = async (steps: readonly Step[], server: string, flags: readonly string[]): Promise<Replayed> => {
+  const folder = mkdtempSync(join(tmpdir(), 'exchanges-')), service = await startService(flags);
+  try {
+    const part = join(folder, 'exchanges.jsonl');
+    writeFileSync(part, steps.map((step) => `${JSON.stringify(step)}\n`).join(''));
+    return await replay(service.url, server, part, join(folder, 'results.json'));
+  } finally {
+    await service.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+const replay = (url: string, server: string, exchanges: string, json: string): Promise<Replayed> => new Promise((resolve, reject) => {
   const only = (process.env['EXCHANGES_ONLY'] ?? '').split(',').filter((name) => name !== '').flatMap((name) => ['--only', name]);
-  const child = spawn('python3', [join(directory!, 'replay.py'), '--base', url, '--profile', 'seed', '--errors', process.env['EXCHANGES_ERRORS'] ?? 'full', '--server', server, '--diffs', '100', '--timeout', '15', '--json', json, ...only, join(directory!, 'exchanges.jsonl')]);
+  const child = spawn('python3', [join(directory!, 'replay.py'), '--base', url, '--profile', 'seed', '--errors', process.env['EXCHANGES_ERRORS'] ?? 'full', '--server', server, '--diffs', '100', '--timeout', '15', '--json', json, ...only, exchanges]);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
   child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString(); });
@@ -84,10 +129,11 @@ if (missing) {
   describe('recorded exchanges', () => {
     for (const [server, flags] of Object.entries(servers)) {
       test(`those of the server "${server}" match, save for what is listed`, { timeout: 600_000 }, async () => {
-        const service = await startService(flags), answers = watchAnswers();
+        const answers = watchAnswers(), hands = dealt(steps, server);
         try {
-          const { output, results } = await replay(service.url, server, file(`out/exchanges-${server}.json`));
-          writeFileSync(file(`out/exchanges-${server}.txt`), output);
+          const parts = await Promise.all(hands.map((hand) => replayed(hand, server, flags))), results = parts.flatMap((part) => part.results);
+          writeFileSync(file(`out/exchanges-${server}.txt`), parts.map((part) => part.output).join('\n'));
+          expect(partial || results.length).toBe(partial || hands.flat().length);
           const matched = results.filter((r) => r.result === 'ok').length;
           const failed = results.filter((r) => r.result !== 'ok' && r.result !== 'skip');
           console.log(`${server.padEnd(14)} ${matched}/${matched + failed.length} steps match`);
@@ -101,7 +147,7 @@ if (missing) {
           expect(answers.stop(), 'what the document of the API does not say').toEqual([]);
           if (!partial) expect(matched).toBeGreaterThanOrEqual(floors[server] ?? 0);
         } finally {
-          await service.close();
+          answers.stop();
         }
       });
     }

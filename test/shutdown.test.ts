@@ -65,6 +65,27 @@ describe('SIGTERM', () => {
     held.close();
   });
 
+  test('a subscriber and a reader that left are not waited for', async () => {
+    const service = await start('-shutdown.grace', '45s'), client = clientOf(service.address);
+    await client.createPool('p');
+    await client.load('p', Array.from({ length: 5000 }, (_, k) => ({ k })));
+    const events = await client.events(), reader = request(`${service.address}/query`, { method: 'POST', agent: false, headers: { 'content-type': 'application/json', accept: 'application/x-ndjson' } });
+    reader.on('error', () => undefined);
+    await new Promise<void>((resolve) => {
+      reader.on('response', (response) => { response.once('data', () => resolve()).on('error', () => undefined); });
+      reader.end(JSON.stringify({ query: 'select a.k from p a, p b' }));
+    });
+    const listening = async (): Promise<string | undefined> => /^lake_events_subscribers (\d+)$/m.exec((await client.ask('GET', '/metrics')).body)?.[1];
+    expect(await listening()).toBe('1');
+    reader.destroy();
+    events.close();
+    await expect.poll(listening).toBe('0');
+    const began = performance.now();
+    expect(await service.end()).toBe(0);
+    expect(performance.now() - began).toBeLessThan(40_000);
+    client.close();
+  });
+
   test('a client that never ends is cut off after the grace', async () => {
     const service = await start('-shutdown.grace', '300ms'), client = clientOf(service.address);
     await client.createPool('p');

@@ -42,10 +42,10 @@ const plainBytes: ColumnType = { kind: 'binary', text: false, layout: 'plain' };
 
 const int32 = types.int32;
 /** Inner types of the names that stand for a column type. */
-export const dayTimeType = recordType([{ name: 'days', type: int32 }, { name: 'milliseconds', type: types.uint32 }]);
-export const monthDayNanoType = recordType([{ name: 'month', type: int32 }, { name: 'day', type: int32 }, { name: 'nanoseconds', type: types.int64 }]);
-export const decimal128Type = recordType([{ name: 'high', type: types.int64 }, { name: 'low', type: types.uint64 }]);
-export const decimal256Type = arrayType(types.uint64);
+const dayTimeType = recordType([{ name: 'days', type: int32 }, { name: 'milliseconds', type: types.uint32 }]);
+const monthDayNanoType = recordType([{ name: 'month', type: int32 }, { name: 'day', type: int32 }, { name: 'nanoseconds', type: types.int64 }]);
+const decimal128Type = recordType([{ name: 'high', type: types.int64 }, { name: 'low', type: types.uint64 }]);
+const decimal256Type = arrayType(types.uint64);
 
 const named = (name: string, inner: Type, type: ColumnType): readonly [NamedType, ColumnType] => [namedType(`arrow_${name}`, inner), type];
 /** Named types that have a column type of their own; those with a number in the name are in `sizedType`. */
@@ -69,7 +69,7 @@ const namedColumns: ReadonlyMap<Type, ColumnType> = new Map([
 
 /** The type that a value has once names without a meaning here and a union with nothing but null are off; and whether rows may be null. */
 export interface Stripped { readonly type: Type; readonly nullable: boolean }
-export const stripped = (type: Type): Stripped => {
+const stripped = (type: Type): Stripped => {
   if (type.kind === 'union') {
     const rest = type.members.filter((m) => m !== types.null), nullable = rest.length < type.members.length;
     if (rest.length === 1) return { type: stripped(rest[0]).type, nullable: nullable || stripped(rest[0]).nullable };

@@ -24,7 +24,7 @@ export type Headers = Readonly<Record<string, string>>;
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const requestHeaders: ReadonlyMap<string, string> = new Map(
-  ['Accept', 'Authorization', 'Content-Type', 'Last-Event-ID', 'Origin', 'SuperDB-Commit', 'X-Request-Id', 'Zed-Commit'].map((name) => [name.toLowerCase(), name]));
+  ['Accept', 'Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'Last-Event-ID', 'Origin', 'SuperDB-Commit', 'X-Request-Id', 'Zed-Commit'].map((name) => [name.toLowerCase(), name]));
 
 const matches = (pattern: string, text: string): boolean => {
   const parts = pattern.toLowerCase().split('*');
@@ -50,7 +50,7 @@ export const corsHeaders = (rules: OriginRules, origin: string | undefined): Hea
   return {
     'access-control-allow-origin': rules.origins.length > 0 ? origin : '*',
     'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'X-Request-Id',
+    'access-control-expose-headers': 'ETag, X-Request-Id',
   };
 };
 

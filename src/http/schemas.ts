@@ -120,8 +120,8 @@ export const QueryRequest = Type.Object({
 // Data of events.
 
 export const PoolEvent = Type.Object({ pool_id: Id }, { $id: 'PoolEvent' });
-export const BranchEvent = Type.Object({ pool_id: Id, branch: Type.String() }, { $id: 'BranchEvent' });
-export const CommitEvent = Type.Object({ commit_id: Id, pool_id: Id, branch: Type.String({ description: 'The branch that moved.' }), parent: Type.String({ description: 'After a merge the branch that was merged into, else empty.' }) }, { $id: 'CommitEvent' });
+const BranchEvent = Type.Object({ pool_id: Id, branch: Type.String() }, { $id: 'BranchEvent' });
+const CommitEvent = Type.Object({ commit_id: Id, pool_id: Id, branch: Type.String({ description: 'The branch that moved.' }), parent: Type.String({ description: 'After a merge the branch that was merged into, else empty.' }) }, { $id: 'CommitEvent' });
 /** By name: the interface's, and what SuperDB v0.2.0 calls it. */
 export const eventTable = {
   'pool-new': { data: PoolEvent, superdb: 'pool-new', when: 'a pool was made' },

@@ -29,6 +29,7 @@ import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath } from './inspect-socket.ts';
 import { connectStately } from './inspect-stately.ts';
 import { startMetrics } from './metrics.ts';
+import { writeFormat } from './commit-answer.ts';
 import { responseFormat, type ResponseFormat } from './negotiate.ts';
 import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { sendError, sendText } from './reply.ts';
@@ -102,7 +103,7 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
 };
 
 /** Builds the server without listening. */
-export const buildApp = ({ config, version, lake, workers, log, watch, access, audit, door, tracing }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
+const buildApp = ({ config, version, lake, workers, log, watch, access, audit, door, tracing }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
   const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
   const service: Service = { config, version, lake, workers, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0 }, closing: () => closingApps.has(app), ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }) };
@@ -163,8 +164,10 @@ const notFound = (reply: FastifyReply): FastifyReply =>
 const contentTypes = new WeakMap<FastifyRequest, string | undefined>();
 
 const addHooks = (app: FastifyInstance, service: Service): void => {
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     service.requests.underWay++;
+    // Comes for a client that left before its answer's end too, of which the framework's own hook is not told.
+    reply.raw.once('close', () => { service.requests.underWay--; });
     service.tracing?.begun(request);
     contentTypes.set(request, request.headers['content-type']);
     request.headers['content-type'] = 'application/octet-stream';
@@ -172,7 +175,6 @@ const addHooks = (app: FastifyInstance, service: Service): void => {
   });
   app.addHook('onSend', encodeAnswer);
   app.addHook('onResponse', (request, reply, done) => {
-    service.requests.underWay--;
     service.metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
     request.log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
     if (service.tracing) service.tracing.answered(request, reply);
@@ -260,7 +262,8 @@ const answer = async (service: Service, row: Route, request: FastifyRequest, rep
   if (service.closing()) throw new LakeError('service-closing');
   checkHost(rules, request.headers.host);
   if (row.writes) checkOrigin(rules, request.headers);
-  const response = responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
+  const accepted = responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
+  const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
   return row.handler(callAs(response, access && (await callerOf(service, row, request, rules))));
 };
 

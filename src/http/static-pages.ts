@@ -23,7 +23,7 @@ export const consoleFile = 'console.html';
 /** Whether a request to `/` comes from a browser that opens a page, by its Accept. */
 export const wantsPage = (accept: string | undefined): boolean => accept !== undefined && accept.split(',').some((type) => type.split(';')[0]!.trim().toLowerCase() === 'text/html');
 
-export const assetsPath = '/assets';
+const assetsPath = '/assets';
 const yearSeconds = 365 * 24 * 3600;
 const policy = [
   'default-src \'self\'', 'connect-src \'self\'', 'img-src \'self\' data: blob:', 'base-uri \'none\'', 'form-action \'none\'', 'frame-ancestors \'none\'', 'object-src \'none\'',

@@ -46,7 +46,7 @@ const cleanPath = (path: string): string => {
 const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Percent-decodes; a plus sign becomes a space, bytes that are not UTF-8 become U+FFFD. */
-export const decodeSegment = (text: string): string => {
+const decodeSegment = (text: string): string => {
   if (!/[%+]/.test(text)) return text;
   const source = Buffer.from(text, 'utf8');
   const bytes = new Uint8Array(source.length);

@@ -6,26 +6,10 @@
  * - Both sides deleted the same object: the same outcome, unless one of them *rewrote* it (a delete by filter or a compaction puts the surviving rows into new
  *   objects): the surviving rows would then come twice, or rows that one side deleted would come back. That is a conflict that names the objects.
  */
-import type { Id } from './lake.types.ts';
 import { type ObjectEntry, type ObjectList, difference } from './object-list.ts';
 
 /** Objects that a commit removes and adds. A marker that changes is the old entry removed and the new one added. */
 export interface Changes { readonly removes: readonly ObjectEntry[]; readonly adds: readonly ObjectEntry[] }
-
-/** Those of the ids that the list does not have; `entryOf` finds an entry by id, in whatever commit it is. */
-export const checkRequirements = (list: ObjectList, ids: readonly Id[], entryOf: (id: Id) => ObjectEntry | undefined): readonly Id[] =>
-  ids.filter((id) => {
-    const entry = entryOf(id);
-    return !entry || !list.has(entry);
-  });
-
-export const applyChanges = (list: ObjectList, changes: Changes): ObjectList => list.change(changes.removes, changes.adds);
-
-/** What leads from one commit's objects to another's. */
-export const diff = (from: ObjectList, to: ObjectList): Changes => {
-  const { adds, removes } = difference(from, to);
-  return { adds, removes };
-};
 
 export interface MergePlan {
   readonly changes: Changes;
@@ -43,7 +27,10 @@ export const planMerge = (base: ObjectList, target: ObjectList, child: ObjectLis
 };
 
 /** The base of a criss-cross history: the best common ancestors merged with each other, conflicts counting as done. */
-export const mergedBase = (below: ObjectList, first: ObjectList, second: ObjectList): ObjectList => applyChanges(first, planMerge(below, first, second).changes);
+export const mergedBase = (below: ObjectList, first: ObjectList, second: ObjectList): ObjectList => {
+  const { removes, adds } = planMerge(below, first, second).changes;
+  return first.change(removes, adds);
+};
 
 /** Undoes a commit where it still applies: removes what it added and is still there, adds what it deleted and is gone. */
 export const planRevert = (tip: ObjectList, commit: { readonly adds: readonly ObjectEntry[]; readonly deletes: readonly ObjectEntry[] }): Changes => ({

@@ -2,7 +2,7 @@
  * Named places at which the process ends itself by SIGKILL, for tests of what a crash leaves: `LAKE_KILL_AT="NAME:N"` picks the n-th time that NAME is reached.
  * Without the variable a point is a call of an empty function.
  */
-export const killPointNames = [
+const killPointNames = [
   'transaction: asked', 'transaction: in it', 'transaction: durable',
   'object: created', 'object: written', 'object: synced', 'object: durable', 'object: going', 'object: gone',
   'commit: branch moved', 'commit: told', 'branch: in the tables', 'pool: in the tables',

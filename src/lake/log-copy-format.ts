@@ -27,7 +27,7 @@ const tablesByCode = new Map<number, TableName>(Object.entries(codes).map(([name
 /** Only these lose rows in the copy: elsewhere a removal follows from another row (a pool that went, an object that was vacuumed). */
 const removable: ReadonlySet<TableName> = new Set(['pools', 'branches']);
 
-export const isCopied = (change: Change): boolean => codes[change.table] !== undefined && (change.payload !== undefined || removable.has(change.table));
+const isCopied = (change: Change): boolean => codes[change.table] !== undefined && (change.payload !== undefined || removable.has(change.table));
 
 export const segmentHeaderLength = 52;
 const recordHeaderLength = 20;

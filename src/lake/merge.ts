@@ -49,7 +49,7 @@ const baseList = async (store: PoolStore, bases: readonly Id[], depth: number): 
 };
 
 /** Those of the objects that a commit of this side since the bases replaced by others. A merge commit's own deletes come from commits that are walked too. */
-export const rewrittenSince = async (store: PoolStore, tip: Id, bases: readonly Id[], ids: ReadonlySet<Id>): Promise<ReadonlySet<Id>> => {
+const rewrittenSince = async (store: PoolStore, tip: Id, bases: readonly Id[], ids: ReadonlySet<Id>): Promise<ReadonlySet<Id>> => {
   const found = new Set<Id>();
   const heights = bases.map((id) => (id === zeroId ? 0 : store.commit(id)!.height));
   for await (const commit of ancestors(store.commit, tip, { heightMin: Math.min(...heights), stopAt: new Set(bases) })) {

@@ -29,7 +29,7 @@ export const encodePack = ({ entry, members }: Pack, body: Uint8Array): Buffer =
   length.writeUInt32LE(encoded.length);
   return Buffer.concat([head, ...members.map(idBuffer), length, encoded, body]);
 };
-export const decodePack = (payload: Buffer): { readonly pack: Pack; readonly body: Uint8Array } => {
+const decodePack = (payload: Buffer): { readonly pack: Pack; readonly body: Uint8Array } => {
   const count = payload.readUInt32LE(0), entryAt = 4 + count * idBytes + 4, bodyAt = entryAt + payload.readUInt32LE(entryAt - 4);
   const members = Array.from({ length: count }, (_, i) => idOfBytes(payload.subarray(4 + i * idBytes, 4 + (i + 1) * idBytes)));
   return { pack: { entry: decodeObject(payload.subarray(entryAt, bodyAt)), members }, body: payload.subarray(bodyAt) };

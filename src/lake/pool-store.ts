@@ -234,7 +234,8 @@ export class PoolStore {
   private height(commit: Id): number {
     if (commit === zeroId) return 0;
     const row = this.commit(commit);
-    assert(row, 'a tip and a second parent exist');
+    // A tip and a second parent were there when they were made.
+    if (!row) throw new LakeError('table-corrupt', { table: 'commits', key: commit, fault: 'the row is missing' });
     return row.height;
   }
 

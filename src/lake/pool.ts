@@ -161,13 +161,13 @@ export class PoolFace implements Pool {
   }
 
   /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, else a commit in the service's own spelling.
-   * @throws branch-not-found, commit-file-missing */
+   * @throws branch-not-found, commit-file-missing, table-corrupt */
   resolve(commitish: string): Id {
     const id = parseId(commitish);
     if (id && !this.store.hasCommit(id)) throw new LakeError('commit-file-missing');
     const found = id ?? this.store.branches().get(commitish)?.commit ?? plainId(commitish);
     if (!found) throw new LakeError('branch-not-found', { branch: commitish });
-    if (!this.store.hasCommit(found)) throw new LakeError('commit-file-missing');
+    if (!this.store.hasCommit(found)) throw this.store.isTip(found) ? tipMissing(found) : new LakeError('commit-file-missing');
     return found;
   }
 
@@ -261,4 +261,5 @@ const measure = (list: ObjectList): PoolStats => {
 
 /** The commit of a tip is there: that it is not is no fault of who asks. */
 const ofTip = (fault: unknown, commit: Id): unknown =>
-  (fault instanceof LakeError && fault.code === 'commit-not-found' ? new LakeError('table-corrupt', { table: 'commits', key: commit, fault: 'the row is missing' }, { cause: fault }) : fault);
+  (fault instanceof LakeError && fault.code === 'commit-not-found' ? tipMissing(commit) : fault);
+const tipMissing = (commit: Id): LakeError => new LakeError('table-corrupt', { table: 'commits', key: commit, fault: 'the row is missing' });

@@ -10,7 +10,7 @@ import type { BranchRecord, CommitRecord, Id, KeyBound, LakeEvent, PoolConfig, S
 import type { ObjectEntry } from './object-list.ts';
 
 /** 20 bytes that stand for a name of any length. */
-export const nameDigest = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
+const nameDigest = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
 export const nameKey = (name: string): Buffer => nameDigest(name);
 export const branchKey = (pool: Id, name: string): Buffer => Buffer.concat([idBuffer(pool), nameDigest(name)]);
 /** Key of a commit, object or vacuumed object of a pool. */

@@ -8,24 +8,26 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { errorTable, type LakeError } from '../../src/errors.ts';
 import { program } from '../support/built-service.ts';
+import { lacksCompiler, lacksStrace } from '../support/programs.ts';
 import { randomOf } from '../support/random.ts';
 import { runPart } from './campaign.ts';
 import { type Cut, readTrace, straceCommand, type Trace, writeImage } from './disk-trace.ts';
-import { faultKinds, FaultVictim, type FaultTold, hasCompiler, type Place } from './fault-victim.ts';
+import { faultKinds, FaultVictim, type FaultTold, type Place } from './fault-victim.ts';
 import { faultAfter } from './kills.ts';
 import { parts, type PartName } from './parts.ts';
 import { faultOfState, referenceOf, runVictim } from './run-victim.ts';
 import { scriptOf, type Step } from './scripts.ts';
 
 /** Seeds that npm test runs; other parts have tests of their own. */
-const small: Partial<Record<PartName, readonly number[]>> = { kills: [3, 4], power: [0], faults: hasCompiler() ? [3] : [], objects: [0], tables: [0] };
+const small: Partial<Record<PartName, readonly number[]>> = { kills: [3, 4], power: [0], faults: [3], objects: [0], tables: [0] };
+const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
 
 describe('nothing is lost, nothing is wrong, nothing hangs', { timeout: 300_000 }, () => {
   for (const part of Object.keys(small) as PartName[]) {
-    test(`${part}: seeds ${small[part]!.join(', ')}`, async () => {
+    test.skipIf(lacking[part] ?? false)(`${part}: seeds ${small[part]!.join(', ')}`, async () => {
       const { counts, failures } = await runPart(part, small[part]!);
       expect(failures).toEqual([]);
-      if (small[part]!.length > 0) expect(Math.max(...counts.values())).toBeGreaterThan(0);
+      expect(Math.max(...counts.values())).toBeGreaterThan(0);
     });
   }
   test('each part is loaded by its name', () => {
@@ -33,7 +35,7 @@ describe('nothing is lost, nothing is wrong, nothing hangs', { timeout: 300_000 
   });
 });
 
-describe('the traced disk', { timeout: 300_000 }, () => {
+describe.skipIf(lacksStrace())('the traced disk', { timeout: 300_000 }, () => {
   const nothing: Cut = { keep: 'nothing' };
   const traced = async (script: readonly Step[]) => {
     const folder = mkdtempSync(join(tmpdir(), 'lake-traced-'));
@@ -96,7 +98,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
   const ends = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => { const found = /^(ack|refused) \d+ ?(\S*)/.exec(line); return found ? [found[2] || 'done'] : []; });
   const last = (lines: readonly string[]): string => lines.findLast((line) => line.startsWith('state '))!.replace(/^state \d+ /, '');
 
-  test('without room in the tables a load is a 507, and the next one goes on', async () => {
+  test.skipIf(lacksStrace())('without room in the tables a load is a 507, and the next one goes on', async () => {
     const { lines, status } = await failing(loads(16), 'tables/data.mdb', 'writev:error=ENOSPC:when=10');
     const found = ends(lines);
     expect([...new Set(found)].sort()).toEqual(['done', 'storage-full']);
@@ -105,7 +107,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     expect(errorTable['storage-full'].status).toBe(507);
   });
 
-  test('without room for a data object likewise; other faults of its file are told with its name', async () => {
+  test.skipIf(lacksStrace())('without room for a data object likewise; other faults of its file are told with its name', async () => {
     const id = createHash('sha1').update('3').digest('hex'), path = `objects/${id.slice(38)}/${id}`;
     for (const [inject, code] of [['write:error=ENOSPC:when=1', 'storage-full'], ['fsync:error=EIO:when=1', 'object-unwritten']] as const) {
       const { lines } = await failing(loads(5, 2), path, inject);
@@ -114,7 +116,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     }
   });
 
-  test('after a sync of the tables failed writes are refused with the reason, reads go on, the next start has what was acknowledged', async () => {
+  test.skipIf(lacksStrace())('after a sync of the tables failed writes are refused with the reason, reads go on, the next start has what was acknowledged', async () => {
     // The first syncs make the tables themselves.
     const script = loads(30), { lines, lake } = await failing(script, 'tables/data.mdb', 'fdatasync:error=EIO:when=15+'), found = ends(lines), first = found.indexOf('lake-failed');
     expect(first).toBeGreaterThan(1);
@@ -129,7 +131,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     })).toBeUndefined();
   });
 
-  describe.skipIf(!hasCompiler())('call by call', () => {
+  describe.skipIf(lacksCompiler())('call by call', () => {
     const at = async (script: readonly Step[], place: Place | undefined): Promise<FaultTold & { readonly lake: string }> => {
       const folder = mkdtempSync(join(tmpdir(), 'lake-place-')), lake = join(folder, 'lake'), victim = new FaultVictim(folder);
       onTestFinished(async () => {
@@ -152,6 +154,22 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
         expect({ struck: told.struck, status: told.status, complaint: told.complaint }).toEqual({ struck, status: 1, complaint: expect.stringMatching(text) as unknown });
         expect(await faultAfter(told.lake, true, () => undefined)).toBeUndefined();
       }
+    });
+
+    test('when the page that names the newest state could not be written the tables are opened anew: reads go on, writes are refused with the reason', async () => {
+      // That page comes last in a transaction; without another page that fails, which may end LMDB's binding.
+      const { counted } = await at(loads(8), undefined);
+      let reopened = 0;
+      for (let n = counted![kind('write')]!; n > 0 && reopened === 0; n--) {
+        const { struck, lines, lake, status } = await at(loads(8), { kind: kind('write'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
+        if (!struck?.includes('tables/data.mdb') || status !== 0 || first < 2) continue;
+        reopened++;
+        expect([new Set(found.slice(0, first)), new Set(found.slice(first))]).toEqual([new Set(['done']), new Set(['lake-failed'])]);
+        const there = { p: { main: Array.from({ length: first - 1 }, (_, i) => i + 1) } };
+        expect(JSON.parse(last(lines))).toEqual(there);
+        expect(await faultAfter(lake, true, (state) => (JSON.stringify(state) === JSON.stringify(there) ? undefined : JSON.stringify(state)))).toBeUndefined();
+      }
+      expect(reopened).toBe(1);
     });
 
     test('an object whose folder cannot be synced is not acknowledged', async () => {

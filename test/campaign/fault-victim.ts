@@ -21,16 +21,6 @@ export const faultKinds: readonly { readonly name: string; readonly errors: read
 export interface Place { readonly kind: number; readonly n: number; readonly error: keyof typeof errno }
 
 const cFile = fileURLToPath(new URL('./fault-shim.c', import.meta.url));
-/** Without a C compiler there are no faults. */
-export const hasCompiler = (): boolean => {
-  try {
-    execFileSync('cc', ['--version'], { stdio: 'ignore' });
-    return process.platform === 'linux';
-  } catch {
-    return false;
-  }
-};
-
 /** `struck`: the call that failed, its file and the library that made it. `counted`: calls by kind. */
 export interface FaultTold extends Told { readonly struck?: string; readonly counted?: readonly number[] }
 

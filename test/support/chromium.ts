@@ -13,10 +13,10 @@ export const launchChromium = (): Promise<Browser> => chromium.launch({ executab
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 interface Finding { readonly id: string; readonly impact: string; readonly help: string; readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[] }
 
-/** What axe-core finds serious or critical: rule, and where. */
-export const seriousFindings = async (page: Page): Promise<readonly string[]> => {
-  await page.evaluate(axe);
-  const found = await page.evaluate('axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations)') as readonly Finding[];
+/** What axe-core finds serious or critical: rule, and where. `rules`: these alone. */
+export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<readonly string[]> => {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
+  const found = await page.evaluate(`axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })}).then((r) => r.violations)`) as readonly Finding[];
   return found.filter((f) => f.impact === 'serious' || f.impact === 'critical').map((f) => `${f.id}: ${f.help}: ${f.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} (${n.failureSummary})`).join('; ')}`);
 };
 

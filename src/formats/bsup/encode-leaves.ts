@@ -45,7 +45,7 @@ export const uniform = (body: number, length: number): Float64Array => {
 export const markedMin = 8;
 
 /** Null: tag 0. */
-export const absentBody = -1;
+const absentBody = -1;
 
 /** Bytes of a body with its tag. */
 export const taggedSize = (body: number): number => (body < 127 ? body + (body < 0 ? 2 : 1) : body + tagSize(body));

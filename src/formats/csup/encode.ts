@@ -6,6 +6,7 @@
 import assert from 'node:assert';
 import { scatter } from '../../vectors/concat.ts';
 import { typesOf } from '../../vectors/fuse.ts';
+import { checkStop } from '../../vectors/stop.ts';
 import type { RecordType, Type } from '../../vectors/type.ts';
 import {
   type DynamicVector, type Field, type FlatVector, type RecordVector, type UnionVector, type Vector, flatten, slice, take, valueAt,
@@ -39,6 +40,7 @@ class ObjectEncoder {
 
   /** Rows that all have the type. */
   private column(type: Type, v: Vector): number {
+    checkStop();
     switch (type.kind) {
       case 'named': return this.add({ kind: 'Named', name: type.name, values: this.column(type.inner, insideOf(v)) });
       case 'error': return this.add({ kind: 'Error', values: this.column(type.inner, insideOf(v)) });

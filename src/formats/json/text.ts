@@ -13,7 +13,7 @@ export const jsonString = (text: string): string => {
 };
 
 /** The text of a map's key: strings as they are, everything else as SUP. */
-export const jsonKey = (key: Value): string => {
+const jsonKey = (key: Value): string => {
   let { type } = key;
   while (type.kind === 'named') type = type.inner;
   return type === types.string ? (key.data as string) : supText(key);

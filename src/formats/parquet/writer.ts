@@ -2,6 +2,7 @@
 import type { RowGroup } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
+import { checkStop } from '../../vectors/stop.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 import { columnsOf } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
@@ -46,6 +47,7 @@ class FileWriter {
     if (this.length === 0) yield this.count(magic.slice());
     for (const [k, node] of nodes.entries()) {
       for (const leaf of shred(node, v.fields[k].values, v.fields[k].present)) {
+        checkStop();
         const { bytes, chunk } = writeChunk(leaf, this.length);
         for (const piece of bytes) yield this.count(piece);
         columns.push(chunk);

@@ -8,7 +8,7 @@ import { type Data, type Value, underValue } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
-import { escapedText, secondsText } from '../zeek/cells.ts';
+import { escapedText, secondsText } from '../log-cell.ts';
 
 /** Rows that are kept to find the widths; more of one type are laid out in parts. */
 const rowsMax = 10_000;

@@ -1,5 +1,6 @@
 /** Text of Zeek cells to data and back. */
 import { isUtf8 } from 'node:buffer';
+import { escapedText, secondsText } from '../log-cell.ts';
 import { decimalFloatText, parseFloat64, parseInteger, parseIp, parseNet, ipText, netText } from '../../vectors/literal.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Data, type Value, canonicalSet, integer } from '../../vectors/value.ts';
@@ -117,19 +118,4 @@ export const cellText = (type: Type, data: Data, inContainer = false): string =>
     case types.float32: case types.float16: return decimalFloatText(data as number, 32);
     default: return String(data);
   }
-};
-
-const special = /[\u0000-\u001f\u007f\\]/g;
-/** Control characters, backslashes and what the format's own marks are spelled with, escaped. */
-export const escapedText = (text: string, inContainer: boolean): string => {
-  if (text === '-') return '\\x2d';
-  if (text === '(empty)') return '\\x28empty)';
-  const out = text.replace(special, (c) => (c === '\\' ? '\\\\' : `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`));
-  return inContainer ? out.replaceAll(',', '\\x2c') : out;
-};
-
-/** Seconds with six decimals, nine where they are needed. */
-export const secondsText = (nanos: number | bigint): string => {
-  const x = BigInt(nanos), size = x < 0n ? -x : x, fraction = String(size % 1_000_000_000n).padStart(9, '0');
-  return `${x < 0n ? '-' : ''}${size / 1_000_000_000n}.${fraction.endsWith('000') ? fraction.slice(0, 6) : fraction}`;
 };

@@ -16,7 +16,7 @@ export const typeOfZeek = (name: string): Type | undefined => {
 };
 
 /** The type inside `T|null`; the type itself if it is no union; undefined for other unions. */
-export const withoutNull = (type: Type): Type | undefined => {
+const withoutNull = (type: Type): Type | undefined => {
   if (type.kind !== 'union') return type;
   const rest = type.members.filter((m) => m !== types.null);
   return rest.length === 1 && type.members.length === 2 ? rest[0] : undefined;

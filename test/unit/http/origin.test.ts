@@ -17,6 +17,7 @@ describe('CORS', () => {
   test('a preflight gets what it asks for, or nothing', () => {
     const ask = (method: string, headers?: string): unknown => preflightHeaders(listed, { origin: 'http://a', 'access-control-request-method': method, 'access-control-request-headers': headers });
     expect(ask('POST', 'content-type, authorization')).toMatchObject({ 'access-control-allow-methods': 'POST', 'access-control-allow-headers': 'Content-Type, Authorization' });
+    expect(ask('POST', 'if-match,idempotency-key')).toMatchObject({ 'access-control-allow-headers': 'If-Match, Idempotency-Key' });
     expect(ask('TRACE')).toEqual({ vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' });
     expect(ask('POST', 'x-special')).toEqual({ vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' });
   });

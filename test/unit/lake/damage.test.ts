@@ -72,6 +72,48 @@ describe('rows', () => {
   });
 });
 
+describe('the commits of a branch', () => {
+  /** A lake with two commits, of which some were changed behind its back. */
+  const changed = async (change: (tables: Tables, keys: { readonly parent: Buffer; readonly tip: Buffer; readonly branch: Buffer }) => Promise<void>): Promise<{ readonly directory: string; readonly parent: string; readonly tip: string }> => {
+    const lake = await openTestLake(), pool = await newPool(lake);
+    const { commit: parent } = await pool.load('main', [inlineObject(1)]), { commit: tip } = await pool.load('main', [inlineObject(2)], { body: 'mark of the tip' });
+    await lake.close();
+    const tables = new Tables(join(lake.directory, 'tables')), keys = tables.keys('commits'), keyOf = (id: string): Buffer => keys.find((key) => key.includes(idBuffer(id)))!;
+    await change(tables, { parent: keyOf(parent), tip: keyOf(tip), branch: tables.keys('branches')[0]! });
+    await tables.close();
+    return { directory: lake.directory, parent, tip };
+  };
+  const asked = async (directory: string): Promise<{ readonly snapshot: unknown; readonly load: unknown; readonly fsck: readonly string[] }> => {
+    const lake = await openTestLake({ directory });
+    const snapshot = await failure(lake.openSnapshot('p', 'main')), load = await lake.pool('p').load('main', [inlineObject(3)]).then(() => 'done', (fault: LakeError) => fault.message);
+    await lake.close();
+    return { snapshot, load, fsck: (await fsck({ directory, files: openObjects(directory) })).faults };
+  };
+  const missing = (id: string): string => `table commits, key ${id}: the row is missing`;
+
+  test('a tip whose row is missing is damage that is named, not a wrong name', async () => {
+    const { directory, tip } = await changed((tables, { tip: key }) => tables.write([{ table: 'commits', key }]));
+    const found = await asked(directory);
+    expect(found.snapshot).toMatchObject({ code: 'table-corrupt', status: 500, text: missing(tip) });
+    expect(found.load).toBe(missing(tip));
+    expect(found.fsck.join('\n')).toContain(base62(tip));
+  });
+  test('so is a parent', async () => {
+    const { directory, parent } = await changed((tables, { parent: key }) => tables.write([{ table: 'commits', key }]));
+    const found = await asked(directory);
+    expect(found.snapshot).toMatchObject({ code: 'table-corrupt', text: missing(parent) });
+    expect(found.fsck.join('\n')).toContain(base62(parent));
+  });
+  test('one whose row was changed is named', async () => {
+    const { directory } = await changed(async () => undefined);
+    damage(directory, new TextEncoder().encode('mark of the tip'));
+    const found = await asked(directory);
+    expect(found.snapshot).toMatchObject({ code: 'table-corrupt', text: expect.stringMatching(/^table commits, key [0-9a-f]+: checksum does not match$/) as unknown });
+    expect(found.load).toBe((found.snapshot as { readonly text: string }).text);
+    expect(found.fsck).not.toEqual([]);
+  });
+});
+
 describe('after an unclean stop', () => {
   test('damaged tables are found by another process, the service says so and does not open them', { timeout: 60_000 }, async () => {
     const { directory } = await closedLake();

@@ -8,6 +8,7 @@ import { type Vector, dataAt, range, slice, take, typeAt } from '../../../src/ve
 import { type Value, intValue, recordValue, stringValue, integer } from '../../../src/vectors/value.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
+import { randomOf } from '../../support/random.ts';
 import { someValues } from '../../support/values.ts';
 
 const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };
@@ -98,6 +99,14 @@ describe('data objects', () => {
     const [first, second] = columns as Extract<Vector, { form: 'dictionary' }>[];
     expect(first!.values).toBe(second!.values);
     expect(first!.values.length).toBe(300);
+  });
+
+  test('a dictionary that pays in the long run is kept though most values of the first blocks are new; ids get none', () => {
+    const random = randomOf(3), block = (): Vector => vectorOf(Array.from({ length: 4000 }, () => recordValue([{ name: 's', value: stringValue(`user ${random.below(10_000)}`) }, { name: 'id', value: stringValue(random.hex(12)) }])));
+    const blocks = Array.from({ length: 6 }, block), reader = open(encode(blocks));
+    const columns = blocks.map((_, k) => (reader.read(k) as Extract<Vector, { form: 'record' }>).fields.map((f) => f.values.form));
+    expect(columns).toEqual(blocks.map(() => ['dictionary', 'bytes']));
+    expect(readAll(reader)).toEqual(blocks.flatMap(rows));
   });
 
   test('zone maps rule out blocks and never one that holds a match', () => {

@@ -13,7 +13,7 @@ import type { RowFilter } from '../../../src/lake/scan-block.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { type Value, intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
-import { valueAt } from '../../../src/vectors/vector.ts';
+import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-filter-'));
 afterAll(() => { rmSync(folder, { recursive: true }); });
@@ -64,6 +64,26 @@ test.each([false, true, true])('without an order every wanted row comes once (ca
   expect((await scan({ ordered: false, filter: having('n:3}', [['n']]) }, cached)).sort()).toEqual(all.filter((t) => t.includes('n:3}')).sort());
   expect(await scan({ ordered: false, columns: [['n']], filter: having('n:77}', [['n']]) }, cached)).toEqual(all.filter((t) => t.includes('n:77}')).map(() => '{n:77}'));
   expect((await scan({ ordered: false, columns: [] }, cached)).length).toBe(rows.length);
+});
+
+test('whoever takes the rows that are at hand meets the same ones as who waits for each', async () => {
+  for (const filter of [undefined, having('n:3}'), having('nowhere')]) {
+    const source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: metas }) }, waited: string[] = [], taken: string[] = [];
+    const options = { ordered: false, batchRows: 1000, ...(filter && { filter }) };
+    for await (const batch of scanObjects(source, options)) for (let i = 0; i < batch.length; i++) waited.push(supText(valueAt(batch, i)));
+    const scanned = scanObjects(source, options);
+    let quick = 0;
+    for (let next = await scanned.next(); !next.done; next = await scanned.next()) {
+      for (let batch: Vector | undefined = next.value; batch; batch = scanned.nextNow()) {
+        for (let i = 0; i < batch.length; i++) taken.push(supText(valueAt(batch, i)));
+        quick++;
+      }
+      quick--;
+    }
+    expect(taken).toEqual(waited);
+    expect(scanned.nextNow()).toBe(undefined);
+    expect(quick > 0).toBe(waited.length > 0);
+  }
 });
 
 test('decoded columns stay within their budget, and those of the running scan stay', () => {

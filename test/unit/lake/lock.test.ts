@@ -1,0 +1,45 @@
+import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { lockLake } from '../../../src/lake/lock.ts';
+import { failure, temporaryDirectory } from './support.ts';
+
+describe('the lock of a lake', () => {
+  test('is one at a time, and tells who has it', async () => {
+    const directory = await temporaryDirectory(), lock = await lockLake(directory, 'the first');
+    expect(await failure(lockLake(directory, 'the second'))).toMatchObject({ code: 'lake-locked', text: expect.stringContaining('the first') as unknown });
+    await lock.release(true);
+    await (await lockLake(directory, 'the second')).release(true);
+  });
+
+  test('is free again when its mark cannot be written', async () => {
+    const directory = await temporaryDirectory(), mark = join(directory, 'running');
+    mkdirSync(mark);
+    await expect(lockLake(directory, 'x')).rejects.toThrow('EISDIR');
+    rmdirSync(mark);
+    await (await lockLake(directory, 'x')).release(true);
+  });
+
+  test('is free again when its mark cannot be removed, and the end counts as unclean', async () => {
+    const directory = await temporaryDirectory(), mark = join(directory, 'running'), lock = await lockLake(directory, 'x');
+    rmSync(mark);
+    mkdirSync(mark);
+    await expect(lock.release(true)).rejects.toThrow('Path is a directory');
+    rmdirSync(mark);
+    writeFileSync(mark, `process ${process.pid}, x\n`);
+    const next = await lockLake(directory, 'y');
+    expect(next.diedBefore).toBe(`process ${process.pid}, x`);
+    await next.release(true);
+  });
+
+  test('that was left unclean is told to the next one, a clean one is not', async () => {
+    const directory = await temporaryDirectory();
+    expect((await lockLake(directory, 'x').then(async (lock) => lock.release(false).then(() => lock))).diedBefore).toBeUndefined();
+    const second = await lockLake(directory, 'y');
+    expect(second.diedBefore).toBe(`process ${process.pid}, x`);
+    await second.release(true);
+    const third = await lockLake(directory, 'z');
+    expect(third.diedBefore).toBeUndefined();
+    await third.release(true);
+  });
+});
