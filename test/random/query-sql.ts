@@ -120,8 +120,13 @@ class SqlTexts {
       () => mix`(not ${this.bool(depth)})`, () => mix`(${next(kind)} is ${this.pick(['', 'not '])}null)`,
       () => mix`(${next('int')} ${this.pick(['in', 'not in'])} (${this.leaf('int')}, ${this.leaf('int')}))`,
       () => mix`(${next(kind)} ${this.pick(['between', 'not between'])} ${next(kind)} and ${next(kind)})`,
-      () => mix`(${next('text')} ${this.pick(['like', 'not like'])} '${this.pick(['a%', '%b', '_', '%', '%o%'])}')`,
+      () => this.like(next('text'), this.chance(2)),
     ])();
+  }
+  /** `like` of null is false, as in SuperDB v0.2.0; in SQL it is null. */
+  private like(text: Both, negated: boolean): Both {
+    const pattern = `'${this.pick(['a%', '%b', '_', '%', '%o%'])}'`;
+    return both(`(${text.ours} ${negated ? 'not ' : ''}like ${pattern})`, `(${negated ? 'not ' : ''}coalesce(${text.theirs} like ${pattern}, false))`);
   }
   private bool(depth: number): Both { return depth <= 1 ? this.leafPredicate() : this.predicate(depth - 1); }
   private leafPredicate(): Both {
