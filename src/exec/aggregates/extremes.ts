@@ -33,7 +33,7 @@ export class ExtremeState implements AggregateState {
   updateOne(group: number, argument: Vector): void {
     if (isNothing(argument)) return;
     const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
-    if (sparse) return this.addSparse(idsOfOne(group, argument.length), sparse);
+    if (sparse) return this.addSparseOne(group, sparse, argument.length);
     if (argument.form === 'bytes' && argument.type === types.string && argument.length > 0) return this.addText(group, argument, extremeRow(argument, this.sign));
     if (this.bigs.size > 0 || argument.form !== 'number' || !(argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
     if (argument.length === 0) return;
@@ -65,6 +65,11 @@ export class ExtremeState implements AggregateState {
       if (classOfGroup[g]! < c) classOfGroup[g] = c;
       if ((isMin ? x < best[g]! : x > best[g]!) || x !== x) best[g] = x;
     }
+  }
+  private addSparseOne(group: number, sparse: SparseNumbers, length: number): void {
+    if (!sparse.tags.subarray(0, length).includes(sparse.tag)) return;
+    this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(sparse.part.type));
+    this.best[group] = this.sign > 0 ? leastOfSome(this.best[group]!, sparse, length) : greatestOfSome(this.best[group]!, sparse, length);
   }
   private addOne(g: number, x: number | bigint): void {
     const known = this.bigs.get(g) ?? this.best[g]!;
@@ -134,6 +139,24 @@ const greatestOf = (start: number, values: Float64Array, length: number): number
   let best = start;
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
+    if (x > best || x !== x) best = x;
+  }
+  return best;
+};
+const leastOfSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number => {
+  let best = start;
+  for (let i = 0; i < length; i++) {
+    if (tags[i] !== tag) continue;
+    const x = values[slots[i]!]!;
+    if (x < best || x !== x) best = x;
+  }
+  return best;
+};
+const greatestOfSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number => {
+  let best = start;
+  for (let i = 0; i < length; i++) {
+    if (tags[i] !== tag) continue;
+    const x = values[slots[i]!]!;
     if (x > best || x !== x) best = x;
   }
   return best;

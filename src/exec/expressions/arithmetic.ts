@@ -95,9 +95,22 @@ const floatResult = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
 const spread = (v: Vector, length: number): NumberArray => {
   if (v.form === 'constant') {
     const x = spread(v.inner, 1)[0]!;
-    return typeof x === 'number' ? new Float64Array(length).fill(x) : x < 0n || v.inner.form !== 'number' || !isUnsigned(v.inner.type) ? new BigInt64Array(length).fill(x) : new BigUint64Array(length).fill(x);
+    return typeof x === 'number' ? repeated(x, length) : x < 0n || v.inner.form !== 'number' || !isUnsigned(v.inner.type) ? new BigInt64Array(length).fill(x) : new BigUint64Array(length).fill(x);
   }
   return v.form === 'enum' ? Float64Array.from((v as EnumVector).codes.subarray(0, length)) : (v as NumberVector).values;
+};
+
+/** Numbers again and again, for the next batch: those of the last few constants. Nobody writes to them. */
+const kept: { readonly x: number; readonly values: Float64Array }[] = [];
+const keptMax = 4, keptRows = 8192;
+/** At least `length` times the number. */
+const repeated = (x: number, length: number): Float64Array => {
+  for (const { x: known, values } of kept) if (Object.is(known, x) && values.length >= length) return values;
+  if (length > keptRows) return new Float64Array(length).fill(x);
+  const values = new Float64Array(keptRows).fill(x);
+  kept.unshift({ x, values });
+  if (kept.length > keptMax) kept.pop();
+  return values;
 };
 
 interface Operands { readonly left: NumberArray; readonly right: NumberArray; readonly x: Type; readonly y: Type; readonly length: number }
