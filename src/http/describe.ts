@@ -21,7 +21,6 @@ const hasDebug = (pipeline: Pipeline): boolean => pipeline.ops.some((op) => op.k
 const branchesOf = (op: PlanOp): readonly Pipeline[] =>
   (op.kind === 'fork' || op.kind === 'combine' ? op.branches : op.kind === 'switch' ? op.cases.map((c) => c.branch) : []);
 
-
 type Source = ResolvedSource | 'null';
 
 const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op, i): Source[] => {
@@ -32,9 +31,7 @@ const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op, i)
     case 'join': case 'setOperation': return op.right ? sourcesOf(op.right) : [];
     case 'recursive': return [op.first, op.next].flatMap(sourcesOf);
     case 'lateral': return sourcesOf(op.body.pipeline);
-    case 'fork': case 'combine': return op.branches.flatMap(sourcesOf);
-    case 'switch': return op.cases.flatMap((c) => sourcesOf(c.branch));
-    default: return [];
+    default: return branchesOf(op).flatMap(sourcesOf);
   }
 });
 

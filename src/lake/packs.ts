@@ -7,12 +7,11 @@
  * - A pack goes in the transaction in which one of its objects is vacuumed: what was vacuumed is in no pack.
  * - An object is in one pack at most.
  */
-import { LakeError } from '../errors.ts';
 import { idBuffer, idOfBytes } from './ksuid.ts';
 import type { Id, KeyRange, ObjectMeta } from './lake.types.ts';
 import type { Chunk, ListView, ObjectEntry, ObjectList } from './object-list.ts';
 import { decodeObject, encodeObject, pairKey } from './rows.ts';
-import type { Change, Tables } from './tables.ts';
+import { type Change, type Tables, rowMissing } from './tables.ts';
 
 /** `members`: ids in the order of a list. `entry` is the object that stands in their place; its body is in the pack's row. */
 export interface Pack { readonly entry: ObjectEntry; readonly members: readonly Id[] }
@@ -93,7 +92,7 @@ export class PackIndex {
   meta({ id, count, size, min, max }: ObjectEntry, withBody: boolean): ObjectMeta {
     if (!withBody) return { id, count, size, min, max };
     const payload = this.tables.get('packs', pairKey(this.poolId, id));
-    if (!payload) throw new LakeError('table-corrupt', { table: 'packs', key: id, fault: 'the row is missing' });
+    if (!payload) throw rowMissing('packs', id);
     return { id, count, size, min, max, inline: decodePack(payload).body };
   }
 

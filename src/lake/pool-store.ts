@@ -20,7 +20,7 @@ import {
 import { PackIndex } from './packs.ts';
 import { isVacuumed, type SnapshotCache } from './snapshot.ts';
 import type { Retries } from './retries.ts';
-import type { Change, Tables } from './tables.ts';
+import { type Change, type Tables, rowMissing } from './tables.ts';
 
 export interface Stores {
   readonly tables: Tables;
@@ -235,7 +235,7 @@ export class PoolStore {
     if (commit === zeroId) return 0;
     const row = this.commit(commit);
     // A tip and a second parent were there when they were made.
-    if (!row) throw new LakeError('table-corrupt', { table: 'commits', key: commit, fault: 'the row is missing' });
+    if (!row) throw rowMissing('commits', commit);
     return row.height;
   }
 

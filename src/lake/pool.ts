@@ -16,7 +16,7 @@ import type { ObjectList } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
 import { previewMerge, previewOf, previewRevert } from './preview.ts';
 import { objectMeta, snapshotOf } from './snapshot.ts';
-import { StoreFailure } from './tables.ts';
+import { rowMissing, StoreFailure } from './tables.ts';
 import { vacuumCandidates } from './vacuum.ts';
 
 export interface PoolHost {
@@ -167,7 +167,7 @@ export class PoolFace implements Pool {
     if (id && !this.store.hasCommit(id)) throw new LakeError('commit-file-missing');
     const found = id ?? this.store.branches().get(commitish)?.commit ?? plainId(commitish);
     if (!found) throw new LakeError('branch-not-found', { branch: commitish });
-    if (!this.store.hasCommit(found)) throw this.store.isTip(found) ? tipMissing(found) : new LakeError('commit-file-missing');
+    if (!this.store.hasCommit(found)) throw this.store.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
     return found;
   }
 
@@ -261,5 +261,4 @@ const measure = (list: ObjectList): PoolStats => {
 
 /** The commit of a tip is there: that it is not is no fault of who asks. */
 const ofTip = (fault: unknown, commit: Id): unknown =>
-  (fault instanceof LakeError && fault.code === 'commit-not-found' ? tipMissing(commit) : fault);
-const tipMissing = (commit: Id): LakeError => new LakeError('table-corrupt', { table: 'commits', key: commit, fault: 'the row is missing' });
+  (fault instanceof LakeError && fault.code === 'commit-not-found' ? rowMissing('commits', commit) : fault);

@@ -15,7 +15,7 @@ import type { Id, ObjectMeta, ObjectPage, PageRequest, PoolConfig, Snapshot } fr
 import { type ObjectEntry, ObjectList } from './object-list.ts';
 import { checkpointKey, decodeObjects, encodeObjects, pairKey, type StoredCommit } from './rows.ts';
 import { type PackIndex, type UsablePacks, packed } from './packs.ts';
-import type { Put, Tables } from './tables.ts';
+import { type Put, type Tables, rowMissing } from './tables.ts';
 
 /** `distance`: changed objects since the last checkpoint. `cost`: what it takes in memory that no other list shares, in objects, about. */
 interface Warm { readonly list: ObjectList; distance: number; readonly cost: number }
@@ -145,7 +145,7 @@ export class SnapshotCache {
       if (base) break;
       const row = history.commit(at);
       // What a commit comes from was there when it was made.
-      if (!row && at !== commit) throw new LakeError('table-corrupt', { table: 'commits', key: at, fault: 'the row is missing' });
+      if (!row && at !== commit) throw rowMissing('commits', at);
       if (!row) throw new LakeError('commit-not-found', { id: at });
       since.push(row);
       at = row.parent;
@@ -265,7 +265,7 @@ export const objectMeta = (entry: ObjectEntry, tables?: Tables): ObjectMeta => {
   const { id, count, size, min, max } = entry;
   if (!entry.inTable || !tables) return { id, count, size, min, max };
   const inline = tables.get('bodies', Buffer.from(id, 'hex'));
-  if (!inline) throw new LakeError('table-corrupt', { table: 'bodies', key: id, fault: 'the row is missing' });
+  if (!inline) throw rowMissing('bodies', id);
   return { id, count, size, min, max, inline };
 };
 

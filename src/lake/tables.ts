@@ -367,3 +367,6 @@ const after = (prefix: Uint8Array): Buffer | undefined => {
   }
   return undefined;
 };
+
+/** What is thrown for a row that must be there, since another one names it. `key`: the id in hexadecimal digits. */
+export const rowMissing = (table: TableName, key: string): LakeError => new LakeError('table-corrupt', { table, key, fault: 'the row is missing' });

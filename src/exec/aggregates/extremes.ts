@@ -69,7 +69,7 @@ export class ExtremeState implements AggregateState {
   private addSparseOne(group: number, sparse: SparseNumbers, length: number): void {
     if (!sparse.tags.subarray(0, length).includes(sparse.tag)) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(sparse.part.type));
-    this.best[group] = this.sign > 0 ? leastOfSome(this.best[group]!, sparse, length) : greatestOfSome(this.best[group]!, sparse, length);
+    this.best[group] = extremeOfSome(this.best[group]!, sparse, length, this.sign > 0);
   }
   private addOne(g: number, x: number | bigint): void {
     const known = this.bigs.get(g) ?? this.best[g]!;
@@ -143,21 +143,12 @@ const greatestOf = (start: number, values: Float64Array, length: number): number
   }
   return best;
 };
-const leastOfSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number => {
+const extremeOfSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number, isMin: boolean): number => {
   let best = start;
   for (let i = 0; i < length; i++) {
     if (tags[i] !== tag) continue;
     const x = values[slots[i]!]!;
-    if (x < best || x !== x) best = x;
-  }
-  return best;
-};
-const greatestOfSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number => {
-  let best = start;
-  for (let i = 0; i < length; i++) {
-    if (tags[i] !== tag) continue;
-    const x = values[slots[i]!]!;
-    if (x > best || x !== x) best = x;
+    if ((isMin ? x < best : x > best) || x !== x) best = x;
   }
   return best;
 };

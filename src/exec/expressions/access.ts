@@ -201,26 +201,22 @@ const sliceRows = (of: Vector, from: Vector | undefined, to: Vector | undefined,
   if (flat.form === 'null') return nulls(length);
   const sliceable = flat.form === 'list' || (flat.form === 'bytes' && (flat.type === types.string || flat.type === types.bytes));
   if (!sliceable) return wrapErrors('sliced value is not array, set, bytes, or string', of);
+  const places: (ArrayLike<number | bigint> | undefined)[] = [];
   for (const bound of [from, to]) {
     if (innerForm(bound) === 'error') return bound!;
     if (innerForm(bound) === 'null') return nulls(length);
-    const bad = bound && unusable(bound);
+    const { values, bad } = bound ? positions(bound) : nowhere;
+    places.push(values);
     if (!bad) continue;
     const good = rowsWith(bad, length, 0), rest = good.length === 0 ? noRows : sliceRows(take(of, good), from && flatten(take(from, good)), to && flatten(take(to, good)), base, good.length);
     return scatter(rest, good, errors('slice index is not a number', length));
   }
-  const starts = from && positions(from)!, ends = to && positions(to)!;
+  const [starts, ends] = places;
   const range = (i: number, size: number): readonly [number, number] => {
     const start = starts ? clamp(starts[i]!, size, base) : 0, end = ends ? clamp(ends[i]!, size, base) : size;
     return [start, Math.max(start, end)];
   };
   return flat.form === 'list' ? sliceList(flat, range) : flat.type === types.string ? sliceText(flat, range) : sliceBytes(flat, range);
-};
-/** 1 for rows that cannot be cast to an integer, undefined if all can. */
-const unusable = (bound: Vector): Uint8Array | undefined => {
-  if (integers(bound)) return undefined;
-  const codes = truthOf(castVector(flatten(bound), types.int64)).subarray(0, bound.length).map((c) => (c === truth.error ? 1 : 0));
-  return codes.includes(1) ? codes : undefined;
 };
 /** The values at their rows, elsewhere those of `others`. */
 const scatter = (values: Vector, rows: Uint32Array, others: Vector): Vector => {
@@ -231,12 +227,16 @@ const scatter = (values: Vector, rows: Uint32Array, others: Vector): Vector => {
   });
   return rows.length === 0 ? others : combine(tags, slots, [values, others]);
 };
-/** What casts to an integer is one; undefined if some row does not. */
-const positions = (bound: Vector): ArrayLike<number | bigint> | undefined => {
+/** What casts to an integer is one. `bad`: 1 for rows that do not. */
+interface Positions { readonly values?: ArrayLike<number | bigint>; readonly bad?: Uint8Array }
+const nowhere: Positions = {};
+const positions = (bound: Vector): Positions => {
   const own = integers(bound);
-  if (own) return own.values;
-  const cast = flatten(castVector(flatten(bound), types.int64));
-  return cast.form === 'number' ? cast.values : undefined;
+  if (own) return { values: own.values };
+  const cast = castVector(flatten(bound), types.int64), bad = truthOf(cast).subarray(0, bound.length).map((c) => (c === truth.error ? 1 : 0));
+  if (bad.includes(1)) return { bad };
+  const flat = flatten(cast);
+  return flat.form === 'number' ? { values: flat.values } : nowhere;
 };
 const clamp = (x: number | bigint, size: number, base: 0 | 1): number => {
   const n = Number(x), place = n < 0 ? size + n : n - base;
