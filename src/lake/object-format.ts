@@ -17,7 +17,7 @@ export const formatVersion = 2;
 export const magic: Uint8Array = new TextEncoder().encode('LAKEOBJ1');
 export const header = magic;
 export const trailerLength = 16;
-/** Rows of a block, at most. */
-export const blockRowsMax = 8192;
+/** Rows of a block, at most. Measured: with 8,192 the work that is done once a block and shape took as long as the rows' own; with 65,536 the blocks that a key range cuts, and the first row, cost more than is gained. */
+export const blockRowsMax = 32_768;
 /** Objects below this length live inside the lake's tables. */
 export const inlineBytesMax = 64 << 10;
