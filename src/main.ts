@@ -1,50 +1,9 @@
 #!/usr/bin/env node
-/** The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit status. */
-import { ConfigError, helpText, parseServe } from './config.ts';
-import { type CommandIo } from './commands/io.ts';
-import { version } from './version.ts';
+/** Starts the program: the bundle of it that `npm run build` makes, or its modules as they are. */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
-const io: CommandIo = {
-  cwd: process.cwd(),
-  stdin: process.stdin,
-  stdoutIsTerminal: process.stdout.isTTY,
-  stderrIsTerminal: process.stderr.isTTY,
-  ...(process.stderr.isTTY && process.env['TERM'] !== 'dumb' && { progress: { columns: () => process.stderr.columns, color: (process.env['NO_COLOR'] ?? '') === '' } }),
-  write: (chunk) => new Promise((resolve, reject) => { process.stdout.write(chunk, (problem) => (problem ? reject(problem) : resolve())); }),
-  complain: (text) => { process.stderr.write(text); },
-};
-
-/** Runs a command line; resolves to the exit status. Only what the command needs is loaded: the whole program takes its time. */
-const run = async (argv: readonly string[]): Promise<number> => {
-  const [command = 'help', ...rest] = argv;
-  switch (command.replace(/^--?(help|h|version)$/, '$1')) {
-    case 'serve':
-      // A mistake in the options is told before all of the service is loaded.
-      parseServe(rest, process.env);
-      return (await import('./commands/serve.ts')).serveCommand(rest, io);
-    case 'query': return (await import('./commands/query.ts')).queryCommand(rest, io);
-    case 'load': return (await import('./commands/load.ts')).loadCommand(rest, io);
-    case 'shell': return (await import('./commands/shell.ts')).shellCommand(rest, io, process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined);
-    case 'key': return (await import('./commands/key.ts')).keyCommand(rest, io);
-    case 'fsck': return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
-    case 'replay': return (await import('./commands/replay.ts')).replayCommand(rest, io);
-    case 'help': case 'h':
-      await io.write(Buffer.from(rest[0] === undefined ? helpText() : (await import('./commands/help-topics.ts')).helpOn(rest[0])));
-      return 0;
-    case 'version':
-      await io.write(Buffer.from(`${version}\n`));
-      return 0;
-    default: throw new ConfigError(`unknown command: ${command} (lake help lists them)`);
-  }
-};
-
-// A reader that went away (`lake query ... | head`) is no failure of ours.
-process.stdout.on('error', (problem: NodeJS.ErrnoException) => process.exit(problem.code === 'EPIPE' ? 0 : 1));
-
-run(process.argv.slice(2)).then(
-  (status) => { process.exitCode = status; },
-  (problem: unknown) => {
-    process.stderr.write(`${problem instanceof Error ? problem.message : String(problem)}\n`);
-    process.exitCode = problem instanceof ConfigError ? problem.exitStatus : 1;
-  },
-);
+const bundle = fileURLToPath(new URL('../bundle/load.cjs', import.meta.url));
+if (existsSync(bundle)) createRequire(import.meta.url)(bundle);
+else await import('./program.ts');

@@ -18,7 +18,7 @@ const filesBelow = (folder: string): string[] =>
   });
 
 const sources = [...filesBelow('src'), ...filesBelow('machines')];
-const everything = [...sources, ...filesBelow('test')];
+const everything = [...sources, ...filesBelow('bundle'), ...filesBelow('test')];
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 interface Node { readonly type: string; readonly start: number; readonly [key: string]: unknown }
@@ -54,7 +54,7 @@ const folderOf = (path: string): string => {
   return parts.length === 2 ? parts[1]!.replace(/\.ts$/, '') : parts[1]!;
 };
 
-const all = ['vectors', 'formats', 'query', 'exec', 'lake', 'workers', 'recording', 'http', 'machines', 'client', 'commands', 'config', 'errors', 'visualize', 'version'];
+const all = ['vectors', 'formats', 'query', 'exec', 'lake', 'workers', 'recording', 'http', 'machines', 'client', 'commands', 'config', 'engine-flags', 'errors', 'visualize', 'version'];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   version: [],
@@ -71,7 +71,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   machines: [],
   visualize: ['machines', 'recording', 'client'],
   commands: all,
-  main: all,
+  program: all,
+  main: ['program'],
+  'engine-flags': [],
 };
 /** Of `lake`, the workers see the reader and writer of objects alone. */
 const lakeFilesOfWorkers = /^src\/lake\/(object|objects|scan|load-sort|columns|lake\.types|snapshot-order)/;
@@ -113,7 +115,7 @@ describe('imports', () => {
     // What a query makes the service connect to goes through from-http.ts alone.
     { packages: /^node:(http|https|dns|dns\/promises|tls)$/, home: /^src\/(http|commands|visualize)\/|^src\/workers\/from-http\.ts$/ },
     { packages: /^node:worker_threads$/, home: /^src\/workers\// },
-    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|tables-head|log-copy|log-copy-reader|probe|fsck|repair|repair-rows)|workers\/(spill|from-files)|recording\/.*|commands\/.*|config|main|http\/.*static.*|http\/access\/tokens)(\.|$|\/)/ },
+    { packages: /^node:fs(\/promises)?$/, home: /^src\/(lake\/(objects|lock|tables|tables-head|log-copy|log-copy-reader|probe-entry|fsck|repair|repair-rows)|workers\/(spill|from-files)|recording\/.*|commands\/.*|config|main|http\/.*static.*|http\/access\/tokens)(\.|$|\/)/ },
     { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];
   for (const { packages, home } of homes) {

@@ -6,6 +6,7 @@ import { setTimeout as later } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import pino from 'pino';
 import { ConfigError, parseServe, type ServeConfig } from '../config.ts';
+import { engineFlags } from '../engine-flags.ts';
 import { accessOf } from '../http/access/access.ts';
 import { openDoor } from '../http/door.ts';
 import { loopback } from '../http/origin.ts';
@@ -37,8 +38,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const guarded = config.auth.keys || config.auth.domain !== '', { host } = config.listen;
   if (!guarded && !config.insecure && !loopback(host)) throw new ConfigError(`-l ${host}:${config.listen.port}: others can reach this address, and there is no access control: -auth.keys or -auth.domain turn it on, -insecure goes without`);
   yieldCollectors();
-  setFlagsFromString(heapGrowth);
-  setFlagsFromString(keepForms);
+  for (const flag of engineFlags) setFlagsFromString(flag);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const directory = resolvePath(io.cwd, config.lakeDirectory), from = fromPolicyOf(config.from, io.cwd);
   mkdirSync(directory, { recursive: true });
@@ -101,18 +101,6 @@ const warmAfterMs = 700;
 
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;
-
-/**
- * The engine adds the memory of typed arrays to a thread's heap, which is small beside them, and left to itself collects all of it after every 30 MB of columns: a third of the time
- * of a query that makes many, though nearly all of them die young. So one and a half times what a collection left may come before the next.
- */
-const heapGrowth = '--heap-growing-percent=150';
-
-/**
- * Compiled code goes when no object is left of some form that it is for; between two queries that is the case for most. The engine remembers forms for two collections, which come within a second
- * of work: for so many it costs little memory.
- */
-const keepForms = '--retain-maps-for-n-gc=100';
 
 /** Threads that the engine starts before any code of ours runs: they collect and compile for all others. */
 const engineThreads = 5;

@@ -3,11 +3,12 @@ import { strict as assert } from 'node:assert';
 import type { Pipeline, Plan, PlanFunction, PlanOp, PlanOpKind } from '../query/plan.ts';
 import { type Split, splitOf } from '../query/split.ts';
 import type { Vector } from '../vectors/vector.ts';
-import { compileAsync } from './expressions/compile.ts';
+import { compileAsync, needsDriver } from './expressions/compile.ts';
 import type { ExpressionContext } from './expressions/evaluator.ts';
+import { FloatRoom } from './expressions/float-room.ts';
 import { Emission, type Item, type Step, type Stream, drive, eachBatch, wait } from './operator.ts';
 import { functionCatalog } from './functions/functions.ts';
-import { aggregate } from './operators/aggregate.ts';
+import { aggregate, keepsNoRows } from './operators/aggregate.ts';
 import { applyRunner, lateral } from './operators/apply.ts';
 import { assertion } from './operators/assert.ts';
 import { type Build, Memory, type PipelineRun } from './operators/build.ts';
@@ -117,8 +118,8 @@ const runOf = (p: Pipeline, build: Build): PipelineRun => {
 
 /** A sort of which the last rows alone are wanted, beyond so many rows it is as good. */
 const lastMax = 100_000;
-/** Ops that are done together: `top` for sort and tail, a scan that knows of the top or the count behind it. */
-type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions; readonly counted?: boolean }) | (TopOptions & { readonly kind: 'last' });
+/** Ops that are done together: `top` for sort and tail, a scan that knows of the top or the count behind it, a put whose rows are aggregated at once. */
+type ChainedOp = PlanOp | (Extract<PlanOp, { kind: 'scan' }> & { readonly best?: TopOptions; readonly counted?: boolean }) | (Extract<PlanOp, { kind: 'put' }> & { readonly isPassing?: boolean }) | (TopOptions & { readonly kind: 'last' });
 const chained = (ops: readonly PlanOp[]): readonly ChainedOp[] => {
   const out: ChainedOp[] = [];
   for (let i = 0; i < ops.length; i++) {
@@ -128,7 +129,8 @@ const chained = (ops: readonly PlanOp[]): readonly ChainedOp[] => {
     if (best && before?.kind === 'scan') out[out.length - 1] = { ...before, best };
     if (before?.kind === 'scan' && op.kind === 'aggregate' && countsRows(op) && before.columns?.length === 0 && !before.filter && !before.pruner) out[out.length - 1] = { ...before, counted: true };
     if (last) i++;
-    out.push(last ? { kind: 'last', ...last } : op);
+    const isPassing = op.kind === 'put' && next?.kind === 'aggregate' && keepsNoRows(next) && op.assignments.every((a) => !needsDriver(a.value));
+    out.push(last ? { kind: 'last', ...last } : isPassing ? { ...op, isPassing } : op);
   }
   return out;
 };
@@ -191,7 +193,10 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   values: (op, build) => step(values(op.exprs.map(build.expression), build.context.batchRows)),
   filter: (op, build) => step(filter(build.expression(op.expr))),
   cut: (op, build) => step(cut(assigns(op.assignments, build))),
-  put: (op, build) => step(put(assigns(op.assignments, build))),
+  put: (op: OpOf<'put'> & { readonly isPassing?: boolean }, build) => {
+    const assignments = assigns(op.assignments, build);
+    return (inputs) => [put(assignments, op.isPassing ? new FloatRoom() : undefined)(one(inputs))];
+  },
   rename: (op) => step(rename(op.assignments)),
   drop: (op) => step(drop(op.paths)),
   head: (op) => step(head(op.count)),

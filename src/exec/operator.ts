@@ -6,7 +6,7 @@
  * (correlated subqueries run once a row); `drive` awaits the promises, one a batch at most.
  *
  * Invariants:
- * - A batch is never empty, and has at most `context.batchRows` rows.
+ * - A batch is never empty, and has at most `context.batchRows` rows; those of scans up to twice as many.
  * - What is no batch is passed on as it is, at once.
  * - A stream that is not wanted any more is returned (`for .. of` does it); sources free what they hold in `finally`.
  */

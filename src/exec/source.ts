@@ -23,9 +23,13 @@ export interface ScanFilter {
   /** It looks at strings and names of fields alone: numbers may come as nulls. */
   readonly textOnly?: boolean;
   /** The rows to keep; undefined: all of them. `inOrder`: they are in the order of the source's first key. */
-  readonly keep: (rows: Vector, inOrder?: boolean) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
+  readonly keep: (rows: Vector, inOrder?: boolean) => KeptRows | Promise<KeptRows>;
   readonly best?: BestRows;
 }
+/** Rows one behind the other. */
+export interface RowRun { readonly start: number; readonly length: number }
+/** Their numbers, or the run that they are; undefined: all rows. */
+export type KeptRows = Uint32Array | RowRun | undefined;
 /** Of the rows that a filter keeps only the best by one field are wanted: bounds of columns tell where none of them can be. */
 export interface BestRows {
   readonly path: FieldPath;

@@ -52,21 +52,34 @@ export const settled = (v: DynamicVector): Vector => {
 /** The values of a `T|null` and where they are. */
 const withoutNulls = (v: UnionVector, present: Uint8Array | undefined): { readonly values: Vector; readonly valid: Uint8Array | undefined } => {
   const none = v.type.members.indexOf(types.null), member = v.members[1 - none], rows = v.length, { tags, slots } = v;
-  let nullRows = 0, inOrder = true;
-  for (let i = 0; i < rows; i++) {
-    if (tags[i] === none) nullRows++;
-    inOrder &&= slots[i] === i;
-  }
-  if (nullRows === 0) return { values: inOrder && member.length === rows ? member : take(member, slots.subarray(0, rows)), valid: present };
+  const nullRows = countTag(tags, none, rows);
+  if (nullRows === 0) return { values: member.length === rows && isCounted(slots, rows) ? member : take(member, slots.subarray(0, rows)), valid: present };
   const valid = new Uint8Array(rows), index = new Uint32Array(rows);
-  for (let i = 0; i < rows; i++) valid[i] = tags[i] === none || (present && !present[i]) ? 0 : 1;
+  markOthers(tags, none, valid);
+  if (present) clearAbsent(present, valid);
   const type = v.type.members[1 - none], zero = { type, data: zeroData(type) };
   if (member.length === 0) return { values: constantOf(zero, rows), valid };
   // Any row serves as the place of a null if its size is the same; what varies in size gets an empty one.
   const isFixed = member.form === 'number' || member.form === 'bool', place = isFixed ? 0 : member.length;
-  for (let i = 0; i < rows; i++) index[i] = tags[i] === none ? place : slots[i];
+  slotsOr(tags, none, slots, place, index);
   return { values: take(isFixed ? member : concat([member, vectorOf([zero])]), index), valid };
 };
+
+// The loops are functions of their own, which take arrays: the engine compiles them once, whatever vectors come.
+
+const countTag = (tags: Uint32Array, tag: number, rows: number): number => {
+  let count = 0;
+  for (let i = 0; i < rows; i++) if (tags[i] === tag) count++;
+  return count;
+};
+const isCounted = (slots: Uint32Array, rows: number): boolean => {
+  for (let i = 0; i < rows; i++) if (slots[i] !== i) return false;
+  return true;
+};
+const markOthers = (tags: Uint32Array, tag: number, out: Uint8Array): void => { for (let i = 0; i < out.length; i++) out[i] = tags[i] === tag ? 0 : 1; };
+const clearAbsent = (present: Uint8Array, out: Uint8Array): void => { for (let i = 0; i < out.length; i++) if (present[i] === 0) out[i] = 0; };
+/** Slots of the rows that do not have the tag, `place` for those that do. */
+const slotsOr = (tags: Uint32Array, tag: number, slots: Uint32Array, place: number, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = tags[i] === tag ? place : slots[i]; };
 
 /** Number of zeros. */
 export const nullCount = (valid: Uint8Array | undefined): number => {

@@ -6,7 +6,8 @@
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - Content-Type is taken away from the framework before it looks (it refuses empty and malformed ones), and bodies are left unread for the handlers.
  */
-import { METHODS, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import assert from 'node:assert/strict';
+import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
@@ -119,7 +120,11 @@ const buildApp = ({ config, version, lake, workers, log, watch, access, audit, d
     ...(door ? { serverFactory: ((listener: RequestListener) => door.take(listener)) as FastifyServerFactory } : { http: serverOptions(config) }),
     routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => Object.fromEntries(queryParameters(`?${text}`)) },
     genReqId: (raw) => headerText(raw.headers['x-request-id']) || base62(newId()),
-    rewriteUrl: ({ url }) => internalUrl(url ?? '/'),
+    rewriteUrl: (raw) => {
+      routeRare(raw);
+      return internalUrl(raw.url ?? '/');
+    },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     clientErrorHandler: answerUnparsed,
   }) as unknown as FastifyInstance;
   metrics.watch(app.server);
@@ -140,6 +145,24 @@ const buildApp = ({ config, version, lake, workers, log, watch, access, audit, d
   return { app, service };
 };
 
+/** Routes have no schemas of the framework's: bodies and parameters are read by ours (body-fields.ts, parameters.ts). Without these it loads its compilers at the start. */
+const noSchemas = (): never => assert.fail('a route with a schema');
+
+/** The methods that the router knows: a tree for each of the 34 that Node parses would take a tenth of the start. */
+const routedMethods: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
+/** Requests of all other methods, by their own: they go the way of one that no route has for itself either, until the router is done. */
+const rareMethods = new WeakMap<IncomingMessage, string>();
+const routeRare = (raw: Pick<IncomingMessage, 'method'>): void => {
+  const { method = 'GET' } = raw;
+  if ((routedMethods as readonly string[]).includes(method)) return;
+  rareMethods.set(raw as IncomingMessage, method);
+  raw.method = 'TRACE';
+};
+const restoreRare = (raw: IncomingMessage): void => {
+  const method = rareMethods.get(raw);
+  if (method !== undefined) raw.method = method;
+};
+
 const headerText = (value: string | string[] | undefined): string => (Array.isArray(value) ? value[0] ?? '' : value ?? '');
 const internal = { moved: '/.moved', malformed: '/.malformed', unknown: '/.unknown' } as const;
 
@@ -151,7 +174,7 @@ const internalUrl = (url: string): string => {
 };
 
 const addInternalRoutes = (app: FastifyInstance): void => {
-  const method = app.supportedMethods as HTTPMethods[];
+  const method = [...routedMethods];
   app.route({ method, url: internal.moved, handler: (request, reply) => reply.code(301).header('location', (request.query as { readonly to: string }).to).send() });
   app.route({ method, url: internal.malformed, handler: (_request, reply) => sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request') });
   app.route({ method, url: internal.unknown, handler: (_request, reply) => notFound(reply) });
@@ -165,6 +188,7 @@ const contentTypes = new WeakMap<FastifyRequest, string | undefined>();
 
 const addHooks = (app: FastifyInstance, service: Service): void => {
   app.addHook('onRequest', (request, reply, done) => {
+    restoreRare(request.raw);
     service.requests.underWay++;
     // Comes for a client that left before its answer's end too, of which the framework's own hook is not told.
     reply.raw.once('close', () => { service.requests.underWay--; });
@@ -221,7 +245,7 @@ const admitted = async (access: Access, headers: IncomingHttpHeaders): Promise<v
 const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
-    const methods = row.anyMethod ? [...app.supportedMethods] : [row.method, ...(row.open ? ['HEAD'] : []), ...(row.preflight ? ['OPTIONS'] : [])];
+    const methods = row.anyMethod ? [...routedMethods] : [row.method, ...(row.open ? ['HEAD'] : []), ...(row.preflight ? ['OPTIONS'] : [])];
     methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
     if (row.path === feedPath && inspected) continue;
     app.route({
@@ -230,7 +254,7 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
     });
   }
   for (const [url, taken] of methodsOf) {
-    const others = app.supportedMethods.filter((method) => !taken.includes(method)) as HTTPMethods[];
+    const others = routedMethods.filter((method) => !taken.includes(method));
     if (others.length === 0) continue;
     app.route({ method: others, url, exposeHeadRoute: false, handler: (request, reply) => {
       reply.header('allow', taken.join(', ')).header('vary', 'Origin');

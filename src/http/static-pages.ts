@@ -6,7 +6,7 @@
  * - Assets have their content's hash in their names and are kept forever; pages are asked for anew each time.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -33,11 +33,9 @@ const pageHeaders = {
   'cross-origin-resource-policy': 'same-origin', 'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** From the built program (`dist/src/http`) and from its sources alike. */
-const pagesFolder = (): string => {
-  const built = import.meta.url.endsWith('.js');
-  return fileURLToPath(new URL(built ? '../../visualize/' : '../../dist/visualize/', import.meta.url));
-};
+/** Seen from this file: in the sources, compiled (`dist/src/http`), and in the bundle (`dist/bundle`). */
+const pagesFolders: Readonly<Record<string, string>> = { '.ts': '../../dist/visualize/', '.js': '../../visualize/', '.cjs': '../visualize/' };
+const pagesFolder = (): string => fileURLToPath(new URL(pagesFolders[extname(import.meta.url)]!, import.meta.url));
 
 /** Lets `sendPage` find its files and serves the assets. */
 export const addPages = (app: FastifyInstance, folder: string = pagesFolder()): void => {

@@ -64,8 +64,8 @@ const flowBytes = 16 << 20;
 /** After so many objects of one load its threshold doubles, from `raisedBytesMin` on: a tiny threshold does not make a million objects. */
 const objectsPerRaise = 1000;
 const raisedBytesMin = 1024;
-/** A block takes no more bytes in memory than this, unless a single row does. */
-const blockBytesMax = 16 << 20;
+/** A block takes no more bytes in memory than this, unless a single row does: with wide rows it is the bytes that the first row of a block waits for. */
+const blockBytesMax = 6 << 20;
 
 /** Sorts all rows and writes them as objects. */
 export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: LoadSortOptions): Promise<SortedObjects> => {

@@ -38,6 +38,9 @@ export const sourceOfBytes = (id: string, bytes: Uint8Array): ObjectSource => {
 
 export interface ObjectBlock { readonly rows: number; readonly firstKey: Uint8Array; readonly lastKey: Uint8Array }
 
+/** The part of each row of a block, and its place in it. */
+export interface BlockTags { readonly tags: Uint32Array; readonly slots: Uint32Array }
+
 interface BlockEntry extends ObjectBlock { readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: number; readonly directoryLength: number }
 interface DictionaryEntry { readonly rows: number; readonly offset: number; readonly column?: Column }
 
@@ -169,10 +172,10 @@ export class ObjectReader {
     return this.readNodes(block, (visitor) => { for (const f of filters) if (!visitor.known(f)) visitor.segment(f); }, (source) => mayHoldAll(part, pruner, ({ filter, value }) =>
       mayHold(source.decoded(filter, () => wordsOf(source.bytes(filter)), (words) => words.byteLength), value)));
   }
-  /** The part that each row of the block is in; undefined when there is one only. */
-  tags(block: number): MaybePromise<Uint32Array | undefined> {
+  /** Where each row of the block is; undefined when there is one part only. */
+  tags(block: number): MaybePromise<BlockTags | undefined> {
     const column = this.column(block);
-    return column.form !== 'dynamic' ? undefined : this.readNodes(block, (visitor) => { visitTags(column, visitor); }, (source) => decodeTags(column, source).tags);
+    return column.form !== 'dynamic' ? undefined : this.readNodes(block, (visitor) => { visitTags(column, visitor); }, (source) => decodeTags(column, source));
   }
 
   /** Reads the segments that `visit` names, but for what is kept, and makes something of them. */

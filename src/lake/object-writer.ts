@@ -21,8 +21,8 @@ export interface ObjectWriterOptions {
   readonly rowsExpected: number;
 }
 
-/** Blocks that a large object holds back to see which dictionaries pay. */
-const trialBlocks = 4;
+/** Rows, about, that a large object holds back to see which dictionaries pay. */
+const trialRows = 24_576;
 /** Rows from which zone maps are worth their place. */
 const statisticsRowsMin = 1024;
 
@@ -63,7 +63,7 @@ export class ObjectWriter {
     if (!this.trial) return this.encode(batch, keys);
     this.trial.push({ batch, keys });
     this.trialBytes += sizeOf(batch);
-    if (this.trial.length === trialBlocks) this.endTrial();
+    if (this.count >= trialRows) this.endTrial();
   }
 
   /** Writes dictionaries and footer; answers the object's length. */

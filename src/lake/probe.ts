@@ -1,50 +1,21 @@
-/**
- * Reads all tables of a lake in a process of its own: a damaged LMDB file ends its reader by a signal, and that must not be the service.
- * Prints one JSON line: rows by table and the faults found. `probeTables` starts it and reads the line.
- */
+/** Reads all tables of a lake in a process of its own (probe-entry.ts): a damaged LMDB file ends its reader by a signal, and that must not be the service. */
 import { spawn } from 'node:child_process';
-import { writeSync } from 'node:fs';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ErrorParameters, LakeError } from '../errors.ts';
-import { type KeyValue, type TableName, tableNames, Tables } from './tables.ts';
+import type { KeyValue, TableName } from './tables.ts';
 
 export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly faults: readonly string[] }
 
 /** What the process prints instead for a lake that is none of ours to judge. */
-interface Newer { readonly newer: ErrorParameters }
+export interface Newer { readonly newer: ErrorParameters }
 
-const faultsMax = 1000;
-
-const walk = async (directory: string, look: boolean): Promise<void> => {
-  const tables = new Tables(directory, { readOnly: true });
-  const faults: string[] = [], rows: Record<string, number> = {};
-  for (const name of tableNames) rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); }, look);
-  await tables.close();
-  process.stdout.write(`${JSON.stringify({ rows, faults } satisfies TablesReport)}\n`);
-};
-
-/** Prints the sound rows of these tables, each behind a row of its own name: length of the key (u32), length of the payload (u32), key, payload. `reverse`: the first one from its end. */
-const print = async (directory: string, names: readonly TableName[], reverse: boolean): Promise<void> => {
-  const tables = new Tables(directory, { readOnly: true });
-  for (const [i, name] of names.entries()) {
-    writeRow({ key: Buffer.from(name), payload: Buffer.alloc(0) }, tableRow);
-    for (const row of tables.soundRows(name, { reverse: reverse && i === 0 })) writeRow(row);
-  }
-  await tables.close();
-};
 /** In the place of a payload's length: the key is a table's name. */
-const tableRow = 0xffffffff;
-const writeRow = ({ key, payload }: KeyValue, length = payload.length): void => {
-  const head = Buffer.alloc(8);
-  head.writeUInt32LE(key.length, 0);
-  head.writeUInt32LE(length, 4);
-  // At once, since the next row may end the process.
-  const bytes = Buffer.concat([head, key, payload]);
-  for (let done = 0; done < bytes.length;) done += writeSync(1, bytes, done);
-};
+export const tableRow = 0xffffffff;
 
 const start = (directory: string, ...options: readonly string[]) => {
-  const file = fileURLToPath(import.meta.url);
+  // As this file is: from the sources, compiled, or in the bundle.
+  const file = fileURLToPath(new URL(`./probe-entry${extname(import.meta.url)}`, import.meta.url));
   const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
   return spawn(process.execPath, [...loader, file, directory, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' } });
 };
@@ -93,14 +64,3 @@ export const probeTables = (directory: string, { look = false } = {}): Promise<T
     else resolve({ rows: {}, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${fault.trim().split('\n').slice(-6).join(' | ')}` : ''}`] });
   });
 });
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [directory = '.', what, names = '', order] = process.argv.slice(2);
-  if (what === 'rows') await print(directory, names.split(',') as TableName[], order === 'reverse');
-  else {
-    await walk(directory, what === 'look').catch((error: unknown) => {
-      if (!(error instanceof LakeError) || error.code !== 'lake-newer') throw error;
-      process.stdout.write(`${JSON.stringify({ newer: error.parameters } satisfies Newer)}\n`);
-    });
-  }
-}

@@ -3,11 +3,12 @@
  * found rows in the part.
  */
 import { areTimeTexts } from '../vectors/time-texts.ts';
-import { type Vector, take } from '../vectors/vector.ts';
+import { type Vector, gather, noRows, slice, take } from '../vectors/vector.ts';
 import type { ColumnCache } from './columns/cache.ts';
 import { type Column, type Projection, withoutNumbers } from './columns/decode.ts';
 import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune.ts';
-import { type ObjectReader, projectionOf } from './object-reader.ts';
+import { type BlockTags, type ObjectReader, projectionOf } from './object-reader.ts';
+import { cutOut, cutParts } from './scan-cut.ts';
 
 type Paths = readonly (readonly string[])[];
 type MaybePromise<T> = T | Promise<T>;
@@ -19,9 +20,11 @@ export interface RowFilter {
   /** It looks at strings and names of fields alone: numbers may come as nulls. */
   readonly textOnly?: boolean;
   /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows are in the order of the first key. */
-  readonly keep: (rows: Vector, inOrder?: boolean) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
+  readonly keep: (rows: Vector, inOrder?: boolean) => MaybePromise<KeptRows>;
   readonly best?: BestRows;
 }
+/** The shape of `KeptRows` in exec/source.ts: numbers of rows, or a run of them. */
+export type KeptRows = Uint32Array | { readonly start: number; readonly length: number } | undefined;
 
 /** The shape of `BestRows` in exec/source.ts. */
 export interface BestRows {
@@ -43,8 +46,14 @@ export interface BlockOptions {
 }
 
 /** Rows of a part that are wanted. `index` absent: all of them. */
-interface Kept { readonly rows: Vector; readonly index?: Uint32Array | undefined }
-const wantedRows = ({ rows, index }: Kept): Vector => (index ? take(rows, index) : rows);
+interface Kept { readonly rows: Vector; readonly index?: KeptRows }
+export const wantedRows = ({ rows, index }: Kept): Vector => {
+  if (!index) return rows;
+  if (!(index instanceof Uint32Array)) return slice(rows, index.start, index.start + index.length);
+  // Of a few rows nobody is to meet columns of all of them.
+  return rows.form === 'record' && index.length * fewOf <= rows.length ? gather(rows, index) : take(rows, index);
+};
+const fewOf = 16;
 
 export class BlockScanner {
   private readonly options: BlockOptions;
@@ -96,12 +105,22 @@ export class BlockScanner {
       if (kept) found.set(part, kept);
     }
     if (found.size === 0) return undefined;
-    if (found.size > 1) {
-      const tags = await reader.tags(block);
-      return woven(tags!, parts.map((p) => found.get(p)));
-    }
-    const [{ rows, index }] = [...found.values()] as [Kept];
-    return index ? take(rows, index) : rows;
+    if (found.size > 1) return woven((await reader.tags(block))!, parts.map((p) => found.get(p)));
+    const [kept] = found.values();
+    return wantedRows(kept!);
+  }
+
+  /** The first rows of the block in its order, unfiltered: of its parts only those are read that these rows are in. */
+  async first(reader: ObjectReader, block: number, count: number): Promise<Vector> {
+    const parts = reader.parts(block), places = await reader.tags(block);
+    if (!places) return cutOut(await this.part(reader, block, parts[0]!), 0, count);
+    const tags = places.tags.subarray(0, count), found: Vector[] = parts.map(() => noRows);
+    for (const tag of new Set(tags)) found[tag] = await this.part(reader, block, parts[tag]!);
+    return cutParts({ tags, slots: places.slots, parts: found }, 0, count)!;
+  }
+  private part(reader: ObjectReader, block: number, part: Column): MaybePromise<Vector> {
+    const { bytesRead } = reader;
+    return this.told(reader, bytesRead, this.rows(reader, block, part));
   }
 
   /** All rows of the block with the wanted columns, unfiltered. */
@@ -158,7 +177,7 @@ export class BlockScanner {
     return answer instanceof Promise ? answer.then((index) => this.completed(reader, block, part, seen, index)) : this.completed(reader, block, part, seen, answer);
   }
   /** The rows that the filter chose, with the columns that it did not look at. */
-  private completed(reader: ObjectReader, block: number, part: Column, seen: Vector, index: Uint32Array | undefined): MaybePromise<Kept | undefined> {
+  private completed(reader: ObjectReader, block: number, part: Column, seen: Vector, index: KeptRows): MaybePromise<Kept | undefined> {
     if (index?.length === 0) return undefined;
     if (this.filterSuffices) return { rows: seen, index };
     const { bytesRead } = reader, rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
@@ -203,18 +222,26 @@ const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: 
   other || (nothing && !dropsNulls) || (min <= max && (greater ? max >= floor : min <= floor));
 
 /** Rows of several parts in the order of the tags; parts that are absent are left out. */
-const woven = (tags: Uint32Array, parts: readonly (Kept | undefined)[]): Vector => {
-  const found = parts.filter((p) => p !== undefined), places = parts.map((p) => (p ? found.indexOf(p) : -1));
-  const masks = parts.map((p) => p?.index && maskOf(p.index, p.rows.length));
+const woven = ({ tags, slots }: BlockTags, parts: readonly (Kept | undefined)[]): Vector => {
+  if (parts.every((p) => p && !p.index)) return { form: 'dynamic', length: tags.length, tags, slots, parts: parts.map((p) => p!.rows) };
+  const found = parts.filter((p) => p !== undefined), places = parts.map((p) => (p ? found.indexOf(p) : -1)), runs = parts.map(runOf);
+  const masks = parts.map((p) => (p?.index instanceof Uint32Array ? maskOf(p.index, p.rows.length) : undefined));
   const length = found.reduce((n, p) => n + (p.index ?? p.rows).length, 0);
-  const outTags = new Uint32Array(length), outSlots = new Uint32Array(length), next = new Uint32Array(parts.length), given = new Uint32Array(found.length);
+  const outTags = new Uint32Array(length), outSlots = new Uint32Array(length), given = new Uint32Array(found.length);
   for (let i = 0, at = 0; at < length; i++) {
-    const tag = tags[i]!, place = places[tag]!, slot = next[tag]!++;
-    if (place < 0 || (masks[tag] && masks[tag][slot] === 0)) continue;
+    const tag = tags[i]!, slot = slots[i]!, run = runs[tag]!, mask = masks[tag];
+    if (slot < run.start || slot >= run.end || (mask && mask[slot] === 0)) continue;
+    const place = places[tag]!;
     outTags[at] = place;
     outSlots[at++] = given[place]!++;
   }
-  return { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: found.map((p) => (p.index ? take(p.rows, p.index) : p.rows)) };
+  return { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: found.map(wantedRows) };
+};
+/** The rows of a part outside of which none is wanted. */
+const runOf = (part: Kept | undefined): { readonly start: number; readonly end: number } => {
+  if (!part) return { start: 0, end: 0 };
+  const { rows, index } = part;
+  return index && !(index instanceof Uint32Array) ? { start: index.start, end: index.start + index.length } : { start: 0, end: rows.length };
 };
 const maskOf = (index: Uint32Array, length: number): Uint8Array => {
   const mask = new Uint8Array(length);

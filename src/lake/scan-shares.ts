@@ -17,19 +17,19 @@ export interface SharePart { readonly object: ObjectMeta; readonly blocks: reado
 export interface Share { readonly home: number; readonly parts: readonly SharePart[] }
 
 export interface ShareSizes {
-  /** Blocks of a share, a power of two: more the more there are. */
-  readonly blocksMin: number;
-  readonly blocksMax: number;
+  /** Rows of a share, about, doubled from the least on: more the more there are. A block is never cut. */
+  readonly shareRowsMin: number;
+  readonly shareRowsMax: number;
   /** Scans of fewer rows are not shared. */
   readonly rowsMin: number;
 }
 /** No scan is shared unless it is asked for: measured on two cores, cold code in the second thread and its garbage cost more than it gains. */
-export const shareSizes: ShareSizes = { blocksMin: 4, blocksMax: 32, rowsMin: Infinity };
+export const shareSizes: ShareSizes = { shareRowsMin: blockRowsMax, shareRowsMax: 8 * blockRowsMax, rowsMin: Infinity };
 
 /** More objects than this are not listed and opened ahead. */
 const objectsMax = 256;
 /** Answers of as many rows are written by all threads that have nothing else to do. Shares are small, so that at the end none waits long for another. */
-export const outputShares: ShareSizes = { blocksMin: 4, blocksMax: 4, rowsMin: 100_000 };
+export const outputShares: ShareSizes = { shareRowsMin: blockRowsMax, shareRowsMax: blockRowsMax, rowsMin: 100_000 };
 
 /** Shares of the scan in order; undefined if it is better done by one thread. */
 export const sharesOf = async (source: ScanSource, { columns, pruner, filter, ordered, signal, read }: ScanOptions, { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes }): Promise<readonly Share[] | undefined> => {
@@ -39,12 +39,14 @@ export const sharesOf = async (source: ScanSource, { columns, pruner, filter, or
   const page = await source.page({ limit: objectsMax, ...(range && { range }) }), { objects } = page, rows = objects.reduce((n, o) => n + o.count, 0);
   if (page.next !== undefined || rows < sizes.rowsMin) return undefined;
   if (ordered && !isApart(objects, descending)) return undefined;
-  const list = new ShareList(blocksOf(rows / blockRowsMax / (threads * sharesPerThread), sizes));
+  const list = new ShareList(shareRowsOf(rows / (threads * sharesPerThread), sizes));
   for (const object of objects) {
     signal?.throwIfAborted();
     const reader = await openReader(source, object, read);
+    let end = 0;
     reader.blocks.forEach((block, k) => {
-      if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner))) list.add(object, k, block.rows);
+      end += block.rows;
+      if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner))) list.add(object, k, { rows: block.rows, middle: end - block.rows / 2 });
     });
   }
   return list.rows < sizes.rowsMin || list.shares.length < 2 ? undefined : list.shares;
@@ -52,10 +54,10 @@ export const sharesOf = async (source: ScanSource, { columns, pruner, filter, or
 
 /** So many at least, if that does not make them too small: a thread that gets less time than others then takes less. */
 const sharesPerThread = 3;
-const blocksOf = (wanted: number, { blocksMin, blocksMax }: ShareSizes): number => {
-  let blocks = blocksMin;
-  while (blocks * 2 <= Math.min(wanted, blocksMax)) blocks *= 2;
-  return blocks;
+const shareRowsOf = (wanted: number, { shareRowsMin, shareRowsMax }: ShareSizes): number => {
+  let rows = shareRowsMin;
+  while (rows * 2 <= Math.min(wanted, shareRowsMax)) rows *= 2;
+  return rows;
 };
 
 /** The rows of one share. */
@@ -76,19 +78,20 @@ const homeOf = (object: ObjectMeta): number => Number.parseInt(object.id.slice(-
 class ShareList {
   readonly shares: { home: number; parts: { object: ObjectMeta; blocks: number[] }[] }[] = [];
   rows = 0;
-  private readonly blocks: number;
+  private readonly shareRows: number;
   private heldRows = 0;
   private number = -1;
-  constructor(blocks: number) { this.blocks = blocks; }
+  constructor(shareRows: number) { this.shareRows = shareRows; }
 
-  add(object: ObjectMeta, block: number, rows: number): void {
+  /** `middle`: the row of the object that is in the block's middle, which tells its share. */
+  add(object: ObjectMeta, block: number, { rows, middle }: { readonly rows: number; readonly middle: number }): void {
     this.rows += rows;
-    const number = Math.floor(block / this.blocks), share = this.shares.at(-1), part = share?.parts.at(-1);
+    const number = Math.floor(middle / this.shareRows), share = this.shares.at(-1), part = share?.parts.at(-1);
     if (part?.object === object && number === this.number) {
       part.blocks.push(block);
       this.heldRows += rows;
     // Several objects are one share only as long as they are small, all of them.
-    } else if (share && part?.object !== object && number === 0 && this.heldRows + object.count <= (this.blocks * blockRowsMax) / 2) {
+    } else if (share && part?.object !== object && number === 0 && this.heldRows + object.count <= this.shareRows / 2) {
       share.parts.push({ object, blocks: [block] });
       this.heldRows += rows;
     } else {

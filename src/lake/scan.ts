@@ -22,7 +22,8 @@ import { outward } from './columns/statistics.ts';
 import type { KeyRange, ObjectMeta, ObjectPage, PageRequest, SortOrder } from './lake.types.ts';
 import { type ObjectBlock, type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
 import type { ObjectStore } from './objects.ts';
-import { BlockScanner, type RowFilter } from './scan-block.ts';
+import { BlockScanner, type RowFilter, wantedRows } from './scan-block.ts';
+import { cutOut } from './scan-cut.ts';
 import { TinyRows } from './tiny-rows.ts';
 import { type TieBreak, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
@@ -66,6 +67,8 @@ const firstPageObjects = 16;
 const pageObjectsMax = 1024;
 /** Rows held back to order equal keys by their bytes, at most. */
 const tieRowsMax = 8192;
+/** Rows of several objects that are merged in one step, about, and of one object at least. */
+const stepRows = 32_768, stepRowsMin = 64;
 /** Blocks of fewer rows are gathered into batches when the order does not matter. */
 const wholeBlockRows = 1024;
 const isWhole = (reader: ObjectReader, block: number): boolean => reader.blocks[block]!.rows >= wholeBlockRows;
@@ -92,6 +95,8 @@ interface Cursor {
   lastKey: Uint8Array;
   /** The next block that may match; -1 for none. */
   next: number;
+  /** Rows of that block that have been given already. */
+  skip: number;
 }
 interface Piece {
   readonly cursor: Cursor; readonly block: number; readonly start: number; readonly end: number;
@@ -122,12 +127,15 @@ class Scan {
   private heldRows = 0;
   /** The last key of all open objects. */
   private furthestEnd: Uint8Array | undefined;
+  /** So many rows are read of the first block before others are; 0: all. */
+  private firstRows: number;
 
   constructor(source: ScanSource, options: ScanOptions) {
     this.source = source;
     this.options = options;
     this.batchRows = options.batchRows ?? 4096;
     this.descending = source.order === 'desc';
+    this.firstRows = options.filter || options.pruner ? 0 : options.limit ?? 0;
     this.range = options.pruner && keyRange(options.pruner, source.keys[0] ?? []);
     this.projection = options.columns && projectionOf(options.columns);
     const cache = source.readers?.columns;
@@ -234,8 +242,7 @@ class Scan {
 
   /** The rows that the filter keeps. */
   private async filtered(rows: Vector): Promise<Vector> {
-    const index = await this.options.filter?.keep(rows);
-    return index ? take(rows, index) : rows;
+    return wantedRows({ rows, index: await this.options.filter?.keep(rows) });
   }
 
   async* inOrder(): AsyncGenerator<Vector> {
@@ -265,10 +272,11 @@ class Scan {
         next = await this.peek();
         pieces = this.takePieces(next);
       }
+      const merged = this.merge(pieces), rows = pieces.some((p) => p.cursor.meta.inline) ? await this.filtered(merged) : merged;
+      yield* this.cut(rows, target);
+      target = Math.min(this.batchRows, Math.max(target * 4, rows.length));
+      // Only now: whoever wants no more does not wait for the next block.
       await this.advance();
-      const rows = this.merge(pieces);
-      yield* this.cut(pieces.some((p) => p.cursor.meta.inline) ? await this.filtered(rows) : rows);
-      target = Math.min(this.batchRows, target * 4);
     }
   }
 
@@ -324,7 +332,7 @@ class Scan {
       || (following !== undefined && this.compare(this.startOf(following), this.endOf(meta)) <= 0);
     const reader = await this.open(meta), first = this.nextBlock(reader, 0);
     if (first < 0) return;
-    const cursor: Cursor = { meta, reader, withKeys, block: -1, rows: noRows, keys: [], at: 0, firstKey: noKey, lastKey: noKey, next: first };
+    const cursor: Cursor = { meta, reader, withKeys, block: -1, rows: noRows, keys: [], at: 0, firstKey: noKey, lastKey: noKey, next: first, skip: 0 };
     if (!await this.load(cursor)) return;
     this.cursors.push(cursor);
     this.reach(meta);
@@ -339,9 +347,12 @@ class Scan {
     const { reader, withKeys } = cursor, scanner = withKeys ? this.keyedScanner : this.scanner;
     while (cursor.next >= 0) {
       this.options.signal?.throwIfAborted();
+      if (!withKeys && !cursor.meta.inline && await this.loadFirst(cursor)) return true;
       // Rows of small objects are told apart by their places, so all of them come.
-      const number = cursor.next, rows = cursor.meta.inline ? await scanner.whole(reader, number) : await scanner.inOrder(reader, number);
+      const number = cursor.next, all = cursor.meta.inline ? await scanner.whole(reader, number) : await scanner.inOrder(reader, number);
+      const rows = all && cursor.skip > 0 ? cutOut(all, cursor.skip, all.length) : all;
       cursor.next = this.nextBlock(reader, number + 1);
+      cursor.skip = 0;
       if (!rows) continue;
       const { firstKey, lastKey } = reader.blocks[number]!;
       Object.assign(cursor, { rows, block: number, at: 0, firstKey, lastKey } satisfies Partial<Cursor>);
@@ -356,6 +367,17 @@ class Scan {
     return false;
   }
 
+  /** Reads the first rows of the first block, which mostly are all that is wanted; the block stays the next one. */
+  private async loadFirst(cursor: Cursor): Promise<boolean> {
+    const { reader, next } = cursor, { rows: count, firstKey, lastKey } = reader.blocks[next]!, most = this.firstRows;
+    this.firstRows = 0;
+    if (most === 0 || most >= count) return false;
+    const rows = await this.scanner.first(reader, next, most);
+    Object.assign(cursor, { rows, block: next, at: 0, firstKey, lastKey, skip: most } satisfies Partial<Cursor>);
+    this.heldRows += most;
+    return true;
+  }
+
   /** Cuts off the rows that nothing unread can come before. */
   private takePieces(next: ObjectMeta | undefined): readonly Piece[] {
     let bound: Uint8Array | undefined, strict = false;
@@ -364,6 +386,11 @@ class Scan {
       bound = this.startOf(next);
       // Equal keys of small objects wait for one another, within reason.
       strict = next.inline !== undefined && this.heldRows < tieRowsMax;
+    }
+    const step = this.stepEnd();
+    if (step && (!bound || this.compare(step, bound) < 0)) {
+      bound = step;
+      strict = false;
     }
     const pieces: Piece[] = [];
     for (const cursor of this.cursors) {
@@ -375,6 +402,19 @@ class Scan {
       this.heldRows -= end - start;
     }
     return pieces;
+  }
+
+  /** Many rows of objects that overlap are merged some at a time: the last key of a step; undefined for few. */
+  private stepEnd(): Uint8Array | undefined {
+    if (this.heldRows <= stepRows) return undefined;
+    const cursors = this.cursors.filter((c) => c.keys.length > 0), rows = Math.max(stepRowsMin, Math.floor(stepRows / cursors.length));
+    let least: Uint8Array | undefined;
+    for (const c of cursors.length > 1 ? cursors : []) {
+      if (c.at + rows > c.rows.length) continue;
+      const key = sortKeyBytes(valueAt(c.keys[0]!, c.at + rows - 1));
+      if (!least || this.compare(key, least) < 0) least = key;
+    }
+    return least;
   }
 
   /** The end of the cursor's rows that come before the bound, or with it unless `strict`. */
@@ -458,13 +498,14 @@ class Scan {
     return (i, j) => compareBytes(body(i), body(j));
   }
 
-  private* cut(rows: Vector): Generator<Vector> {
-    if (rows.length === 0) return;
-    if (rows.length <= this.batchRows * 2) {
-      yield rows;
-      return;
+  /** Batches of the rows, of much the same length; `first`: rows of the first one at most, each next one may have four times as many. */
+  private* cut(rows: Vector, first = this.batchRows): Generator<Vector> {
+    for (let start = 0, end = 0, most = first; start < rows.length; start = end, most = Math.min(this.batchRows, most * 4)) {
+      const rest = rows.length - start;
+      // What is done once a batch counts: up to twice as many rows are one.
+      end = start + (most < this.batchRows ? Math.min(rest, most) : Math.ceil(rest / Math.ceil(rest / (most * 2))));
+      yield cutOut(rows, start, end);
     }
-    for (let start = 0; start < rows.length; start += this.batchRows) yield slice(rows, start, Math.min(rows.length, start + this.batchRows));
   }
 }
 

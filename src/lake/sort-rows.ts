@@ -8,6 +8,7 @@
  */
 import { type Vector, type BytesVector, type DynamicVector, type MapVector, type NumberVector, dataAt, flatten, nulls, slice, take, typeAt, valueAt } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
+import { timesOfTexts } from '../vectors/time-texts.ts';
 import { types } from '../vectors/type.ts';
 import { ByteWriter, compareBytes, underValue, writeBody } from '../vectors/value.ts';
 import { writeKey } from '../vectors/sort-key.ts';
@@ -120,13 +121,15 @@ const runsInOrder = (parts: readonly BytesVector[], tags: Uint32Array | undefine
 
 /** Six bytes of text in one number. */
 const prefixBytes = 6;
-const beyondText = 256 ** prefixBytes;
 const textPrefix = (bytes: Uint8Array, start: number, end: number): number => {
   let x = 0;
   for (let k = 0; k < prefixBytes; k++) x = x * 256 + (start + k < end ? bytes[start + k]! : 0);
   return x;
 };
 const textColumn = (v: BytesVector): SortColumn => {
+  // Times in one spelling are in the order of their numbers.
+  const times = timesOfTexts(v);
+  if (times) return { prefix: times.distances };
   const prefix = new Float64Array(v.length), shared = sharedBytes(v.bytes, v.offsets, v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i]! + shared, v.offsets[i + 1]!);
   return { prefix, exact: exactly(v.bytes, v.offsets, shared) };
@@ -135,7 +138,7 @@ const textColumn = (v: BytesVector): SortColumn => {
 const selectedColumn = (v: BytesVector, index: Uint32Array): SortColumn => {
   const { prefix, exact } = textColumn(v), out = new Float64Array(index.length);
   for (let i = 0; i < out.length; i++) out[i] = prefix[index[i]!]!;
-  return { prefix: out, exact: (i, j) => exact!(index[i]!, index[j]!) };
+  return { prefix: out, ...(exact && { exact: (i: number, j: number) => exact(index[i]!, index[j]!) }) };
 };
 /** Compares runs of bytes from a place on up to which they are alike. */
 const exactly = (bytes: Uint8Array, offsets: Uint32Array, from: number): ((i: number, j: number) => number) => {
@@ -161,11 +164,11 @@ const nullableColumn = (v: DynamicVector): SortColumn | undefined => {
   const parts = v.parts.map(flatten), valued = parts.filter((p) => p.form !== 'null' && p.length > 0);
   if (valued.length !== 1 || (valued[0]!.form !== 'number' && valued[0]!.form !== 'bytes')) return undefined;
   const at = parts.indexOf(valued[0]!), inner = sortColumn(valued[0]!);
-  const isText = valued[0]!.form === 'bytes', beyond = isText ? beyondText : Infinity;
+  const isText = valued[0]!.form === 'bytes';
   if (isText && (valued[0] as BytesVector).type !== types.string) return undefined;
   if (!isText && inner.prefix.includes(Infinity)) return undefined;
   const prefix = new Float64Array(v.length);
-  for (let i = 0; i < prefix.length; i++) prefix[i] = v.tags[i] === at ? inner.prefix[v.slots[i]!]! : beyond;
+  for (let i = 0; i < prefix.length; i++) prefix[i] = v.tags[i] === at ? inner.prefix[v.slots[i]!]! : Infinity;
   const { exact } = inner, { tags, slots } = v;
   return { prefix, ...(exact && { exact: (i: number, j: number) => (tags[i] === at && tags[j] === at ? exact(slots[i]!, slots[j]!) : 0) }) };
 };

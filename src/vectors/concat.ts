@@ -68,16 +68,18 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
       at += v.length;
     } else {
       const { tag, base } = join(v);
-      for (let i = 0; i < v.length; i++, at++) {
-        tags[at] = tag;
-        slots[at] = base + i;
-      }
+      tags.fill(tag, at, at + v.length);
+      countUp(slots, at, v.length, base);
+      at += v.length;
     }
   }
   return dynamic(tags, slots, [...groups.values()].map((g) => (g.vectors.length === 1 ? g.vectors[0]! : concatAlike(g.vectors))));
 };
 
-/** Tags and slots of one vector among those of all; by a loop of its own, which the engine compiles once for all kinds of vectors. */
+// The loops are functions of their own, which take arrays: the engine compiles them once for all kinds of vectors.
+
+const countUp = (out: Uint32Array, at: number, count: number, first: number): void => { for (let i = 0; i < count; i++) out[at + i] = first + i; };
+/** Tags and slots of one vector among those of all. */
 const copyTags = (from: Uint32Array, fromSlots: Uint32Array, { tags, slots, at, newTags, bases }: {
   readonly tags: Uint32Array; readonly slots: Uint32Array; readonly at: number; readonly newTags: Uint32Array; readonly bases: Uint32Array;
 }): void => {
@@ -95,17 +97,21 @@ const compacted = (
   if (parts.reduce((n, p) => n + p.length, 0) <= v.length) return { slots: v.slots, parts };
   const counts = new Uint32Array(parts.length), firsts = new Uint32Array(parts.length), slots = new Uint32Array(v.length);
   const inOrder = new Uint8Array(parts.length).fill(1);
-  for (let i = 0; i < v.length; i++) {
-    const tag = v.tags[i]!, slot = v.slots[i]!, count = counts[tag]!++;
+  renumber(v.tags, v.slots, slots, counts, firsts, inOrder);
+  return { slots, parts: parts.map((p, tag) => (inOrder[tag] ? slice(p, firsts[tag]!, firsts[tag]! + counts[tag]!) : take(p, slotsOf(v.tags, v.slots, tag, counts[tag]!)))) };
+};
+const renumber = (tags: Uint32Array, slots: Uint32Array, out: Uint32Array, counts: Uint32Array, firsts: Uint32Array, inOrder: Uint8Array): void => {
+  for (let i = 0; i < out.length; i++) {
+    const tag = tags[i]!, slot = slots[i]!, count = counts[tag]!++;
     if (count === 0) firsts[tag] = slot;
     else if (slot !== firsts[tag]! + count) inOrder[tag] = 0;
-    slots[i] = count;
+    out[i] = count;
   }
-  return { slots, parts: parts.map((p, tag) => (inOrder[tag] ? slice(p, firsts[tag]!, firsts[tag]! + counts[tag]!) : take(p, slotsOf(v, tag, counts[tag]!)))) };
 };
-const slotsOf = (v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array }, tag: number, count: number): Uint32Array => {
+/** The slots of the first `count` rows that have the tag. */
+const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, count: number): Uint32Array => {
   const out = new Uint32Array(count);
-  for (let i = 0, at = 0; i < v.length; i++) if (v.tags[i] === tag) out[at++] = v.slots[i]!;
+  for (let i = 0, at = 0; at < count; i++) if (tags[i] === tag) out[at++] = slots[i]!;
   return out;
 };
 
@@ -227,11 +233,14 @@ const concatUnions = (first: UnionVector, given: readonly UnionVector[], length:
   const bases = new Uint32Array(first.members.length);
   let at = 0;
   for (const v of vectors) {
-    for (let i = 0; i < v.length; i++, at++) slots[at] = bases[v.tags[i]!]! + v.slots[i]!;
+    addBases(v.tags, v.slots, v.length, bases, slots, at);
+    at += v.length;
     v.members.forEach((m, k) => { bases[k]! += m.length; });
   }
   return { ...first, length, tags, slots, members: first.members.map((_, k) => concat(vectors.map((v) => v.members[k]!))) };
 };
+
+const addBases = (tags: Uint32Array, from: Uint32Array, length: number, bases: Uint32Array, out: Uint32Array, at: number): void => { for (let i = 0; i < length; i++) out[at + i] = bases[tags[i]!]! + from[i]!; };
 
 /** Puts results of row subsets together again: each group's `values` belong to the rows `rows` of a batch of `length` rows; together they cover it. */
 export const scatter = (length: number, groups: readonly { readonly rows: Uint32Array; readonly values: Vector }[]): Vector => {

@@ -89,19 +89,29 @@ const mapTypes = (inner: RowTypes, wrap: (t: Type) => Type): RowTypes => ({ tabl
 const lookUpTypes = (base: RowTypes, index: Uint32Array, length: number): RowTypes => {
   if (!base.codes) return base;
   const codes = new Uint32Array(length);
-  for (let i = 0; i < length; i++) codes[i] = base.codes[index[i]!]!;
+  pick(base.codes, index, codes);
   return { table: base.table, codes };
 };
 const dynamicTypes = (parts: readonly RowTypes[], tags: Uint32Array, slots: Uint32Array, length: number): RowTypes => {
   const table = new Map<Type, number>();
   const maps = parts.map((p) => Uint32Array.from(p.table, (t) => codeOf(table, t)));
+  if (table.size === 1) return { table: [...table.keys()] };
   const codes = new Uint32Array(length);
-  for (let i = 0; i < length; i++) {
-    const tag = tags[i]!, own = parts[tag]!.codes;
-    codes[i] = maps[tag]![own ? own[slots[i]!]! : 0]!;
-  }
-  return table.size === 1 ? { table: [...table.keys()] } : { table: [...table.keys()], codes };
+  if (parts.every((p) => !p.codes)) pick(Uint32Array.from(maps, (m) => m[0]!), tags, codes);
+  else parts.forEach((p, tag) => {
+    if (p.codes) pickPart(tag, tags, slots, p.codes, maps[tag]!, codes);
+    else fillPart(tag, tags, maps[tag]![0]!, codes);
+  });
+  return { table: [...table.keys()], codes };
 };
+
+// The loops are functions of their own, which take arrays: the engine compiles them once, whatever vectors come.
+
+const pick = (from: Uint32Array, index: Uint32Array, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = from[index[i]!]!; };
+const pickPart = (part: number, tags: Uint32Array, slots: Uint32Array, from: Uint32Array, map: Uint32Array, out: Uint32Array): void => {
+  for (let i = 0; i < out.length; i++) if (tags[i] === part) out[i] = map[from[slots[i]!]!]!;
+};
+const fillPart = (part: number, tags: Uint32Array, code: number, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) if (tags[i] === part) out[i] = code; };
 const codeOf = (table: Map<Type, number>, t: Type): number => {
   let code = table.get(t);
   if (code === undefined) table.set(t, (code = table.size));
@@ -111,29 +121,48 @@ const codeOf = (table: Map<Type, number>, t: Type): number => {
 /** Combines the codes of the fields two by two: combinations that occur are few. */
 const recordTypes = (v: RecordVector): RowTypes => {
   const columns = v.fields.map((f) => typesOf(f.values));
-  let codes = new Uint32Array(v.length);
-  let combinations: number[][] = [[]];
-  for (const column of columns) {
-    const own = column.codes;
-    if (!own) {
-      for (const c of combinations) c.push(0);
-      continue;
-    }
-    const next: number[][] = [], known = new Map<number, number>(), out = new Uint32Array(v.length);
-    for (let i = 0; i < v.length; i++) {
-      const key = codes[i]! * column.table.length + own[i]!;
-      let code = known.get(key);
-      if (code === undefined) {
-        known.set(key, (code = next.length));
-        next.push([...combinations[codes[i]!]!, own[i]!]);
-      }
-      out[i] = code;
-    }
-    codes = out;
-    combinations = next;
+  let codes: Uint32Array | undefined, combinations: number[][] = [[]];
+  for (const { table, codes: own } of columns) {
+    if (!own) for (const c of combinations) c.push(0);
+    else if (!codes && table.length <= fewTypes) {
+      codes = own.length === v.length ? own : own.subarray(0, v.length);
+      const [first] = combinations;
+      combinations = table.map((_, code) => [...first!, code]);
+    } else ({ codes, combinations } = combined(codes ?? new Uint32Array(v.length), combinations, own, table.length));
   }
   const table = combinations.map((c) => recordType(v.fields.map((f, k) => ({ name: f.name, optional: f.optional, type: columns[k]!.table[c[k]!]! }))));
-  return { table, codes };
+  return codes ? { table, codes } : { table };
+};
+
+/** Of more types than this only those that rows have are combined. */
+const fewTypes = 16;
+/** More pairs of codes than this are looked up in a map. */
+const pairsMax = 1 << 16;
+const combined = (codes: Uint32Array, combinations: readonly number[][], own: Uint32Array, count: number): { readonly codes: Uint32Array; readonly combinations: number[][] } => {
+  const next: number[][] = [], out = new Uint32Array(codes.length), pairs = combinations.length * count;
+  const add = (row: number): number => next.push([...combinations[codes[row]!]!, own[row]!]) - 1;
+  if (pairs <= pairsMax) {
+    const known = new Int32Array(pairs).fill(-1);
+    for (let row = combineKnown(codes, own, count, known, out, 0); row < out.length; row = combineKnown(codes, own, count, known, out, row)) known[codes[row]! * count + own[row]!] = add(row);
+  } else {
+    const known = new Map<number, number>();
+    for (let row = 0; row < out.length; row++) {
+      const pair = codes[row]! * count + own[row]!;
+      let code = known.get(pair);
+      if (code === undefined) known.set(pair, (code = add(row)));
+      out[row] = code;
+    }
+  }
+  return { codes: out, combinations: next };
+};
+/** The codes of pairs that are known, from `start` on; the first row whose pair is not. */
+const combineKnown = (codes: Uint32Array, own: Uint32Array, count: number, known: Int32Array, out: Uint32Array, start: number): number => {
+  for (let i = start; i < out.length; i++) {
+    const code = known[codes[i]! * count + own[i]!]!;
+    if (code < 0) return i;
+    out[i] = code;
+  }
+  return out.length;
 };
 
 /** The fusion of the types of all rows, from `start` on (undefined: none yet). */
@@ -143,11 +172,16 @@ export const fuseRows = (v: Vector, start?: Type): Type | undefined => {
   if (!codes) return start ? fuseTypes(start, table[0]!) : table[0]!;
   let fused = start;
   const seen = new Uint8Array(table.length);
-  for (let i = 0; i < v.length; i++) {
-    const code = codes[i]!;
-    if (seen[code]) continue;
+  for (let left = table.length, row = unseen(codes, seen, 0, v.length); left > 0 && row < v.length; left--, row = unseen(codes, seen, row, v.length)) {
+    const code = codes[row]!;
     seen[code] = 1;
     fused = fused ? fuseTypes(fused, table[code]!) : table[code]!;
   }
   return fused;
+};
+/** The first row from `start` on whose code was not seen. */
+const unseen = (codes: Uint32Array, seen: Uint8Array, start: number, length: number): number => {
+  let row = start;
+  while (row < length && seen[codes[row]!] === 1) row++;
+  return row;
 };

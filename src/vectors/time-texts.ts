@@ -93,12 +93,37 @@ const fractionOf = (bytes: Uint8Array, start: number, digits: number): number =>
   return n;
 };
 
-interface Behind { readonly digits: number; readonly times: () => TimeTexts; readonly range: (() => TimeRange | undefined) | undefined; isWritten: boolean }
+/** Times in order that can be looked at before all are worked out. */
+export interface TimeSearch {
+  readonly base: number;
+  /** How many distances are less than a bound. */
+  readonly below: (bound: number) => number;
+  /** Distances of rows; their numbers rise. */
+  readonly at: (rows: Uint32Array) => Float64Array;
+}
+interface Behind {
+  readonly digits: number; readonly times: () => TimeTexts; readonly range: (() => TimeRange | undefined) | undefined; readonly search: TimeSearch | undefined; isWritten: boolean;
+}
 const behind = new WeakMap<Vector, Behind>();
 /** The times of a vector that `timeTexts` made. */
 export const timesBehind = (v: Vector): TimeTexts | undefined => behind.get(v)?.times();
 /** What is known of them without a look at them. */
 export const rangeBehind = (v: Vector): TimeRange | undefined => behind.get(v)?.range?.();
+/** For those that are kept so that they can be searched. */
+export const searchBehind = (v: Vector): (TimeSearch & { readonly digits: number }) | undefined => {
+  const known = behind.get(v);
+  return known?.search && { ...known.search, digits: known.digits };
+};
+/**
+ * Where a time stands among the distances of others; undefined if that cannot be told. Texts of whole seconds sort behind all others of the second ('.' comes
+ * before 'Z'), and equal none of them.
+ */
+export const placeAmong = ({ digits, base }: Pick<TimeTexts, 'digits' | 'base'>, wanted: TimeTexts): number | undefined => {
+  if (wanted.digits !== digits && wanted.digits !== 0) return undefined;
+  const unit = 10 ** digits, seconds = wanted.base - base;
+  if (Math.abs(seconds) > 2 ** 51 / unit) return undefined;
+  return wanted.digits === digits ? seconds * unit + wanted.distances[0]! : (seconds + 1) * unit - 0.5;
+};
 /** Whether `timeTexts` made the vector. */
 export const areTimeTexts = (v: Vector): boolean => behind.has(v);
 /** Bytes that the text of such a vector will have, as long as nobody has asked for it. */
@@ -106,26 +131,39 @@ export const bytesUnwritten = (v: BytesVector): number | undefined => {
   const known = behind.get(v);
   return known && !known.isWritten ? v.length * textLength(known.digits) : undefined;
 };
-/** Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances, in order or not. */
-export const timesPicked = (v: BytesVector, length: number, inOrder: boolean, pick: (distances: Float64Array) => Float64Array): BytesVector | undefined => {
+/** Rows of such a vector, as long as nobody has asked for its text; `pick` gives their distances, in order or not. `start`: they are a slice that begins there. */
+export const timesPicked = (v: BytesVector, length: number, inOrder: boolean, pick: (distances: Float64Array) => Float64Array, start?: number): BytesVector | undefined => {
   const known = behind.get(v);
   if (!known || known.isWritten) return undefined;
   return timeTexts(length, known.digits, () => {
     const times = known.times();
     return { ...times, distances: pick(times.distances), isSorted: inOrder && times.isSorted };
-  }, known.range);
+  }, known.range, start !== undefined && known.search ? searchFrom(known.search, start, length) : undefined);
 };
+const searchFrom = ({ base, below, at }: TimeSearch, start: number, length: number): TimeSearch => ({
+  base, below: (bound) => Math.max(0, Math.min(length, below(bound) - start)), at: (rows) => at(rows.map((row) => start + row)),
+});
+/** A few rows of many, whose numbers rise; undefined for others, and where all have to be worked out for it. */
+export const fewTimes = (v: BytesVector, length: number, rows: () => Uint32Array): BytesVector | undefined => {
+  if (length * fewOf > v.length) return undefined;
+  const known = behind.get(v);
+  if (!known?.search || known.isWritten) return undefined;
+  const { digits, search: { base, at }, range } = known, index = rows();
+  for (let i = 1; i < length; i++) if (index[i]! < index[i - 1]!) return undefined;
+  return timeTexts(length, digits, () => ({ digits, base, distances: at(index), isSorted: true }), range);
+};
+const fewOf = 16;
 /** Whether the text holds nothing but what such texts are made of; what is searched for, in small letters, cannot be in a column of them if not. */
 export const isOfTimeText = (lower: string): boolean => /^[0-9tz:.-]*$/.test(lower);
 
 /** The texts of times as a string vector; neither times nor texts are worked out before somebody looks at them. */
-export const timeTexts = (length: number, digits: number, times: () => TimeTexts, range?: () => TimeRange | undefined): BytesVector => {
+export const timeTexts = (length: number, digits: number, times: () => TimeTexts, range?: () => TimeRange | undefined, search?: TimeSearch): BytesVector => {
   let known: TimeTexts | undefined;
   const vector: { form: 'bytes'; type: BytesVector['type']; length: number } = { form: 'bytes', type: types.string, length };
   // Getters that all vectors share, and defined one by one: the engine then keeps the quick form of objects.
   Object.defineProperty(vector, 'offsets', offsetsGetter);
   Object.defineProperty(vector, 'bytes', bytesGetter);
-  behind.set(vector as BytesVector, { digits, times: () => (known ??= times()), range, isWritten: false });
+  behind.set(vector as BytesVector, { digits, times: () => (known ??= times()), range, search, isWritten: false });
   return vector as BytesVector;
 };
 /** Writes the text of a vector, and makes plain properties of it: loops read them. */

@@ -18,7 +18,9 @@ export const upcastVector = (v: Vector, type: Type): Vector => {
   if (v.length === 0 || uniformType(v) === type) return v;
   if (v.form === 'constant') return constant(take(upcastVector(v.inner, type), new Uint32Array(1)), v.length);
   if (v.form === 'dictionary') return take(upcastVector(v.values, type), v.codes.subarray(0, v.length));
-  const { table, codes } = typesOf(v);
+  const uniform = uniformType(v), alike = uniform ? undefined : asMembers(v, type) ?? asRecords(v, type);
+  if (alike) return alike;
+  const { table, codes } = uniform ? { table: [uniform] } : typesOf(v);
   if (!codes) return upcastUniform(flatten(v), table[0]!, type);
   // Records of one shape whose fields differ in type go field by field, which is one pass instead of one for each combination.
   const flat = flatten(v);
@@ -29,6 +31,22 @@ export const upcastVector = (v: Vector, type: Type): Vector => {
   }
   return splitByCode(flat, codes, table.length, (rows, code) => upcastUniform(flatten(rows), table[code]!, type));
 };
+
+/** Rows whose types are plain members of the union, each in a part of its own: they are put into it as they are. */
+const asMembers = (v: Vector, to: Type): Vector | undefined => {
+  if (v.form !== 'dynamic' || to.kind !== 'union') return undefined;
+  const tags = v.parts.map((p) => plainMember(p, to));
+  if (tags.includes(-1) || new Set(tags).size < tags.length) return undefined;
+  const memberTags = new Uint32Array(v.length);
+  lookUp(v.tags, Uint32Array.from(tags), memberTags);
+  return { form: 'union', type: to, length: v.length, tags: memberTags, slots: v.slots, members: to.members.map((m, k) => v.parts[tags.indexOf(k)] ?? new Builder(m).finish()) };
+};
+const plainMember = (v: Vector, to: UnionType): number => {
+  const type = uniformType(v);
+  return type?.kind === 'primitive' ? to.members.indexOf(type) : -1;
+};
+const lookUp = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!; };
+const asRecords = (v: Vector, to: Type): Vector | undefined => (v.form === 'record' && to.kind === 'record' ? upcastRecords(v, to) : undefined);
 
 const named = (type: Type, v: Vector): Vector => (type.kind === 'named' ? { form: 'named', name: type.name, length: v.length, inner: v } : v);
 

@@ -15,7 +15,7 @@ import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType,
   types, recordType, errorType, namedType,
 } from './type.ts';
-import { bytesUnwritten, timesPicked } from './time-texts.ts';
+import { bytesUnwritten, fewTimes, timesPicked } from './time-texts.ts';
 import { type Data, type Value, integer } from './value.ts';
 
 export type NumberArray = Float64Array | BigInt64Array | BigUint64Array;
@@ -216,6 +216,7 @@ export const take = (v: Vector, index: Uint32Array): Vector => {
     case 'null': return { form: 'null', length };
     case 'selected': return { form: 'selected', length, index: lookUp(v.index, index), base: v.base };
     case 'dictionary': return { form: 'dictionary', length, codes: lookUp(v.codes, index), values: v.values };
+    case 'bytes': return fewTimes(v, length, () => index) ?? { form: 'selected', length, index, base: v };
     default: return { form: 'selected', length, index, base: v };
   }
 };
@@ -240,7 +241,8 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
   switch (v.form) {
     case 'number': return { ...v, length, values: v.values.subarray(start, end) };
     case 'bool': return { ...v, length, values: v.values.subarray(start, end) };
-    case 'bytes': return timesPicked(v, length, true, (distances) => distances.subarray(start, end)) ?? { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
+    case 'bytes':
+      return fewTimes(v, length, () => range(start, end)) ?? timesPicked(v, length, true, (distances) => distances.subarray(start, end), start) ?? { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'list': return { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'map': return { ...v, length, offsets: v.offsets.subarray(start, end + 1) };
     case 'null': case 'constant': return { ...v, length };
@@ -275,7 +277,7 @@ export const gather = (v: Vector, index: Uint32Array): FlatVector => {
   switch (v.form) {
     case 'number': return { form: 'number', type: v.type, length, values: gatherNumbers(v.values, index) };
     case 'bool': return { form: 'bool', length, values: gatherBytes8(v.values, index) };
-    case 'bytes': return timesPicked(v, length, false, (distances) => gatherNumbers(distances, index) as Float64Array) ?? gatherBytes(v, index);
+    case 'bytes': return fewTimes(v, length, () => index) ?? timesPicked(v, length, false, (distances) => gatherNumbers(distances, index) as Float64Array) ?? gatherBytes(v, index);
     case 'null': return { form: 'null', length };
     case 'type': case 'enum': return { ...v, length, codes: lookUp(v.codes, index) };
     case 'record':

@@ -18,7 +18,7 @@ interface FromPart {
 }
 
 /** Blocks that are on their way to the other thread or in work there: one to read, others to go on with while this thread sorts. */
-const awayMax = 3;
+const awayMax = 5;
 
 /** Gets help from another thread; undefined if there is none. */
 export const loadHelper = async (task: Task, setup: BlockSetup): Promise<BlockHelper | undefined> => {

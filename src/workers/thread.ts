@@ -2,6 +2,7 @@
  * One worker thread on the main side: starts tasks in it, passes bytes both ways under credit, answers its calls. When it dies its tasks fail, and it is
  * replaced.
  */
+import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
@@ -145,8 +146,9 @@ export interface ThreadOptions {
   readonly ended: (thread: Thread) => void;
 }
 
-/** Compiled code runs as it is; sources need a loader in the worker too. */
-const entry = new URL(import.meta.url.endsWith('.ts') ? './entry-from-source.mjs' : './entry.js', import.meta.url);
+/** Compiled code runs as it is; sources and bundles need a loader in the worker too. */
+const entries: Readonly<Record<string, string>> = { '.ts': './entry-from-source.mjs', '.js': './entry.js', '.cjs': './load.cjs' };
+const entry = new URL(entries[extname(import.meta.url)]!, import.meta.url);
 
 /** Of a thread's heap, for what is young: new columns live about as long, and what is held back for them is twice two thirds of it. More gains nothing and stays resident. */
 const youngMb = 24;

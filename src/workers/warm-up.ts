@@ -53,7 +53,7 @@ const loads: readonly WarmLoadKind[] = ['in order', 'shuffled', 'in order', 'shu
 const kinds = { plain: texts.map((text) => [text, 'json'] as const), withOutputs: [...texts.map((text) => [text, 'json'] as const), ...outputs] };
 const rowsCount = 8192;
 /** Much of what a query does it does once a block: many small ones make that warm too. */
-const blockRows = 1024;
+const blockRows = 4096;
 /** More of them gain nothing. */
 const roundsMax = 12;
 /** Nobody else is to be held up: the thread has been idle so long before each query. */

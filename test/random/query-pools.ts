@@ -29,7 +29,7 @@ export const randomPool = async (all: Vector, random: Random): Promise<RandomPoo
     for (let at = 0; at < all.length;) {
       const end = Math.min(all.length, at + 1 + random.below(all.length)), rows = slice(all, at, end);
       const { objects } = await sortIntoObjects((async function* give() { yield rows; })(), {
-        keys: [key], order, threshold: random.pick([64, 300, 1 << 20]), memoryBytesMax: 1 << 20, objects: openScratch(folder), spill: () => openScratch(join(folder, 'spill')),
+        keys: [key], order, blockRows: random.pick([7, 64, 8192]), threshold: random.pick([64, 300, 1 << 20]), memoryBytesMax: 1 << 20, objects: openScratch(folder), spill: () => openScratch(join(folder, 'spill')),
       });
       metas.push(...objects);
       at = end;

@@ -4,10 +4,11 @@ import { type NumberVector, type Vector, textAt } from '../../vectors/vector.ts'
 import { parseFloat64 } from '../../vectors/literal.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing } from './parts.ts';
-import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
+import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
 export class AvgState implements AggregateState {
+  readonly keepsNothing = true;
   /** Count and sum of each group, side by side. */
   private cells = floats(32);
   get bytes(): number { return this.cells.byteLength; }
@@ -16,18 +17,18 @@ export class AvgState implements AggregateState {
     if (isNothing(argument)) return;
     const sparse = sparseNumbers(argument), { length } = argument;
     if (!sparse && argument.form !== 'number') return this.update(idsOfOne(group, length), argument);
-    let total = this.cells[group * 2 + 1]!, count = length;
-    if (sparse) {
+    const range = sparse ? denseRange(sparse) : { start: 0, end: length };
+    let total = this.cells[group * 2 + 1]!, count = range ? range.end - range.start : 0;
+    if (sparse && !range) {
       const { values, tag, tags, slots } = sparse;
-      count = 0;
       for (let i = 0; i < length; i++) {
         if (tags[i] !== tag) continue;
         count++;
         total += values[slots[i]!]!;
       }
     } else {
-      const values = floatsOf(argument as NumberVector);
-      for (let i = 0; i < length; i++) total += values[i]!;
+      const values = sparse?.values ?? floatsOf(argument as NumberVector), { start, end } = range!;
+      for (let i = start; i < end; i++) total += values[i]!;
     }
     this.cells[group * 2]! += count;
     this.cells[group * 2 + 1] = total;

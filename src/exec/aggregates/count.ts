@@ -6,6 +6,7 @@ import { type AggregateState, floats, widened } from './state.ts';
 import { none } from './tables.ts';
 
 export class CountState implements AggregateState {
+  readonly keepsNothing = true;
   private counts = floats(16);
   private groups = 0;
   private readonly all: boolean;

@@ -17,6 +17,7 @@ const indexBits = 14;
 const registersCount = 1 << indexBits;
 
 export class DistinctCountState implements AggregateState {
+  readonly keepsNothing = true;
   /** Hashes met, with their group mixed in, while the group is small. */
   private readonly table = new PairTable();
   private readonly groupOf = new Uint32List();

@@ -8,10 +8,11 @@ import { Builder } from '../../vectors/builder.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
 import { eachPart, idsOfOne, isNothing, pick } from './parts.ts';
-import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
+import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
 export class ExtremeState implements AggregateState {
+  readonly keepsNothing = true;
   private classOfGroup = bytes(16);
   private best: Float64Array<ArrayBuffer>;
   /** Integers that are no safe numbers, in place of `best`. */
@@ -38,7 +39,7 @@ export class ExtremeState implements AggregateState {
     if (this.bigs.size > 0 || argument.form !== 'number' || !(argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
     if (argument.length === 0) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(argument.type));
-    this.best[group] = this.sign > 0 ? leastOf(this.best[group]!, argument.values, argument.length) : greatestOf(this.best[group]!, argument.values, argument.length);
+    this.best[group] = this.extreme(this.best[group]!, argument.values, 0, argument.length);
   }
   update(ids: Uint32Array, argument: Vector): void {
     if (isNothing(argument)) return;
@@ -69,7 +70,11 @@ export class ExtremeState implements AggregateState {
   private addSparseOne(group: number, sparse: SparseNumbers, length: number): void {
     if (!sparse.tags.subarray(0, length).includes(sparse.tag)) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(sparse.part.type));
-    this.best[group] = extremeOfSome(this.best[group]!, sparse, length, this.sign > 0);
+    const range = denseRange(sparse), best = this.best[group]!;
+    this.best[group] = range ? this.extreme(best, sparse.values, range.start, range.end) : extremeOfSome(best, sparse, length, this.sign > 0);
+  }
+  private extreme(first: number, values: Float64Array, start: number, end: number): number {
+    return this.sign > 0 ? leastOf(first, values, start, end) : greatestOf(first, values, start, end);
   }
   private addOne(g: number, x: number | bigint): void {
     const known = this.bigs.get(g) ?? this.best[g]!;
@@ -127,17 +132,17 @@ export class ExtremeState implements AggregateState {
   }
 }
 
-const leastOf = (start: number, values: Float64Array, length: number): number => {
-  let best = start;
-  for (let i = 0; i < length; i++) {
+const leastOf = (first: number, values: Float64Array, start: number, end: number): number => {
+  let best = first;
+  for (let i = start; i < end; i++) {
     const x = values[i]!;
     if (x < best || x !== x) best = x;
   }
   return best;
 };
-const greatestOf = (start: number, values: Float64Array, length: number): number => {
-  let best = start;
-  for (let i = 0; i < length; i++) {
+const greatestOf = (first: number, values: Float64Array, start: number, end: number): number => {
+  let best = first;
+  for (let i = start; i < end; i++) {
     const x = values[i]!;
     if (x > best || x !== x) best = x;
   }

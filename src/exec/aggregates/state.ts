@@ -14,6 +14,8 @@ export interface AggregateState {
   updateOne?(group: number, argument: Vector): void;
   /** Adds group g of `other`, which has `groups` groups, to group map[g] here (`none`: leaves it out). `other` is not used afterwards. */
   merge(other: AggregateState, map: Uint32Array, groups: number): void;
+  /** Nothing of an argument is needed after `update` has seen it. */
+  readonly keepsNothing?: true;
   /** The results of the first `groups` groups. */
   result(groups: number): Vector;
   /** Bytes held, roughly. */

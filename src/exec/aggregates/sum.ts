@@ -7,12 +7,13 @@ import { type Vector, type NumberVector } from '../../vectors/vector.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, pick } from './parts.ts';
-import { type SparseNumbers, sparseNumbers } from '../expressions/sparse.ts';
+import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { none } from './tables.ts';
 
 interface NumberRows { readonly part: NumberVector; readonly rows: Uint32Array | undefined; readonly class: number }
 
 export class SumState implements AggregateState {
+  readonly keepsNothing = true;
   private classOfGroup = bytes(16);
   private sums = floats(16);
   private texts = bytes(16);
@@ -55,14 +56,15 @@ export class SumState implements AggregateState {
     if (sparse && !sparse.tags.subarray(0, length).includes(sparse.tag)) return;
     this.anyFloat = true;
     if (this.classOfGroup[group] !== classes.float) this.toFloat(group);
-    this.sums[group] = sparse ? sumSome(this.sums[group]!, sparse, length) : sumAll(this.sums[group]!, values, length);
+    const range = sparse ? denseRange(sparse) : { start: 0, end: length };
+    this.sums[group] = range ? sumAll(this.sums[group]!, values, range.start, range.end) : sumSome(this.sums[group]!, sparse!, length);
   }
   /** Nothing is done if the sum might leave the safe integers on the way. */
   private addIntegersOfOne(group: number, values: Float64Array, length: number, c: number): boolean {
-    const reach = Math.abs(this.sums[group]!) + sizeOfAll(values, length);
+    const { total, size } = sumAndSize(values, length), reach = Math.abs(this.sums[group]!) + size;
     if (reach > 9007199254740991) return false;
     if (length > 0) this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, c);
-    this.sums[group] = sumAll(this.sums[group]!, values, length);
+    this.sums[group]! += total;
     this.reach = Math.max(this.reach, reach);
     return true;
   }
@@ -198,6 +200,16 @@ const sizeOfAll = (values: Float64Array, length: number): number => {
   for (let i = 0; i < length; i++) size += Math.abs(values[i]!);
   return size;
 };
+/** Of integers; the total is exact where the size is a safe one. */
+const sumAndSize = (values: Float64Array, length: number): { readonly total: number; readonly size: number } => {
+  let total = 0, size = 0;
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    total += x;
+    size += Math.abs(x);
+  }
+  return { total, size };
+};
 const addUnchecked = (sums: Float64Array, classOfGroup: Uint8Array, ids: Uint32Array, values: Float64Array, length: number, c: number): void => {
   for (let i = 0; i < length; i++) {
     const g = ids[i]!;
@@ -205,9 +217,9 @@ const addUnchecked = (sums: Float64Array, classOfGroup: Uint8Array, ids: Uint32A
     sums[g]! += values[i]!;
   }
 };
-const sumAll = (start: number, values: Float64Array, length: number): number => {
-  let total = start;
-  for (let i = 0; i < length; i++) total += values[i]!;
+const sumAll = (first: number, values: Float64Array, start: number, end: number): number => {
+  let total = first;
+  for (let i = start; i < end; i++) total += values[i]!;
   return total;
 };
 const sumSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number => {

@@ -6,49 +6,53 @@ import { Builder } from '../../vectors/builder.ts';
 import { type Vector, type DynamicVector, type NumberArray, type NumberVector, type EnumVector, flatten, gather, nulls, slice, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { ArithmeticOperator } from '../../query/plan.ts';
 import { apply, type Kernel } from './apply.ts';
+import { floatsFor } from './float-room.ts';
 import { combine, errors, overlay, wrapErrors } from './rows.ts';
-import { type SparseNumbers, sparseNumbers } from './sparse.ts';
+import { type SparseNumbers, denseRange, sparseNumbers } from './sparse.ts';
 
-export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number): Vector => {
-  if (left.form === 'number' && right.form === 'dynamic') return besideSparse(right, left, length, (sparse, other, n) => kernels[operator]([other, sparse], n)) ?? apply([left, right], length, kernels[operator]);
-  if (left.form === 'dynamic' && right.form === 'number') return besideSparse(left, right, length, (sparse, other, n) => kernels[operator]([sparse, other], n)) ?? apply([left, right], length, kernels[operator]);
+/** `over`: vectors that nobody needs afterwards, whose numbers the result may be written over. */
+export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[]): Vector => {
+  if (left.form === 'number' && right.form === 'dynamic') return besideSparse(operator, right, left, true, over) ?? apply([left, right], length, kernels[operator]);
+  if (left.form === 'dynamic' && right.form === 'number') return besideSparse(operator, left, right, false, over) ?? apply([left, right], length, kernels[operator]);
+  if (left.form === 'number' && right.form === 'number') return ofNumbers(operator, left, right, length, over?.includes(right) ? right : over?.includes(left) ? left : undefined);
   return apply([left, right], length, kernels[operator], 'bare');
 };
 
-/** Numbers beside numbers of which some are null or errors: what is no number stays as it is. Undefined for anything else. */
-const besideSparse = (sparse: DynamicVector, other: NumberVector, length: number, kernel: (sparse: Vector, other: Vector, n: number) => Vector): Vector | undefined => {
-  const found = sparseNumbers(sparse);
-  if (!found) return undefined;
-  const { tag, tags, slots, part } = found, beside = other.values instanceof Float64Array ? floatsBeside(other.values, found, length) : rowsBeside(found, length);
-  if (!beside) return undefined;
-  const n = beside.length, dense = beside instanceof Float64Array ? numbers(other.type, beside) : gather(other, beside);
-  const result = n === 0 ? part : kernel(slice(part, 0, n), dense, n);
-  return combine(tags.subarray(0, length), slots.subarray(0, length), sparse.parts.map((p, k) => (k === tag ? result : p)));
+/** Numbers beside numbers of which some are null or errors: what is no number stays as it is. Undefined for anything else. `isRight`: the sparse ones are. */
+const besideSparse = (operator: ArithmeticOperator, sparse: DynamicVector, other: NumberVector, isRight: boolean, over: readonly Vector[] | undefined): Vector | undefined => {
+  const found = sparseNumbers(sparse), range = found && denseRange(found);
+  if (!range || range.start > 0) return undefined;
+  const { tag, tags, slots, part } = found, n = range.end;
+  if (n === 0) return sparse;
+  const dense = other.values instanceof Float64Array ? numbers(other.type, floatsBeside(other.values, found), n) : gather(other, rowsBeside(found, n)) as NumberVector, own = slice(part, 0, n) as NumberVector;
+  const spare = over?.includes(sparse) ? own : undefined, result = isRight ? ofNumbers(operator, dense, own, n, spare) : ofNumbers(operator, own, dense, n, spare);
+  return combine(tags, slots, sparse.parts.map((p, k) => (k === tag ? result : p)));
 };
-/** The values of the rows that are numbers on the sparse side; undefined if those are not stored in row order. */
-const floatsBeside = (values: Float64Array, { tag, tags, slots }: SparseNumbers, length: number): Float64Array | undefined => {
-  const out = new Float64Array(length);
-  let n = 0, misplaced = 0;
-  for (let i = 0; i < length; i++) {
-    const hit = Number(tags[i] === tag);
-    out[n] = values[i]!;
-    misplaced |= (slots[i]! ^ n) * hit;
-    n += hit;
-  }
-  return misplaced === 0 ? out.subarray(0, n) : undefined;
-};
-/** The same as rows. */
-const rowsBeside = ({ tag, tags, slots }: SparseNumbers, length: number): Uint32Array | undefined => {
-  const rows = new Uint32Array(length);
+/** The values of the rows that are numbers on the sparse side; for use until the next call. */
+const floatsBeside = (values: Float64Array, { tag, tags, length }: SparseNumbers): Float64Array => {
+  if (besideRoom.length < length) besideRoom = new Float64Array(length);
+  const out = besideRoom;
   let n = 0;
   for (let i = 0; i < length; i++) {
-    if (tags[i] !== tag) continue;
-    if (slots[i] !== n) return undefined;
-    rows[n++] = i;
+    out[n] = values[i]!;
+    n += Number(tags[i] === tag);
   }
-  return rows.subarray(0, n);
+  return out;
+};
+let besideRoom = new Float64Array(0);
+/** The same as rows, of which there are `count`. */
+const rowsBeside = ({ tag, tags }: SparseNumbers, count: number): Uint32Array => {
+  const rows = new Uint32Array(count);
+  for (let i = 0, n = 0; n < count; i++) if (tags[i] === tag) rows[n++] = i;
+  return rows;
 };
 
+const ofNumbers = (operator: ArithmeticOperator, left: NumberVector, right: NumberVector, length: number, over?: NumberVector): Vector => {
+  const type = resultType(operator, left.type, right.type);
+  if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
+  const out = over?.values instanceof Float64Array && isFloat(type) ? over.values : undefined;
+  return calculate(operator, type, { left: left.values, right: right.values, x: left.type, y: right.type, length, ...(out && { out }) });
+};
 const kernelOf = (operator: ArithmeticOperator): Kernel => ([left, right], length) => {
   const l = left!, r = right!;
   const a = l.form === 'constant' ? l.inner : l, b = r.form === 'constant' ? r.inner : r;
@@ -102,24 +106,26 @@ const spread = (v: Vector, length: number): NumberArray => {
 
 /** Numbers again and again, for the next batch: those of the last few constants. Nobody writes to them. */
 const kept: { readonly x: number; readonly values: Float64Array }[] = [];
-const keptMax = 4, keptRows = 8192;
+const keptMax = 4, keptRowsMin = 8192, keptRowsMax = 32_768;
 /** At least `length` times the number. */
 const repeated = (x: number, length: number): Float64Array => {
   for (const { x: known, values } of kept) if (Object.is(known, x) && values.length >= length) return values;
-  if (length > keptRows) return new Float64Array(length).fill(x);
-  const values = new Float64Array(keptRows).fill(x);
+  if (length > keptRowsMax) return new Float64Array(length).fill(x);
+  const values = new Float64Array(length > keptRowsMin ? keptRowsMax : keptRowsMin).fill(x), known = kept.findIndex((k) => Object.is(k.x, x));
+  if (known >= 0) kept.splice(known, 1);
   kept.unshift({ x, values });
   if (kept.length > keptMax) kept.pop();
   return values;
 };
 
-interface Operands { readonly left: NumberArray; readonly right: NumberArray; readonly x: Type; readonly y: Type; readonly length: number }
+/** `out`: where a result in floats may go. */
+interface Operands { readonly left: NumberArray; readonly right: NumberArray; readonly x: Type; readonly y: Type; readonly length: number; readonly out?: Float64Array }
 
 const calculate = (operator: ArithmeticOperator, type: PrimitiveType, operands: Operands): Vector => {
   const { length } = operands;
-  if (isFloat(type)) return calculateFloats(operator, type, floatsOf(operands.left, length), floatsOf(operands.right, length), length);
+  if (isFloat(type)) return calculateFloats(operator, type, floatsOf(operands.left, length), floatsOf(operands.right, length), operands.out?.length === length ? operands.out : floatsFor(length));
   if (operands.left instanceof Float64Array && operands.right instanceof Float64Array) {
-    const out = new Float64Array(length);
+    const out = floatsFor(length);
     const lowest = isUnsigned(type) ? 0 : -Number.MAX_SAFE_INTEGER;
     const zeros = operator === '/' || operator === '%' ? zerosOf(operands.right, length) : undefined;
     if (safeLoops[operator](operands.left, operands.right, out, lowest)) return withZeros(numbers(type, out), zeros);
@@ -133,8 +139,7 @@ const floatsOf = (values: NumberArray, length: number): Float64Array => {
   for (let i = 0; i < length; i++) out[i] = Number(values[i]);
   return out;
 };
-const calculateFloats = (operator: ArithmeticOperator, type: PrimitiveType, a: Float64Array, b: Float64Array, length: number): Vector => {
-  const out = new Float64Array(length);
+const calculateFloats = (operator: ArithmeticOperator, type: PrimitiveType, a: Float64Array, b: Float64Array, out: Float64Array): Vector => {
   switch (operator) {
     case '+': for (let i = 0; i < out.length; i++) out[i] = a[i]! + b[i]!; break;
     case '-': for (let i = 0; i < out.length; i++) out[i] = a[i]! - b[i]!; break;

@@ -3,7 +3,7 @@ import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
 import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
 import type { CompareOperator } from '../../query/plan.ts';
-import { areTimeTexts, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
+import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
 import { errors } from './rows.ts';
 
@@ -120,16 +120,11 @@ const compareToConstant = (operator: CompareOperator, a: BytesVector, wanted: Ui
   }
   return out;
 };
-/**
- * Times that are stored as numbers beside a constant text: `at` is where the constant stands among their distances. Texts of whole seconds sort behind all others
- * of the second ('.' comes before 'Z'), and equal none of them.
- */
+/** Times that are stored as numbers beside a constant text: `at` is where the constant stands among their distances. */
 const placeAmongTimes = (a: BytesVector, b: BytesVector): { readonly distances: Float64Array; readonly at: number } | undefined => {
   const times = areTimeTexts(a) ? timesBehind(a) : undefined, wanted = times && timesOfTexts({ ...b, length: 1 });
-  if (!wanted || (wanted.digits !== times.digits && wanted.digits !== 0)) return undefined;
-  const unit = 10 ** times.digits, seconds = wanted.base - times.base;
-  if (Math.abs(seconds) > 2 ** 51 / unit) return undefined;
-  return { distances: times.distances, at: wanted.digits === times.digits ? seconds * unit + wanted.distances[0]! : (seconds + 1) * unit - 0.5 };
+  const at = wanted && placeAmong(times, wanted);
+  return at === undefined ? undefined : { distances: times!.distances, at };
 };
 const equalToConstant = (a: BytesVector, b: BytesVector, out: Uint8Array): void => {
   const { bytes, offsets } = a, wanted = b.bytes.subarray(b.offsets[0], b.offsets[1]), size = wanted.length, last = wanted[size - 1];

@@ -21,7 +21,7 @@ import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } fro
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, tidy } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
-import { shared } from './shared.ts';
+import { isUnshared, shared } from './shared.ts';
 import { bucketsOfStored } from './time-bytes.ts';
 import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
 
@@ -75,7 +75,7 @@ const compilers: Compilers = {
   not: ({ operand }, context) => unary(operand, context, notVector),
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), needsDriver(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
-  arithmetic: (expr, context) => shared(expr, context, () => binary(expr.left, expr.right, context, (l, r) => arithmetic(expr.operator, l, r, l.length))),
+  arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
   compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
   concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel, 'bare')),
   in: ({ left, right }, context) => binary(left, right, context, (l, r) => inVector(l, r, l.length)),
@@ -165,6 +165,17 @@ const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: 
   const l = compile(left, context), r = compile(right, context);
   return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
 };
+/** What arithmetic within made for this expression alone may be written over. */
+const compileArithmetic = ({ operator, left, right }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+  const l = compile(left, context), r = compile(right, context), inner = [left, right].some((e) => e.kind === 'arithmetic');
+  return (batch) => {
+    if (batch.length === 0) return noRows;
+    const a = l(batch), b = r(batch);
+    if (!inner) return arithmetic(operator, a, b, a.length);
+    return arithmetic(operator, a, b, a.length, [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)));
+  };
+};
+const isMade = (e: PlanExpr, context: ExpressionContext): boolean => e.kind === 'arithmetic' && isUnshared(e, context);
 const compileList = (kind: 'array' | 'set', elements: readonly { readonly spread: boolean; readonly value: PlanExpr }[], context: ExpressionContext): Evaluator => {
   const parts = elements.map((e) => ({ spread: e.spread, evaluate: compile(e.value, context) }));
   return (batch) => listFrom(kind, parts.map((p) => ({ spread: p.spread, values: p.evaluate(batch) })), batch.length);

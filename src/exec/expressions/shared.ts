@@ -7,9 +7,16 @@ import type { Vector } from '../../vectors/vector.ts';
 import type { PlanExpr } from '../../query/plan.ts';
 import { functionNamed } from '../functions/functions.ts';
 import type { Evaluator, ExpressionContext } from './evaluator.ts';
+import { type FloatRoom, roomAtHand } from './float-room.ts';
 
-interface Shared { readonly evaluate: Evaluator; users: number; batch: Vector | undefined; result: Vector | undefined }
+interface Shared { readonly evaluate: Evaluator; users: number; batch: Vector | undefined; result: Vector | undefined; /** Where the result is. */ room: FloatRoom | undefined; turn: number | undefined }
 const sharedOfContext = new WeakMap<ExpressionContext, Map<string, Shared>>();
+
+/** Whether what the evaluator of an expression gives is for one user alone, as far as is known so far. */
+export const isUnshared = (expr: PlanExpr, context: ExpressionContext): boolean => {
+  const key = keyOf(expr), known = key === undefined ? undefined : sharedOfContext.get(context)?.get(key);
+  return !known || known.users === 1;
+};
 
 /** The evaluator of an expression, one for all equal expressions of the context. */
 export const shared = (expr: PlanExpr, context: ExpressionContext, make: () => Evaluator): Evaluator => {
@@ -19,14 +26,17 @@ export const shared = (expr: PlanExpr, context: ExpressionContext, make: () => E
   if (!table) sharedOfContext.set(context, (table = new Map()));
   let known = table.get(key);
   if (known) known.users++;
-  else table.set(key, (known = { evaluate: make(), users: 1, batch: undefined, result: undefined }));
+  else table.set(key, (known = { evaluate: make(), users: 1, batch: undefined, result: undefined, room: undefined, turn: undefined }));
   const part = known;
   return (batch) => {
     if (part.users === 1) return part.evaluate(batch);
-    if (part.batch === batch) return part.result!;
+    const room = roomAtHand();
+    if (part.batch === batch && part.room === room && part.turn === room?.turn) return part.result!;
     const result = part.evaluate(batch);
     part.batch = batch;
     part.result = result;
+    part.room = room;
+    part.turn = room?.turn;
     return result;
   };
 };

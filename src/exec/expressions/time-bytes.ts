@@ -1,7 +1,8 @@
 /** Times kept as nanoseconds in 64 bits, worked on without a bigint per row: through the two 32-bit halves of each value. */
 import { types } from '../../vectors/type.ts';
 import { narrowed } from './arithmetic.ts';
-import { type TimeRange, minuteOf, rangeBehind, timesBehind, two } from '../../vectors/time-texts.ts';
+import { markRuns } from '../../vectors/runs.ts';
+import { type TimeRange, minuteOf, rangeBehind, searchBehind, timesBehind, two } from '../../vectors/time-texts.ts';
 import { type BytesVector, type NumberArray, type NumberVector, type Vector, constant, numbers } from '../../vectors/vector.ts';
 
 const digit = 48;
@@ -25,31 +26,47 @@ export const timesOfStored = (v: BytesVector): Vector | undefined => {
  * that cut through the last digit, for times before 1970, and where buckets are about as many as rows.
  */
 export const bucketsOfStored = (v: Vector, size: number): Vector | undefined => {
-  const range = rangeBehind(v), one = range && bucketOfRange(range, size / 1e9);
-  if (one !== undefined) return constant(numbers(types.time, narrowed(BigInt64Array.of(BigInt(one) * 1_000_000_000n))), v.length);
+  const range = rangeBehind(v), found = range && bucketsOfRange(v, range, size / 1e9);
+  if (found) return found;
   const times = timesBehind(v);
   if (!times || times.base < 0 || !(size > 0)) return undefined;
   const { distances } = times, { length } = v, nanosOfUnit = 10 ** (9 - times.digits), span = size / nanosOfUnit;
   if (!Number.isInteger(span) || span > 2 ** 50) return undefined;
   const base = BigInt(times.base) * BigInt(10 ** times.digits), rest = Number(base % BigInt(span)), bucketsMax = 16 + length / 4;
-  const codes = new Uint32Array(length), places = new Map<number, number>();
+  const codes = new Uint32Array(length), places = new Map<number, number>(), ends: number[] = [];
   for (let i = 0; i < length;) {
     const number = Math.floor((distances[i]! + rest) / span), to = (number + 1) * span - rest, from = to - span, known = places.get(number), code = known ?? places.size;
     if (known === undefined) places.set(number, code);
     if (places.size > bucketsMax) return undefined;
     const end = times.isSorted ? placeOf(distances, to, i, length) : endOfRun(distances, from, to, i, length);
     codes.fill(code, i, end);
+    ends.push(end);
     i = end;
   }
   const first = base - BigInt(rest), starts = BigInt64Array.from([...places.keys()], (number) => (first + BigInt(number) * BigInt(span)) * BigInt(nanosOfUnit));
   const values = numbers(types.time, narrowed(starts));
-  return places.size === 1 ? constant(values, length) : { form: 'dictionary', length, codes, values };
+  return places.size === 1 ? constant(values, length) : markRuns({ form: 'dictionary', length, codes, values }, Uint32Array.from(ends));
 };
-/** The seconds where the one bucket begins that holds the whole range; undefined if there is none. */
-const bucketOfRange = ({ least, end }: TimeRange, span: number): number | undefined => {
+/** Buckets that a search tells apart, at most: it looks at the times before each of them. */
+const searchedMax = 8;
+/** The buckets of times of a range that holds few of them, found without working out the times; `span` in seconds. */
+const bucketsOfRange = (v: Vector, { least, end }: TimeRange, span: number): Vector | undefined => {
   if (!(span >= 1) || !Number.isInteger(span) || least < 0) return undefined;
-  const number = Math.floor(least / span);
-  return end <= (number + 1) * span ? number * span : undefined;
+  const first = Math.floor(least / span), count = Math.floor((end - 1) / span) - first + 1, { length } = v;
+  const startsOf = (places: readonly number[]): NumberVector => numbers(types.time, narrowed(BigInt64Array.from(places, (k) => BigInt((first + k) * span) * 1_000_000_000n)));
+  if (count === 1) return constant(startsOf([0]), length);
+  const search = count > searchedMax ? undefined : searchBehind(v);
+  if (!search) return undefined;
+  const places: number[] = [], ends: number[] = [], codes = new Uint32Array(length);
+  for (let k = 0, from = 0; from < length; k++) {
+    const to = k === count - 1 ? length : search.below(((first + k + 1) * span - search.base) * 10 ** search.digits);
+    if (to <= from) continue;
+    codes.fill(places.length, from, to);
+    places.push(k);
+    ends.push(to);
+    from = to;
+  }
+  return places.length === 1 ? constant(startsOf(places), length) : markRuns({ form: 'dictionary', length, codes, values: startsOf(places) }, Uint32Array.from(ends));
 };
 /** The first place behind `start` of a number that is `wanted` or more, among sorted ones. */
 const placeOf = (sorted: Float64Array, wanted: number, start: number, length: number): number => {

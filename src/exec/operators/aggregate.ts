@@ -5,7 +5,8 @@
  */
 import type { Aggregate, FieldPath, PlanOp } from '../../query/plan.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
-import { type Vector, noRows, take } from '../../vectors/vector.ts';
+import { runsOf } from '../../vectors/runs.ts';
+import { type Vector, noRows, slice, take } from '../../vectors/vector.ts';
 import { aggregateNamed } from '../aggregates/aggregates.ts';
 import { DistinctState } from '../aggregates/distinct.ts';
 import { GroupTable } from '../aggregates/groups.ts';
@@ -13,7 +14,9 @@ import { idsOfOne, pick } from '../aggregates/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/shared-keys.ts';
 import type { AggregateState } from '../aggregates/state.ts';
 import { none } from '../aggregates/tables.ts';
+import { needsDriver } from '../expressions/compile.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
@@ -25,7 +28,8 @@ import { pulled } from './scan.ts';
 type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
 
 interface Compiled { readonly argument: AsyncEvaluator | undefined; readonly where: AsyncEvaluator | undefined; readonly make: () => AggregateState }
-interface Parts { readonly op: AggregateOp; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
+/** `isPassing`: nothing of what the arguments give is kept. */
+interface Parts { readonly op: AggregateOp; readonly isPassing: boolean; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
 
 export const aggregate = (op: AggregateOp, build: Build): Step => {
   const parts = partsOf(op, build);
@@ -33,11 +37,18 @@ export const aggregate = (op: AggregateOp, build: Build): Step => {
 };
 
 const partsOf = (op: AggregateOp, build: Build): Parts => ({
-  op, build,
+  op, build, isPassing: keepsNothing(op),
   keys: op.keys.map((k) => build.expression(k.expr)),
   aggregates: op.aggregates.map((a) => compiled(a.aggregate, build)),
   targets: [...op.keys.map((k) => k.target), ...op.aggregates.map((a) => a.target)],
 });
+
+/** Whether nothing of what the arguments give is needed once the states have seen it. */
+const keepsNothing = ({ aggregates }: AggregateOp): boolean =>
+  aggregates.every(({ aggregate: { name, argument, distinct } }) => !distinct && (!argument || !needsDriver(argument)) && aggregateNamed(name)?.state(!argument).keepsNothing === true);
+/** Whether no row, and nothing of one, is needed once it has been aggregated. */
+export const keepsNoRows = (op: AggregateOp): boolean =>
+  op.keys.length === 0 && keepsNothing(op) && op.aggregates.every(({ aggregate: { where } }) => !where || !needsDriver(where));
 
 /** Groups of one share of the input (exec/parts.ts), to be merged with those of others. */
 export interface GroupsOfShare { readonly rows: number; readonly keys: ShareKeys; readonly states: readonly AggregateState[] }
@@ -137,6 +148,14 @@ const isOneGroup = (ids: Uint32Array): boolean => {
   return true;
 };
 
+/** A slice for each run has its price. */
+const runRowsMin = 512;
+/** The ends of runs of equal keys that are so long, on the average, that each is taken as a whole; undefined if there are none. */
+const longRuns = (keys: readonly Vector[]): Uint32Array | undefined => {
+  const [key] = keys, ends = keys.length === 1 && key!.form === 'dictionary' ? runsOf(key!) : undefined;
+  return ends && ends.length * runRowsMin <= key!.length ? ends : undefined;
+};
+
 /** Rows of which no key is quiet; undefined for all. */
 const loudRows = (keys: readonly Vector[], length: number): Uint32Array | undefined => {
   const tables = keys.map(kindsOf).filter((t) => t?.includes(kinds.quiet));
@@ -148,6 +167,7 @@ class Groups {
   private readonly table: GroupTable;
   private readonly states: readonly AggregateState[];
   private readonly parts: Parts;
+  private readonly room: FloatRoom | undefined;
   private lastKey: Vector = noRows;
   private held = 0;
   private full = false;
@@ -155,6 +175,7 @@ class Groups {
   private readonly own: ShareIds | undefined;
   constructor(parts: Parts, store?: KeyStore) {
     this.parts = parts;
+    this.room = parts.isPassing ? new FloatRoom() : undefined;
     this.own = store?.begin();
     this.table = store?.table ?? new GroupTable(parts.keys.length);
     this.states = parts.aggregates.map((a) => a.make());
@@ -190,6 +211,12 @@ class Groups {
       this.account(build, level);
       return undefined;
     }
+    const ends = this.full ? undefined : longRuns(keys);
+    if (ends) {
+      yield* this.addRuns(batch, keys[0]!, ends);
+      this.account(build, level);
+      return undefined;
+    }
     let ids = this.table.ids(keys, batch.length, !this.full, false), rows: Uint32Array | undefined, rest: Uint32Array | undefined;
     if (this.full) {
       rows = Uint32Array.from(ids.keys()).filter((i) => ids[i] !== none);
@@ -202,9 +229,15 @@ class Groups {
     this.account(build, level);
     return rest && rest.length > 0 ? { rows: take(batch, rest), keys: keys.map((k) => take(k, rest)) } : undefined;
   }
+  /** Adds rows whose key is the same up to each of the places in turn. */
+  private *addRuns(batch: Vector, key: Vector, ends: Uint32Array): Generator<Item, void> {
+    const firsts = ends.map((_, k) => (k === 0 ? 0 : ends[k - 1]!)), ids = this.table.ids([take(key, firsts)], firsts.length), groups = this.own ? this.own.of(ids, this.table.size).slice() : ids;
+    this.grow();
+    for (let k = 0; k < ends.length; k++) yield* this.feed(slice(batch, firsts[k]!, ends[k]!), undefined, groups[k]!);
+  }
   /** Adds rows of the groups `ids`; without these all of them are of the one group. */
   private *feed(batch: Vector, ids: Uint32Array | undefined, group: number): Generator<Item, void> {
-    const { aggregates } = this.parts;
+    const { parts: { aggregates }, room } = this;
     for (let k = 0; k < aggregates.length; k++) {
       const a = aggregates[k]!, state = this.states[k]!;
       let own = ids, rows = batch;
@@ -216,11 +249,12 @@ class Groups {
           rows = take(batch, kept);
         }
       }
-      const given = a.argument ? a.argument(rows) : rows, argument = given instanceof Promise ? yield* wait(given) : given;
+      const given = !a.argument ? rows : room ? inRoom(room, a.argument, rows) : a.argument(rows), argument = given instanceof Promise ? yield* wait(given) : given;
       if (own) state.update(own, argument);
       else if (state.updateOne) state.updateOne(group, argument);
       else state.update(idsOfOne(group, rows.length), argument);
     }
+    room?.release();
   }
   private account({ memory, context }: Build, level: number): void {
     const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);

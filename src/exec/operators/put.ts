@@ -2,6 +2,7 @@
 import type { FieldPath } from '../../query/plan.ts';
 import { type Vector, type RecordVector, flatten, take } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { type FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
 import { byQuiet } from './quiet.ts';
@@ -9,14 +10,16 @@ import { dropPath, presences, rowsOf, setPath, shapesOf, together } from './reco
 
 export interface Assign { readonly target: FieldPath; readonly value: AsyncEvaluator }
 
-export const put = (assignments: readonly Assign[]): Step => eachBatch(function* push(batch) {
+/** `room`: where numbers may be worked out, as nobody behind keeps anything of a batch. */
+export const put = (assignments: readonly Assign[], room?: FloatRoom): Step => eachBatch(function* push(batch) {
   const values: Vector[] = [];
-  for (const a of assignments) values.push(yield* evaluate(a.value, batch));
+  for (const a of assignments) values.push(yield* evaluate(room ? (rows) => inRoom(room, a.value, rows) : a.value, batch));
   const targets = assignments.map((a) => a.target);
   yield together(batch.length, shapesOf(batch, false).map(({ whole, bare, record, rows }) => ({
     ...(rows && { rows }),
     values: record ? putPresent(record, targets, values.map((v) => rowsOf(v, rows))) : bare.form === 'error' ? whole : wrapErrors('put: not a record', whole),
   })));
+  room?.release();
 });
 
 /** Optional fields do not stay optional: a row has them or has not. */

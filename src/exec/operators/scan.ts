@@ -10,7 +10,7 @@ import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
-import type { BestRows, Progress, QuickIterator, ScanFilter, ScanRequest } from '../source.ts';
+import type { BestRows, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest } from '../source.ts';
 import type { Build } from './build.ts';
 import { keep } from './filter.ts';
 import { type KeyRuns, keyRuns } from './key-runs.ts';
@@ -64,7 +64,8 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
         const kept = test && !isFiltered ? keep(item, yield* evaluate(test, item)) : item;
         progress.recordsMatched += kept.length;
         if (op.counted && kept.form === 'record' && kept.fields.length === 0) yield kept;
-        else yield* batches(kept, context.batchRows);
+        // A batch somewhat larger is better than one and a small rest.
+        else yield* batches(kept, kept.length <= context.batchRows * 2 ? kept.length : context.batchRows);
       }
     }
   };
@@ -87,10 +88,10 @@ const scanFilter = (
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
-  const bounded = (rows: Vector, kept: Uint32Array | undefined): Uint32Array | undefined => {
+  const bounded = (rows: Vector, kept: KeptRows): KeptRows => {
     if (!bound || kept?.length === 0) return kept;
-    const rest = bound.keep(kept ? take(rows, kept) : rows);
-    return rest && kept ? rest.map((i) => kept[i]!) : rest ?? kept;
+    const rest = bound.keep(keptOf(rows, kept));
+    return rest ? placed(rest, kept) : kept;
   };
   return {
     ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true }), ...(bound && { best: bestOf(bound, filter?.test) }),
@@ -123,22 +124,20 @@ interface Runs { readonly find: KeyRuns['find']; readonly rest: AsyncEvaluator |
 /** Fewer rows are sooner tested one by one. */
 const runRowsMin = 64;
 
-const keptOfRun = <T>(rows: Vector, [start, end]: readonly [number, number], rest: AsyncEvaluator | undefined, then: (kept: Uint32Array | undefined) => T): T | Promise<T> => {
-  const isAll = start === 0 && end === rows.length;
-  if (!rest || start === end) return then(isAll ? undefined : numbered(start, end));
-  const truth = rest(isAll ? rows : slice(rows, start, end));
-  const placed = (t: Vector): Uint32Array | undefined => {
-    const kept = isAll ? trueRows(t) : isTrue(t);
-    return start === 0 || !kept ? kept : kept.map((i) => start + i);
+const keptOfRun = <T>(rows: Vector, [start, end]: readonly [number, number], rest: AsyncEvaluator | undefined, then: (kept: KeptRows) => T): T | Promise<T> => {
+  const run = start === 0 && end === rows.length ? undefined : { start, length: end - start };
+  if (!rest || start === end) return then(run);
+  const truth = rest(keptOf(rows, run)), all = (t: Vector): KeptRows => {
+    const kept = trueRows(t);
+    return kept ? placed(kept, run) : run;
   };
-  return truth instanceof Promise ? truth.then((t) => then(placed(t))) : then(placed(truth));
+  return truth instanceof Promise ? truth.then((t) => then(all(t))) : then(all(truth));
 };
 
-const numbered = (start: number, end: number): Uint32Array => {
-  const out = new Uint32Array(end - start);
-  for (let i = 0; i < out.length; i++) out[i] = start + i;
-  return out;
-};
+const keptOf = (rows: Vector, kept: KeptRows): Vector => (!kept ? rows : kept instanceof Uint32Array ? take(rows, kept) : slice(rows, kept.start, kept.start + kept.length));
+/** The numbers of rows that were chosen among those that are kept. */
+const placed = (chosen: Uint32Array, kept: KeptRows): Uint32Array =>
+  (!kept ? chosen : kept instanceof Uint32Array ? chosen.map((i) => kept[i]!) : kept.start === 0 ? chosen : chosen.map((i) => kept.start + i));
 
 const trueRows = (truth: Vector): Uint32Array | undefined => {
   if (truth.form === 'constant' && truth.inner.form === 'bool' && truth.inner.values[0] === 1) return undefined;

@@ -8,7 +8,7 @@ import { checkStop } from '../../vectors/stop.ts';
 import {
   type Field, type ListVector, type MapVector, type RecordVector, type UnionVector, type Vector, range, slice,
 } from '../../vectors/vector.ts';
-import { type EncodedColumn, type Space, leafColumn, markedMin, taggedSize, uniform, writeTag } from './encode-leaves.ts';
+import { type EncodedColumn, type Space, type Target, leafColumn, markedMin, picked32, taggedSize, uniform, writeTag } from './encode-leaves.ts';
 
 /** Most rows and items that one batch may unfold to; a batch beyond it is written in parts. */
 const cellsMax = 4_000_000;
@@ -44,12 +44,7 @@ const column = (v: Vector, rows: Rows, budget: Budget): EncodedColumn => {
 const numbersOf = ({ space }: Budget, length: number): Float64Array => space?.take(length) ?? new Float64Array(length);
 const zeros = (budget: Budget, length: number): Float64Array => numbersOf(budget, length).fill(0);
 
-const lookUp = (table: Uint32Array, { index, length }: Rows): Uint32Array => {
-  if (!index) return table;
-  const out = new Uint32Array(length);
-  for (let i = 0; i < length; i++) out[i] = table[index[i]];
-  return out;
-};
+const lookUp = (table: Uint32Array, { index, length }: Rows): Uint32Array => (index ? picked32(table, index, length) : table);
 
 /** One value many times: it is encoded once and copied. */
 const constantColumn = (v: Vector, { length, wrapped }: Rows, budget: Budget): EncodedColumn => {
@@ -66,14 +61,22 @@ const constantColumn = (v: Vector, { length, wrapped }: Rows, budget: Budget): E
     bodies: uniform(body, length),
     write(start, end, places, out) {
       const source = bytes ?? encoded(), bits = size >= markedMin ? budget.space?.marks : undefined;
-      for (let i = start; i < end; i++) {
-        if (bits !== undefined) bits[places[i] >> 5] |= 1 << (places[i] & 31);
-        if (size > 32) out.set(source, places[i]);
-        else for (let k = 0, to = places[i]; k < size; k++) out[to++] = source[k];
-        places[i] += size;
-      }
+      if (bits) markAll(bits, places, start, end);
+      writeCopies(source, { start, end, places, out });
     },
   };
+};
+
+// The loops over rows are functions of their own, which take arrays, not vectors: the engine compiles them soon, once, and for good, whatever kinds of vectors come.
+
+const markAll = (bits: Uint32Array, places: Float64Array, start: number, end: number): void => { for (let i = start; i < end; i++) bits[places[i] >> 5] |= 1 << (places[i] & 31); };
+const writeCopies = (source: Uint8Array, { start, end, places, out }: Target): void => {
+  const { length } = source;
+  for (let i = start; i < end; i++) {
+    if (length > 32) out.set(source, places[i]);
+    else for (let k = 0, to = places[i]; k < length; k++) out[to++] = source[k];
+    places[i] += length;
+  }
 };
 
 /** A column that has some of the rows of its parent, in order. */
@@ -90,42 +93,54 @@ class Part {
   }
   /** Writes its rows among the parent's up to `end`, at the parent's places, which move on. */
   write(end: number, places: Float64Array, out: Uint8Array): void {
-    const { rows, next } = this, own = this.places;
-    let stop = next;
-    for (; stop < rows.length && rows[stop] < end; stop++) own[stop] = places[rows[stop]];
+    const { rows, next } = this, own = this.places, stop = placesOf(rows, next, end, places, own);
     this.column.write(next, stop, own, out);
-    for (let i = next; i < stop; i++) places[rows[i]] = own[i];
+    putPlaces(rows, next, stop, own, places);
     this.next = stop;
   }
   /** Sizes of its rows, put where they are in the parent. */
-  addSizes(sizes: Float64Array): void {
-    const { rows } = this, { bodies } = this.column;
-    for (let i = 0; i < rows.length; i++) sizes[rows[i]] += taggedSize(bodies[i]);
-  }
+  addSizes(sizes: Float64Array): void { addPicked(this.column.bodies, this.rows, sizes); }
 }
+/** The places of the part's rows from `start` on that are before the parent's row `end`; the first that is not. */
+const placesOf = (rows: Uint32Array, start: number, end: number, places: Float64Array, own: Float64Array): number => {
+  let i = start;
+  for (; i < rows.length && rows[i] < end; i++) own[i] = places[rows[i]];
+  return i;
+};
+const putPlaces = (rows: Uint32Array, start: number, end: number, own: Float64Array, places: Float64Array): void => { for (let i = start; i < end; i++) places[rows[i]] = own[i]; };
+const addPicked = (bodies: Float64Array, rows: Uint32Array, sizes: Float64Array): void => { for (let i = 0; i < rows.length; i++) sizes[rows[i]] += taggedSize(bodies[i]); };
+const addAll = (bodies: Float64Array, sizes: Float64Array): void => { for (let i = 0; i < sizes.length; i++) sizes[i] += taggedSize(bodies[i]); };
+const putBodies = (bodies: Float64Array, rows: Uint32Array, out: Float64Array): void => { for (let i = 0; i < rows.length; i++) out[rows[i]] = bodies[i]; };
+const writeTags = (bodies: Float64Array, { start, end, places, out }: Target): void => { for (let i = start; i < end; i++) places[i] = writeTag(out, places[i], bodies[i]); };
 
 /** Rows by part; parts without a row are left out. */
 const parted = (
   parts: readonly Vector[], tags: Uint32Array, slots: Uint32Array,
   { rows, wrapped, budget }: { readonly rows: Rows; readonly wrapped: boolean; readonly budget: Budget },
 ): readonly Part[] => {
-  const { index, length } = rows, counts = new Uint32Array(parts.length);
-  for (let i = 0; i < length; i++) counts[tags[index ? index[i] : i]]++;
-  const own = Array.from(counts, (n) => ({ rows: new Uint32Array(n), slots: new Uint32Array(n) }));
-  counts.fill(0);
-  for (let i = 0; i < length; i++) {
-    const row = index ? index[i] : i, tag = tags[row], at = counts[tag]++;
-    own[tag].rows[at] = i;
-    own[tag].slots[at] = slots[row];
-  }
+  const ownTags = lookUp(tags, rows), ownSlots = lookUp(slots, rows), counts = new Uint32Array(parts.length);
+  countTags(ownTags, rows.length, counts);
+  const ends = counts.slice();
+  for (let k = 1; k < ends.length; k++) ends[k] += ends[k - 1];
+  const allRows = new Uint32Array(rows.length), allSlots = new Uint32Array(rows.length);
+  splitRows(ownTags, ownSlots, Uint32Array.from(ends, (end, tag) => end - counts[tag]), allRows, allSlots);
   return parts.flatMap((part, tag) => {
-    const { rows: parentRows, slots: index } = own[tag];
-    const count = parentRows.length;
+    const count = counts[tag], start = ends[tag] - count;
     if (count === 0) return [];
+    const parentRows = allRows.subarray(start, ends[tag]), index = allSlots.subarray(start, ends[tag]);
     // Mostly the rows are in order, which saves a look-up for each value.
     const whole = isRun(index), from = index[0];
     return [new Part(column(whole ? slice(part, from, from + count) : part, { index: whole ? undefined : index, length: count, wrapped }, budget), parentRows, numbersOf(budget, count))];
   });
+};
+const countTags = (tags: Uint32Array, length: number, counts: Uint32Array): void => { for (let i = 0; i < length; i++) counts[tags[i]]++; };
+/** Rows and slots of each part behind those of the part before; `next` begins where each part does. */
+const splitRows = (tags: Uint32Array, slots: Uint32Array, next: Uint32Array, rowsOut: Uint32Array, slotsOut: Uint32Array): void => {
+  for (let i = 0; i < rowsOut.length; i++) {
+    const at = next[tags[i]]++;
+    rowsOut[at] = i;
+    slotsOut[at] = slots[i];
+  }
 };
 
 const isRun = (index: Uint32Array): boolean => {
@@ -136,7 +151,7 @@ const isRun = (index: Uint32Array): boolean => {
 
 const dynamicColumn = (parts: readonly Part[], length: number, budget: Budget): EncodedColumn => {
   const bodies = numbersOf(budget, length);
-  for (const { rows, column: { bodies: own } } of parts) for (let i = 0; i < rows.length; i++) bodies[rows[i]] = own[i];
+  for (const { rows, column: { bodies: own } } of parts) putBodies(own, rows, bodies);
   return {
     bodies,
     write(_start, end, places, out) {
@@ -172,7 +187,7 @@ const recordColumn = (v: RecordVector, rows: Rows, budget: Budget): EncodedColum
   return {
     bodies,
     write(start, end, places, out) {
-      for (let i = start; i < end; i++) places[i] = writeTag(out, places[i], bodies[i]);
+      writeTags(bodies, { start, end, places, out });
       if (bitBytes > 0) writeAbsent(optional, rows, { start, end, places, out });
       for (const write of fields) write(start, end, places, out);
     },
@@ -186,21 +201,25 @@ const fieldColumn = (f: Field, rows: Rows, budget: Budget, sizes: Float64Array):
   const { present } = f, { index, length } = rows;
   if (!present) {
     const encoded = column(f.values, { index, length, wrapped: false }, budget), { bodies } = encoded;
-    for (let i = 0; i < length; i++) sizes[i] += taggedSize(bodies[i]);
+    addAll(bodies, sizes);
     return (start, end, places, out) => encoded.write(start, end, places, out);
   }
-  let count = 0;
-  const parentRows = new Uint32Array(length), own = new Uint32Array(length);
-  for (let i = 0; i < length; i++) {
-    const row = index ? index[i] : i;
-    if (present[row] === 0) continue;
-    parentRows[count] = i;
-    own[count++] = row;
-  }
+  const parentRows = new Uint32Array(length), own = new Uint32Array(length), count = presentRows(present, index ?? range(0, length), parentRows, own);
   if (count === 0) return () => undefined;
   const part = new Part(column(f.values, { index: own.subarray(0, count), length: count, wrapped: false }, budget), parentRows.subarray(0, count), numbersOf(budget, count));
   part.addSizes(sizes);
   return (_start, end, places, out) => part.write(end, places, out);
+};
+
+/** Rows that are present, and their numbers among all; how many they are. */
+const presentRows = (present: Uint8Array, index: Uint32Array, rowsOut: Uint32Array, out: Uint32Array): number => {
+  let count = 0;
+  for (let i = 0; i < index.length; i++) {
+    if (present[index[i]] === 0) continue;
+    rowsOut[count] = i;
+    out[count++] = index[i];
+  }
+  return count;
 };
 
 /** The bits of a record's optional fields: 1 where one is absent. */
@@ -220,10 +239,8 @@ const writeAbsent = (
 /** Arrays, sets and maps: the items of all rows are columns of their own. */
 const listColumn = (v: ListVector | MapVector, rows: Rows, children: readonly Vector[], budget: Budget): EncodedColumn => {
   const { index, length } = rows, { offsets } = v, ends = new Float64Array(length + 1);
-  for (let i = 0; i < length; i++) {
-    const row = index ? index[i] : i;
-    ends[i + 1] = ends[i] + offsets[row + 1] - offsets[row];
-  }
+  if (index) pickedEnds(offsets, index, ends);
+  else allEnds(offsets, ends);
   const total = ends[length];
   checkStop();
   if (budget.limited && budget.cells + total * children.length > cellsMax) throw tooManyCells;
@@ -231,19 +248,13 @@ const listColumn = (v: ListVector | MapVector, rows: Rows, children: readonly Ve
   const columns = children.map((child) => column(child, items, budget));
   checkStop();
   const bodies = new Float64Array(length), places = new Float64Array(total);
-  for (const { bodies: own } of columns) for (let i = 0; i < length; i++) for (let k = ends[i]; k < ends[i + 1]; k++) bodies[i] += taggedSize(own[k]);
+  for (const { bodies: own } of columns) addItems(own, ends, bodies);
   return {
     bodies,
     write(start, end, parentPlaces, out) {
       checkStop();
-      for (let i = start; i < end; i++) {
-        let at = writeTag(out, parentPlaces[i], bodies[i]);
-        for (let k = ends[i]; k < ends[i + 1]; k++) {
-          places[k] = at;
-          for (const { bodies: own } of columns) at += taggedSize(own[k]);
-        }
-        parentPlaces[i] = at;
-      }
+      if (columns.length === 1) placeItems(bodies, columns[0].bodies, ends, places, { start, end, places: parentPlaces, out });
+      else placePairs(bodies, columns[0].bodies, columns[1].bodies, ends, places, { start, end, places: parentPlaces, out });
       // A value goes behind its key: writing the keys moves the places on to there.
       for (const { write } of columns) {
         checkStop();
@@ -251,6 +262,31 @@ const listColumn = (v: ListVector | MapVector, rows: Rows, children: readonly Ve
       }
     },
   };
+};
+const allEnds = (offsets: Uint32Array, ends: Float64Array): void => { for (let i = 1; i < ends.length; i++) ends[i] = ends[i - 1] + offsets[i] - offsets[i - 1]; };
+const pickedEnds = (offsets: Uint32Array, index: Uint32Array, ends: Float64Array): void => { for (let i = 1; i < ends.length; i++) ends[i] = ends[i - 1] + offsets[index[i - 1] + 1] - offsets[index[i - 1]]; };
+const addItems = (items: Float64Array, ends: Float64Array, bodies: Float64Array): void => { for (let i = 0; i < bodies.length; i++) for (let k = ends[i]; k < ends[i + 1]; k++) bodies[i] += taggedSize(items[k]); };
+/** Writes the tags of lists and finds the places of their items. */
+const placeItems = (bodies: Float64Array, items: Float64Array, ends: Float64Array, itemPlaces: Float64Array, { start, end, places, out }: Target): void => {
+  for (let i = start; i < end; i++) {
+    let at = writeTag(out, places[i], bodies[i]);
+    for (let k = ends[i]; k < ends[i + 1]; k++) {
+      itemPlaces[k] = at;
+      at += taggedSize(items[k]);
+    }
+    places[i] = at;
+  }
+};
+/** The same for maps: the places are those of the keys. */
+const placePairs = (bodies: Float64Array, keys: Float64Array, values: Float64Array, ends: Float64Array, itemPlaces: Float64Array, { start, end, places, out }: Target): void => {
+  for (let i = start; i < end; i++) {
+    let at = writeTag(out, places[i], bodies[i]);
+    for (let k = ends[i]; k < ends[i + 1]; k++) {
+      itemPlaces[k] = at;
+      at += taggedSize(keys[k]) + taggedSize(values[k]);
+    }
+    places[i] = at;
+  }
 };
 /** Rows of the items, or undefined if they are the first ones as they are. */
 const itemsOf = (offsets: Uint32Array, { index, length }: Rows, total: number): Uint32Array | undefined => {

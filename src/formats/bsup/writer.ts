@@ -14,7 +14,7 @@ import { type Data, type Value, recordValue } from '../../vectors/value.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
 import { encodeLz4, encodeLz4Marked } from '../lz4.ts';
-import { Space, taggedSize, writeUvarint } from './encode-leaves.ts';
+import { Space, type Target, taggedSize, writeUvarint } from './encode-leaves.ts';
 import { measure, tooManyCells } from './encode.ts';
 import { compressedBit, endOfSegment, formatLz4, frameKind, versionByte } from './frames.ts';
 import { WrittenTypes } from './type-context.ts';
@@ -75,26 +75,27 @@ class BsupWriter implements Writer {
       yield* this.write(slice(batch, half, batch.length));
       return;
     }
-    const { bodies } = column, { table, codes } = typesOf(batch);
-    const places = this.space.take(batch.length), ids = new Float64Array(table.length).fill(-1);
+    const { bodies } = column, { table, codes = new Uint32Array(batch.length) } = typesOf(batch);
+    const places = this.space.take(batch.length), ids = new Float64Array(table.length), idSizes = new Float64Array(table.length), full = headBytes + this.frameBytesMin;
     for (let start = 0; start < batch.length;) {
       let end = start, size = this.length;
-      for (; end < batch.length && !this.isFull(size); end++) {
-        const code = codes ? codes[end] : 0;
-        if (ids[code] < 0) ids[code] = this.types.idOf(table[code]);
-        places[end] = size;
-        size += uvarintSize(ids[code]) + taggedSize(bodies[end]);
-        if (bodies[end] > valueBytesMax) throw valueTooLarge(bodies[end]);
+      while (end < batch.length && !this.isFull(size)) {
+        const code = codes[end];
+        if (idSizes[code] === 0) idSizes[code] = uvarintSize(ids[code] = this.types.idOf(table[code]));
+        end = placeRows({ bodies, codes, idSizes, places }, end, size, full);
+        const last = end - 1;
+        size = places[last] + idSizes[codes[last]] + taggedSize(bodies[last]);
       }
+      if (size > valueBytesMax) for (let i = start; i < end; i++) if (bodies[i] > valueBytesMax) throw valueTooLarge(bodies[i]);
       this.reserve(size);
-      for (let i = start; i < end; i++) places[i] = writeUvarint(this.values, places[i], ids[codes ? codes[i] : 0]);
+      writeIds(ids, codes, { start, end, places, out: this.values });
       column.write(start, end, places, this.values);
       this.length = size;
       start = end;
       if (this.isFull(size)) yield* this.flush();
       if (this.types.count >= segmentTypesMax) {
         yield* this.end();
-        ids.fill(-1);
+        idSizes.fill(0);
       }
     }
   }
@@ -180,6 +181,21 @@ class BsupWriter implements Writer {
     this.space.marks.set(marks);
   }
 }
+
+/** Places of rows from `start` on, the first at `size`, up to `full` or to the first whose type has no number yet; the row behind them. One at least. */
+const placeRows = (
+  { bodies, codes, idSizes, places }: { readonly bodies: Float64Array; readonly codes: Uint32Array; readonly idSizes: Float64Array; readonly places: Float64Array }, start: number, size: number, full: number,
+): number => {
+  let i = start, at = size;
+  for (; i < places.length && at < full; i++) {
+    const idSize = idSizes[codes[i]];
+    if (idSize === 0) break;
+    places[i] = at;
+    at += idSize + taggedSize(bodies[i]);
+  }
+  return i;
+};
+const writeIds = (ids: Float64Array, codes: Uint32Array, { start, end, places, out }: Target): void => { for (let i = start; i < end; i++) places[i] = writeUvarint(out, places[i], ids[codes[i]]); };
 
 /** A frame of `length` payload bytes, its header written. */
 const header = (code: number, length: number): { readonly out: Uint8Array; readonly at: number } => {

@@ -11,7 +11,8 @@ import { writeChunk } from './chunk-write.ts';
 import { type SchemaOut, schemaOf, writerName } from './schema-write.ts';
 import { shred } from './shred.ts';
 
-const groupRows = 1 << 17;
+/** More rows at a time take more memory, and the same time each. */
+const groupRows = 1 << 16;
 /** What the rows of a group may take in memory, about. */
 const groupBytes = 64 << 20;
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);

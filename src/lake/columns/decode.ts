@@ -13,7 +13,7 @@ import {
 import { type ByteReader } from './byte-reader.ts';
 import { encodings, numberKinds } from './encode.ts';
 import type { Layout } from './layout.ts';
-import { type Packed, type Width, unpackBits, unpackCodes, unpackDistances, unpackOffsets, widen64 } from './packing.ts';
+import { type Packed, type Width, countBelow, distancesAt, unpackBits, unpackCodes, unpackDistances, unpackOffsets, widen64 } from './packing.ts';
 import { type BytesBounds, type NumberBounds, readBytesBounds, readWide } from './statistics.ts';
 
 /** `offset` counts from the start of the block. */
@@ -350,7 +350,10 @@ const decodeTimes = (column: Extract<Column, { form: 'bytes' }>, source: Segment
   const { rows } = column, { digits, base } = column.times!, packed = column.packed!;
   const bytes = source.decoded(column, () => bytesOf(packed.segment, source, rows * packed.width), byteLength);
   const times = (): TimeTexts => ({ digits, base, distances: unpackDistances({ ...packed, bytes }, 0, packed.first, rows), isSorted: packed.delta && packed.least >= 0 });
-  return timeTexts(rows, digits, times, () => column.bounds && rangeOfBounds(column.bounds));
+  const search = packed.delta && packed.least >= 0 ? {
+    base, below: (bound: number): number => countBelow({ ...packed, bytes }, packed.first, rows, bound), at: (index: Uint32Array): Float64Array => distancesAt({ ...packed, bytes }, packed.first, rows, index),
+  } : undefined;
+  return timeTexts(rows, digits, times, () => column.bounds && rangeOfBounds(column.bounds), search);
 };
 const decodeBytes = (column: Extract<Column, { form: 'bytes' }>, source: SegmentSource): Vector => {
   const { rows, layout: { type } } = column;

@@ -122,6 +122,53 @@ const accumulate = (steps: Float64Array, first: number): void => {
   for (let i = 1; i < steps.length; i++) steps[i] = at += steps[i]!;
 };
 
+/** How many of the distances, which are packed by rising steps, are less than a bound. */
+export const countBelow = ({ width, scale, bytes, least }: Packed, first: number, length: number, bound: number): number => {
+  const steps = stepsOf(width, bytes, length), isEven = width === 0;
+  let i = 0, at = first;
+  // Whole spans of steps are passed over by their sums.
+  while (!isEven && i + spanSteps < length) {
+    const behind = at + sumOfSpan(steps, i + 1) * scale + least * spanSteps;
+    if (behind >= bound) break;
+    at = behind;
+    i += spanSteps;
+  }
+  while (at < bound && i < length) if (++i < length) at += isEven ? least : steps[i]! * scale + least;
+  return i;
+};
+const spanSteps = 256;
+const sumOfSpan = (steps: Uint8Array | Uint16Array | Uint32Array, start: number): number => (steps instanceof Uint16Array ? sum16(steps, start) : steps instanceof Uint8Array ? sum8(steps, start) : sum32(steps, start));
+const sum8 = (steps: Uint8Array, start: number): number => {
+  let sum = 0;
+  for (let i = start; i < start + spanSteps; i++) sum = (sum + steps[i]!) | 0;
+  return sum;
+};
+const sum16 = (steps: Uint16Array, start: number): number => {
+  let sum = 0;
+  for (let i = start; i < start + spanSteps; i++) sum = (sum + steps[i]!) | 0;
+  return sum;
+};
+const sum32 = (steps: Uint32Array, start: number): number => {
+  let sum = 0;
+  for (let i = start; i < start + spanSteps; i++) sum += steps[i]!;
+  return sum;
+};
+
+const stepsOf = (width: Width, bytes: Uint8Array, length: number): Uint8Array | Uint16Array | Uint32Array =>
+  (width === 2 ? new Uint16Array(bytes.buffer, bytes.byteOffset, length) : width === 4 ? new Uint32Array(bytes.buffer, bytes.byteOffset, length) : bytes);
+/** The distances of rows, whose numbers rise, of those that are packed by steps. */
+export const distancesAt = ({ width, scale, bytes, least }: Packed, first: number, length: number, rows: Uint32Array): Float64Array => {
+  const steps = stepsOf(width, bytes, length), isEven = width === 0, out = new Float64Array(rows.length);
+  for (let i = 0, row = 0, at = first; i < out.length; i++) {
+    for (const wanted = rows[i]!; row < wanted;) {
+      row++;
+      at += isEven ? least : steps[row]! * scale + least;
+    }
+    out[i] = at;
+  }
+  return out;
+};
+
 /** Distances of 64-bit integers from the least of them; undefined if one is 2^53 or more. */
 export const wideDistances = (values: BigInt64Array | BigUint64Array, length: number): { readonly base: bigint; readonly distances: Float64Array } | undefined => {
   const { low, high } = halves(values, length);

@@ -70,16 +70,24 @@ const noNumbers = { min: Infinity, max: -Infinity };
 const otherZone: Zone = { ...noNumbers, nothing: true, other: true };
 const nothingZone: Zone = { ...noNumbers, nothing: true, other: false };
 
-/** The zone of a column's values at a path. */
-export const zoneOf = (column: Column, path: readonly string[], depth = 0): Zone => {
+/** The zone of a column's values at a path. Of each column the last one asked for is remembered: scans look at it several times. */
+export const zoneOf = (column: Column, path: readonly string[]): Zone => {
+  const known = zones.get(column);
+  if (known && (known.path === path || (known.path.length === path.length && known.path.every((name, i) => name === path[i])))) return known.zone;
+  const zone = zoneAt(column, path, 0);
+  zones.set(column, { path, zone });
+  return zone;
+};
+const zones = new WeakMap<Column, { readonly path: readonly string[]; readonly zone: Zone }>();
+const zoneAt = (column: Column, path: readonly string[], depth: number): Zone => {
   switch (column.form) {
     case 'null': return nothingZone;
-    case 'dynamic': return column.parts.map((p) => zoneOf(p, path, depth)).reduce(joined);
+    case 'dynamic': return column.parts.map((p) => zoneAt(p, path, depth)).reduce(joined);
     case 'record': {
       if (depth === path.length) return otherZone;
       for (const f of column.fields) {
         if (f.name !== path[depth]) continue;
-        const zone = zoneOf(f.values, path, depth + 1);
+        const zone = zoneAt(f.values, path, depth + 1);
         return f.present ? { ...zone, nothing: true } : zone;
       }
       return nothingZone;

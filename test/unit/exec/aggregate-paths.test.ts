@@ -1,11 +1,12 @@
 /** Fast ways of grouping and aggregating give what the plain ones give: dictionaries and flat columns, grids and hash tables, one group and many, sparse and mixed numbers. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { aggregateNamed } from '../../../src/exec/aggregates/aggregates.ts';
 import { GroupTable } from '../../../src/exec/aggregates/groups.ts';
 import { hashRows } from '../../../src/exec/aggregates/hash.ts';
 import { GridTable, PairTable } from '../../../src/exec/aggregates/tables.ts';
 import type { Aggregate, PlanExpr, PlanOp } from '../../../src/query/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
+import { markRuns } from '../../../src/vectors/runs.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue, textError } from '../../../src/vectors/value.ts';
 import { type Vector, constant, flatten, nulls, take, valueAt } from '../../../src/vectors/vector.ts';
@@ -104,6 +105,19 @@ describe('batches of one group', () => {
       for (const batchRows of [300, 500, 4096]) expect(await run(batchRows)).toBe(one);
     });
   }
+});
+
+test('rows in runs of equal keys are grouped as the same rows are that come one by one', async () => {
+  const length = 4000, starts = [0, 700, 1900, 2500], codes = Uint32Array.from({ length }, (_, i) => [1, 0, 2, 1][starts.findLastIndex((s) => s <= i)]!);
+  const x = vectorOf(Array.from(numbersBelow(length, 1000), (n) => (n % 9 === 0 ? nullValue : float(n / 3))));
+  const input = (k: Vector): Vector => ({ form: 'record', length, fields: [{ name: 'k', optional: false, values: k }, { name: 'x', optional: false, values: x }] });
+  const key = { form: 'dictionary', length, codes, values: words(3, 'k') } as const, field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
+  const op: PlanOp = { kind: 'aggregate', keys: [{ target: ['k'], expr: field('k') }], aggregates: ['count', 'sum', 'max', 'collect'].map((name) => ({ target: [name], aggregate: { name, argument: field('x'), distinct: false } })) };
+  const run = async (k: Vector, batchRows: number): Promise<string> => supOf((await runPlan(planOf([op]), { input: input(k) }, { batchRows })).map((b) => b.batch));
+  const known = await run(markRuns({ ...key }, Uint32Array.of(700, 1900, 2500, length)), length);
+  expect(known).toBe(await run(key, length));
+  expect(known).toBe(await run(key, 1));
+  expect(known.split('\n')[0]).toContain('k1');
 });
 
 describe('pairs of codes', () => {

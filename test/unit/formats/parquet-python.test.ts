@@ -139,7 +139,7 @@ print(duckdb.sql("select row_group_id, stats_min_value, stats_max_value, stats_n
 `, { 'in.parquet': written(parseSupValues(rows), 'parquet') });
     expect(made.output).toBe(`[(140000, 9799930000, 70000, 'v1', 'v9', 9799930000, 9800000000.0, 140000)]
 [('v9', [139999])]
-[(0, '0', '131071', 0, 'SNAPPY'), (1, '131072', '139999', 0, 'SNAPPY')]
+[(0, '0', '65535', 0, 'SNAPPY'), (1, '65536', '131071', 0, 'SNAPPY'), (2, '131072', '139999', 0, 'SNAPPY')]
 `);
     made.close();
   });

@@ -13,7 +13,7 @@ import { compileExpression } from '../../../src/exec/expressions/compile.ts';
 import { areTimeTexts, rangeOfBounds } from '../../../src/vectors/time-texts.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
-import { type BytesVector, type RecordVector, type Vector, dataAt, slice, valueAt } from '../../../src/vectors/vector.ts';
+import { type BytesVector, type RecordVector, type Vector, dataAt, gather, slice, take, valueAt } from '../../../src/vectors/vector.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { planOf, runPlan, supOf } from '../../support/run-plan.ts';
 
@@ -38,6 +38,16 @@ describe('times as text', () => {
     expect(bytes.length).toBeLessThan(list.length * 9);
     expect(areTimeTexts(fieldOf(reader.read(0) as Vector))).toBe(true);
     expect([0, 1].flatMap((k) => { const v = fieldOf(reader.read(k) as Vector); return Array.from({ length: v.length }, (_, i) => dataAt(v, i)); })).toEqual(list);
+  });
+  test.each(['rising', 'even', 'in no order'])('a few of many, %s, are the same as of all', (steps) => {
+    const list = texts(1000, (i) => iso(steps === 'rising' ? i + (i % 3) : steps === 'even' ? i : (i * 7) % 1000, steps === 'even' ? 3 : 6)).map((t) => (steps === 'even' ? t.replace(/\.\d+/, '.000') : t));
+    const bytes = encode(recordOf('ts', list), 1000), column = (): Vector => fieldOf(open(bytes).read(0) as Vector), all = (v: Vector): unknown[] => Array.from({ length: v.length }, (_, i) => dataAt(v, i));
+    expect(areTimeTexts(column())).toBe(true);
+    for (const index of [[3, 40, 40, 999], [999, 2], [0], []].map((rows) => Uint32Array.from(rows))) {
+      const wanted = Array.from(index, (i) => list[i]);
+      expect([all(take(column(), index)), all(gather(column(), index)), all(take(slice(column(), 1, 1000), index.map((i) => Math.max(0, i - 1))))]).toEqual([wanted, wanted, Array.from(index, (i) => list[Math.max(1, i)])]);
+    }
+    for (const [start, end] of [[0, 1], [0, 62], [500, 540], [999, 1000], [7, 7]] as const) expect(all(slice(column(), start, end))).toEqual(list.slice(start, end));
   });
   test('in any order, with one row of another spelling or too far from the others', () => {
     const changes: readonly ((list: string[]) => string[])[] = [

@@ -26,7 +26,7 @@ const rows: readonly Value[] = Array.from({ length: 30_000 }, (_, i) => {
   return i % 3 === 0 ? recordValue([k, { name: 'a', value: stringValue(`text ${i % 50}`) }, { name: 'n', value: intValue(i % 10) }]) : recordValue([k, { name: 'n', value: intValue(i % 100) }]);
 });
 const { objects: metas } = await sortIntoObjects((async function* give() { yield vectorOf(rows); })(), {
-  keys: [['k']], order: 'asc', threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => openObjects(join(folder, 'spill')),
+  keys: [['k']], order: 'asc', blockRows: 8192, threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => openObjects(join(folder, 'spill')),
 });
 
 const readers = new Map<string, ObjectReader>();

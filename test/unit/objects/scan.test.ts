@@ -23,7 +23,7 @@ let spills = 0;
 
 const load = async (batches: readonly (readonly Value[])[], options: Partial<LoadSortOptions> = {}): Promise<SortedObjects> =>
   sortIntoObjects((async function* give() { for (const b of batches) yield vectorOf(b); })(), {
-    keys: [['k']], order: 'asc', threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => openObjects(join(folder, `spill${spills++}`)), ...options,
+    keys: [['k']], order: 'asc', blockRows: 8192, threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => openObjects(join(folder, `spill${spills++}`)), ...options,
   });
 
 /** Pages as the lake gives them. */
@@ -178,7 +178,7 @@ describe('loading and scanning', () => {
 
   test('a key range skips objects and blocks, and never a row that matches', async () => {
     const parts = [0, 1, 2, 3].map((p) => Array.from({ length: 20_000 }, (_, i) => row(intValue(p * 20_000 + i), i)));
-    const metas = (await Promise.all(parts.map((p) => load([p], { blockRows: 8192 })))).flatMap((l) => l.objects);
+    const metas = (await Promise.all(parts.map((p) => load([p])))).flatMap((l) => l.objects);
     let rowsRead = 0;
     const test = (operator: '>=' | '<', x: number) => ({ kind: 'test', test: { path: ['k'], operator, value: intValue(x) } }) as const;
     const found = await scan(metas, 'asc', { pruner: { kind: 'all', of: [test('>=', 30_000), test('<', 30_100)] }, read: (_, rows) => { rowsRead += rows; } });

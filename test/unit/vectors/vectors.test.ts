@@ -5,12 +5,16 @@ import { anyValue, someValues } from '../../support/values.ts';
 import { vectorOf, constantOf } from '../../../src/vectors/builder.ts';
 import { type Vector, flatten, gather, slice, take, typeAt, uniformType, valueAt } from '../../../src/vectors/vector.ts';
 import { concat, scatter } from '../../../src/vectors/concat.ts';
-import { type Value } from '../../../src/vectors/value.ts';
+import { type Value, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { recordType, typeText, types, unionType, arrayType, compareText, compareTypes, namedType } from '../../../src/vectors/type.ts';
+import { fuseTypes, typesOf } from '../../../src/vectors/fuse.ts';
+import { upcastVector } from '../../../src/vectors/upcast.ts';
 import { compareValues, equalValues } from '../../../src/vectors/compare.ts';
 
 const rows = (v: Vector): Value[] => Array.from({ length: v.length }, (_, i) => valueAt(v, i));
 const parameters = { numRuns: 300 };
+const plain = (x: string | number | boolean | null): Value => (x === null ? nullValue : typeof x === 'string' ? stringValue(x) : typeof x === 'boolean' ? { type: types.bool, data: x } : { type: types.float64, data: x });
+const recordOf = (fields: Readonly<Record<string, string | number | boolean | null>>): Value => recordValue(Object.entries(fields).map(([name, x]) => ({ name, value: plain(x) })));
 
 describe('a vector of values', () => {
   test('gives back each value with its type', () => {
@@ -127,5 +131,21 @@ describe('order', () => {
     expect(equalValues(int(1), float(1))).toBe(true);
     expect(equalValues({ type: arrayType(types.int64), data: [1] }, { type: arrayType(types.float64), data: [1] })).toBe(false);
     expect(equalValues(float(NaN), float(NaN))).toBe(false);
+  });
+});
+
+describe('types of rows', () => {
+  const mixed = fc.oneof(someValues({ maxLength: 12 }), fc.array(fc.record({ a: fc.constantFrom(1, 'x', null), b: fc.constantFrom(1.5, null), c: fc.constantFrom(true, 'y') }), { maxLength: 12 }).map((all) => all.map(recordOf)));
+  test('are those of the rows one by one, in slices too', () => {
+    fc.assert(fc.property(mixed.filter((v) => v.length > 0), fc.nat(), (values, a) => {
+      const v = slice(vectorOf(values), a % values.length, values.length), { table, codes } = typesOf(v);
+      for (let i = 0; i < v.length; i++) expect(table[codes?.[i] ?? 0]).toBe(typeAt(v, i));
+    }), parameters);
+  });
+  test('rows upcast together are what each is by itself', () => {
+    fc.assert(fc.property(mixed.filter((v) => v.length > 0), fc.nat(), (values, a) => {
+      const v = slice(vectorOf(values), a % values.length, values.length), own = rows(v), type = own.map((x) => x.type).reduce((x, y) => fuseTypes(x, y));
+      expect(rows(upcastVector(v, type))).toEqual(own.map((x) => valueAt(upcastVector(vectorOf([x]), type), 0)));
+    }), parameters);
   });
 });

@@ -143,7 +143,7 @@ test('a JSON body of strings says what the reader says', async () => {
 describe('warm-up', () => {
   const toolsOf = () => ({
     objects: openObjects(directory), readers: new ReaderList(new ColumnCache(1 << 20)), budget: new LoadBudget(1 << 20), batchRows: 4096, queryMemoryBytesMax: 1 << 26,
-    recursion: { rounds: 10, rows: 10 }, thread: { index: 0, of: 1 }, shareSizes: { blocksMin: 1, blocksMax: 1, rowsMin: Infinity }, outputShares: { blocksMin: 1, blocksMax: 1, rowsMin: Infinity }, from: poolsOnly, readLimits: {},
+    recursion: { rounds: 10, rows: 10 }, thread: { index: 0, of: 1 }, shareSizes: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity }, outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity }, from: poolsOnly, readLimits: {},
   });
   test('every query of it runs, and nothing is left behind', async () => {
     const tools = toolsOf(), warmUp = new WarmUp({ tools, budgetMs: Infinity, windowBytes: Infinity, spill: () => new TaskSpill(join(directory, 'spill')), isIdle: () => true, rounds: 1 });

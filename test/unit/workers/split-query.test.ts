@@ -11,7 +11,7 @@ import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool, WorkerPoolOptions } from '../../../src/workers/pool.types.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-split-'));
-const shareSizes = { blocksMin: 1, blocksMax: 1, rowsMin: 0 }, rows = 40_000;
+const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 }, rows = 120_000;
 let lake: Lake, alone: WorkerPool, both: WorkerPool;
 let ids = 0;
 

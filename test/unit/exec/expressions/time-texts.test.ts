@@ -5,12 +5,13 @@ import { compileExpression } from '../../../../src/exec/expressions/compile.ts';
 import { compareVectors } from '../../../../src/exec/expressions/compare.ts';
 import { foldedSearch } from '../../../../src/exec/expressions/search.ts';
 import { timesOfStored } from '../../../../src/exec/expressions/time-bytes.ts';
-import type { CompareOperator, PlanExpr } from '../../../../src/query/plan.ts';
+import type { ArithmeticOperator, CompareOperator, PlanExpr } from '../../../../src/query/plan.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { areTimeTexts, timeTexts, timesOfTexts } from '../../../../src/vectors/time-texts.ts';
+import { runsOf } from '../../../../src/vectors/runs.ts';
 import { types } from '../../../../src/vectors/type.ts';
-import { stringValue } from '../../../../src/vectors/value.ts';
-import { type BytesVector, type Vector, constant, dataAt, gather, slice } from '../../../../src/vectors/vector.ts';
+import { nullValue, stringValue } from '../../../../src/vectors/value.ts';
+import { type BytesVector, type Vector, constant, dataAt, gather, numbers, slice, take } from '../../../../src/vectors/vector.ts';
 
 const texts = (...list: readonly string[]): BytesVector => vectorOf(list.map(stringValue)) as BytesVector;
 const stored = (plain: BytesVector): BytesVector => {
@@ -71,6 +72,22 @@ describe('times stored for their texts', () => {
     expect(run('2026-01-02T03:59:59.999Z', '2026-01-02T04:00:00.000Z', '2026-01-02T03:00:00.000Z')).toMatchObject({ form: 'dictionary', codes: Uint32Array.of(0, 1, 0) });
   });
 
+  test('in order they fall into the same buckets, and runs of these, without being worked out', () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 1500 }), { minLength: 1, maxLength: 60 }), context = { functions: [], names: new Map() };
+    fc.assert(fc.property(steps, fc.nat(100_000), fc.constantFrom(60e9, 300e9, 3600e9, 86_400e9, 7e9), fc.nat(60), (list, start, size, cut) => {
+      let at = start;
+      const plain = texts(...list.map((step) => new Date(Date.UTC(2026, 0, 1) + (at += step) * 1000).toISOString())), times = timesOfTexts(plain)!, { digits, base, distances } = times, seconds = distances.map((d) => base + d / 1000);
+      const range = { least: Math.floor(seconds[0]! / 60) * 60, end: Math.floor(seconds.at(-1)! / 60) * 60 + 60 }, search = { base, below: (bound: number) => distances.filter((d) => d < bound).length, at: (rows: Uint32Array) => Float64Array.from(rows, (i) => distances[i]!) };
+      const unknown = (): never => { throw new Error('worked out'); }, few = Math.floor((range.end - 1) / (size / 1e9)) - Math.floor(range.least / (size / 1e9)) < 8;
+      const whole = timeTexts(list.length, digits, few ? unknown : () => times, () => range, search), from = Math.min(cut, list.length - 1), bucket = compileExpression(bucketOf(size), context);
+      for (const [v, expected] of [[whole, plain], [slice(whole, from, list.length), slice(plain, from, list.length)]] as const) {
+        const found = bucket(v), ends = found.form === 'dictionary' ? runsOf(found) : undefined;
+        expect(all(found)).toEqual(all(bucket(expected)));
+        if (ends && found.form === 'dictionary') expect([...ends]).toEqual([...found.codes.keys()].filter((i) => found.codes[i] !== found.codes[i + 1]).map((i) => i + 1));
+      }
+    }));
+  });
+
   test('are searched only for what times are made of', () => {
     const v = stored(texts('2026-01-02T03:04:05.678Z', '2026-01-02T03:04:05.679Z'));
     expect([foldedSearch('rule 17')(v), foldedSearch('user')(v)]).toEqual([undefined, undefined]);
@@ -96,4 +113,18 @@ test('equal parts of expressions are computed once a batch', () => {
   const one = batch(1), two = batch(2);
   expect([all(first(one)), all(second(one)), all(first(two)), all(second(two)), all(second(one))]).toEqual([[3], [9], [4], [16], [9]]);
   expect(first(one)).toBe(first(one));
+});
+
+test('what arithmetic writes its results over is seen by nobody else', () => {
+  const length = 50, x = numbers(types.int64, Float64Array.from({ length }, (_, i) => i * 3 - 20)), y = numbers(types.float64, Float64Array.from({ length }, (_, i) => i / 4));
+  const some = vectorOf(Array.from({ length }, (_, i) => (i % 3 === 1 ? nullValue : { type: types.float64, data: i * 1.5 }))), fields = [['x', x], ['y', y], ['some', some]] as const;
+  const batch: Vector = { form: 'record', length, fields: fields.map(([name, values]) => ({ name, optional: false, values })) }, before = fields.map(([, v]) => all(v));
+  const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name }), of = (operator: ArithmeticOperator, left: PlanExpr, right: PlanExpr): PlanExpr => ({ kind: 'arithmetic', operator, left, right });
+  const one: PlanExpr = { kind: 'literal', value: { type: types.float64, data: 1 } }, sum = of('+', field('x'), field('y')), apart = (): PlanExpr => of('-', field('some'), one);
+  const exprs = [of('/', sum, of('+', field('some'), one)), sum, of('*', of('-', one, field('y')), of('+', field('y'), one)), of('-', apart(), apart()), of('*', apart(), field('x')), of('/', of('+', of('+', field('some'), one), field('y')), of('-', field('x'), field('some')))];
+  const context = { functions: [], names: new Map() }, compiled = exprs.map((e) => compileExpression(e, context)), results = compiled.map((e) => e(batch));
+  const single = exprs.map((e) => Array.from({ length }, (_, i) => all(compileExpression(e, { functions: [], names: new Map() })(take(batch, Uint32Array.of(i))))[0]));
+  expect(results.map(all)).toEqual(single);
+  expect(compiled.map((e) => all(e(slice(batch, 7, length))))).toEqual(single.map((list) => list.slice(7)));
+  expect(fields.map(([, v]) => all(v))).toEqual(before);
 });

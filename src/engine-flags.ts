@@ -1,0 +1,18 @@
+/** Options of the JavaScript engine that all threads run with. They are set while it runs, before anything that they bear upon. */
+
+/**
+ * The engine adds the memory of typed arrays to a thread's heap, which is small beside them, and left to itself collects all of it after every 30 MB of columns: a third of the time
+ * of a query that makes many, though nearly all of them die young. So one and a half times what a collection left may come before the next.
+ */
+const heapGrowth = '--heap-growing-percent=150';
+
+/**
+ * Compiled code goes when no object is left of some form that it is for; between two queries that is the case for most. The engine remembers forms for two collections, which come within a second
+ * of work: for so many it costs little memory.
+ */
+const keepForms = '--retain-maps-for-n-gc=100';
+
+/** Worker threads collect at moments of their own choice; lmdb turns fast calls on. Here too, since code that the build kept is for the very same options. */
+const others = ['--expose-gc', '--turbo-fast-api-calls'];
+
+export const engineFlags: readonly string[] = [heapGrowth, keepForms, ...others];

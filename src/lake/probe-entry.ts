@@ -1,0 +1,50 @@
+/**
+ * Reads all tables of a lake in a process of its own, which probe.ts starts: a damaged LMDB file ends its reader by a signal.
+ * Prints one JSON line, the rows by table and the faults found, or the rows themselves.
+ */
+import { writeSync } from 'node:fs';
+import { LakeError } from '../errors.ts';
+import { type Newer, type TablesReport, tableRow } from './probe.ts';
+import { type KeyValue, type TableName, tableNames, Tables } from './tables.ts';
+
+const faultsMax = 1000;
+
+const walk = async (directory: string, look: boolean): Promise<void> => {
+  const tables = new Tables(directory, { readOnly: true });
+  const faults: string[] = [], rows: Record<string, number> = {};
+  for (const name of tableNames) rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); }, look);
+  await tables.close();
+  process.stdout.write(`${JSON.stringify({ rows, faults } satisfies TablesReport)}\n`);
+};
+
+/** Prints the sound rows of these tables, each behind a row of its own name: length of the key (u32), length of the payload (u32), key, payload. `reverse`: the first one from its end. */
+const print = async (directory: string, names: readonly TableName[], reverse: boolean): Promise<void> => {
+  const tables = new Tables(directory, { readOnly: true });
+  for (const [i, name] of names.entries()) {
+    writeRow({ key: Buffer.from(name), payload: Buffer.alloc(0) }, tableRow);
+    for (const row of tables.soundRows(name, { reverse: reverse && i === 0 })) writeRow(row);
+  }
+  await tables.close();
+};
+const writeRow = ({ key, payload }: KeyValue, length = payload.length): void => {
+  const head = Buffer.alloc(8);
+  head.writeUInt32LE(key.length, 0);
+  head.writeUInt32LE(length, 4);
+  // At once, since the next row may end the process.
+  const bytes = Buffer.concat([head, key, payload]);
+  for (let done = 0; done < bytes.length;) done += writeSync(1, bytes, done);
+};
+
+/** `DIRECTORY [look]`, or `DIRECTORY rows NAMES [reverse]`. */
+const run = async ([directory = '.', what, names = '', order]: readonly string[]): Promise<void> => {
+  if (what === 'rows') {
+    await print(directory, names.split(',') as TableName[], order === 'reverse');
+    return;
+  }
+  await walk(directory, what === 'look').catch((error: unknown) => {
+    if (!(error instanceof LakeError) || error.code !== 'lake-newer') throw error;
+    process.stdout.write(`${JSON.stringify({ newer: error.parameters } satisfies Newer)}\n`);
+  });
+};
+
+void run(process.argv.slice(2));
