@@ -32,7 +32,7 @@ export interface Stopped extends Progress { readonly rest: AsyncIterable<Uint8Ar
 
 /** A shorter input is not worth the other thread. */
 export const sequentialBytes = 2 << 20;
-/** Rows that a block should have: what is stored in one piece later on. */
+/** Rows that a block should have: four of them make one block of an object, nearly full. */
 const blockRows = 7_600;
 /** Bytes of a block; it ends with the last line within that. A line that is longer than `blockBytesMax` is not for blocks. */
 const blockBytesLeast = 256 << 10, blockBytesMost = 2 << 20;

@@ -17,6 +17,8 @@ export class LoadShapes {
   private rows = 0;
   constructor(limits: ShapeLimits) { this.limits = limits; }
 
+  get count(): number { return this.shapes.size + this.columns.size; }
+
   /** @throws load-types, load-columns for what goes beyond the limits */
   add(batch: Vector): void {
     this.rows += batch.length;

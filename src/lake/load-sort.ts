@@ -36,6 +36,8 @@ export interface LoadSortOptions extends SortKeys {
   readonly mergeHelper?: () => Promise<MergeHelper | undefined>;
   /** Default: none. */
   readonly shapeLimits?: ShapeLimits;
+  /** Awaited before a load holds very many shapes. */
+  readonly manyShapes?: () => Promise<void>;
   /** Told of batches whose rows were copied, and that are not looked at any more. */
   readonly copied?: (batch: Vector) => void;
   readonly signal?: AbortSignal;
@@ -67,6 +69,9 @@ const raisedBytesMin = 1024;
 /** A block takes no more bytes in memory than this, unless a single row does: with wide rows it is the bytes that the first row of a block waits for. */
 const blockBytesMax = 6 << 20;
 
+/** Shapes and columns that are no trouble in several loads at once. */
+const manyShapes = 10_000;
+
 /** Sorts all rows and writes them as objects. */
 export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: LoadSortOptions): Promise<SortedObjects> => {
   const sorter = new LoadSorter(options), shapes = options.shapeLimits && new LoadShapes(options.shapeLimits);
@@ -74,6 +79,7 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
     for await (const batch of batches) {
       options.signal?.throwIfAborted();
       shapes?.add(batch);
+      if (shapes && shapes.count > manyShapes) await options.manyShapes?.();
       await sorter.add(batch);
     }
     return await sorter.finish();

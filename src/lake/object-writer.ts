@@ -21,8 +21,8 @@ export interface ObjectWriterOptions {
   readonly rowsExpected: number;
 }
 
-/** Rows, about, that a large object holds back to see which dictionaries pay. */
-const trialRows = 24_576;
+/** Rows that a large object holds back to see which dictionaries pay, in no more blocks than that. */
+const trialRows = 24_576, trialBlocks = 4;
 /** Rows from which zone maps are worth their place. */
 const statisticsRowsMin = 1024;
 
@@ -63,7 +63,7 @@ export class ObjectWriter {
     if (!this.trial) return this.encode(batch, keys);
     this.trial.push({ batch, keys });
     this.trialBytes += sizeOf(batch);
-    if (this.count >= trialRows) this.endTrial();
+    if (this.count >= trialRows || this.trial.length === trialBlocks) this.endTrial();
   }
 
   /** Writes dictionaries and footer; answers the object's length. */

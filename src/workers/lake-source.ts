@@ -86,7 +86,7 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
   load: async (target, batches, note) => {
     if (readOnly) throw new LakeError('query-read-only');
     const layout = await task.call({ kind: 'layout', handle: target.handle });
-    tools.budget.begin();
+    const share = tools.budget.begin();
     try {
       const { objects: adds } = await sortIntoObjects(batches, {
         ...layout, objects: tools.objects, shapeLimits: shapeLimitsOf(tools.readLimits), spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), get memoryBytesMax() { return tools.budget.share; },
@@ -95,7 +95,7 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
       const commit = await task.call({ kind: 'commit', handle: target.handle, objects: adds, note: { ...(author && { author }), ...(message && { body: message }), ...(meta && { meta }) } });
       return new Uint8Array(Buffer.from(commit, 'hex'));
     } finally {
-      tools.budget.end();
+      share.end();
     }
   },
   divide: divider(task, tools, progress),

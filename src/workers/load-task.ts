@@ -14,33 +14,83 @@ import { loadHelper } from './load-part.ts';
 import { mergeHelper } from './merge-part.ts';
 import type { Task } from './task.ts';
 
-/** Memory of the loads of one worker: each has its share. */
+/** Most of the time that a load waits for another of very many shapes: the client of that may be slow. */
+const turnMsMax = 30_000;
+
+/** Memory of the loads of one worker: each has its share, and those of very many shapes, which no share bounds, go on one after the other. */
 export class LoadBudget {
   private readonly bytesMax: number;
+  private readonly turnMs: number;
   private loads = 0;
-  constructor(bytesMax: number) { this.bytesMax = bytesMax; }
-  begin(): void { this.loads++; }
-  end(): void { this.loads--; }
+  /** The load of very many shapes that goes on, and what tells the others that it has ended. */
+  private ahead: LoadShare | undefined;
+  private waiting: (() => void)[] = [];
+  constructor(bytesMax: number, turnMs = turnMsMax) {
+    this.bytesMax = bytesMax;
+    this.turnMs = turnMs;
+  }
+
+  begin(): LoadShare {
+    this.loads++;
+    let hasTurn = false;
+    const load: LoadShare = {
+      turn: async (signal) => {
+        if (hasTurn) return;
+        const until = performance.now() + this.turnMs;
+        for (let left = this.turnMs; this.ahead && left > 0; left = until - performance.now()) {
+          await this.ended(left, signal);
+          signal.throwIfAborted();
+        }
+        hasTurn = true;
+        this.ahead ??= load;
+      },
+      end: () => {
+        this.loads--;
+        if (this.ahead !== load) return;
+        this.ahead = undefined;
+        for (const wake of this.waiting.splice(0)) wake();
+      },
+    };
+    return load;
+  }
   /** Never so little that a load is nothing but runs. */
   get share(): number { return Math.max(4 << 20, this.bytesMax / Math.max(1, this.loads)); }
+
+  private ended(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      signal.addEventListener('abort', wake, { once: true });
+      this.waiting.push(wake);
+    });
+  }
+}
+/** One load's part of the budget. */
+export interface LoadShare {
+  /** Waits for its turn to hold very many shapes; it keeps it to its end. */
+  turn(signal: AbortSignal): Promise<void>;
+  end(): void;
 }
 
 export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
 
 /** Runs a load. @throws load-empty when the body holds no value */
 export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects: files, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
-  const objects = timed(files, task);
-  budget.begin();
+  const objects = timed(files, task), share = budget.begin();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
     const reader = await openReader(format, task.body, { ...readLimits, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
     const outcome = await sortIntoObjects(turning(reader, task), {
-      keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
+      keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), manyShapes: () => share.turn(task.signal), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
     return { ...outcome, warnings: [] };
   } finally {
-    budget.end();
+    share.end();
   }
 };
 

@@ -1,4 +1,4 @@
-/** The program as the build leaves it: few files, with the code that the engine made of them (bundle/). */
+/** The program as the build leaves it: few files, with the code that the engine made of them (src/bundle). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -80,15 +80,25 @@ const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed:
   for (let i = 0; i < length; i++) {
     const end = offsets[i + 1]!;
     let at = offsets[i]!, h = seed ^ (end - at), k = ~seed;
-    for (const stop = end - 3; at < stop; at += 4) {
+    // Two words a step: there are fewer branches to guess.
+    for (; at + 8 <= end; at += 8) {
+      const v = words.getInt32(at, true), w = words.getInt32(at + 4, true);
+      h = Math.imul(h ^ v, 0x9e3779b1);
+      h = Math.imul(h ^ (h >>> 15) ^ w, 0x9e3779b1);
+      h ^= h >>> 15;
+      k = Math.imul((k + v) | 0, 0x85ebca6b) ^ (k >>> 13);
+      k = Math.imul((k + w) | 0, 0x85ebca6b) ^ (k >>> 13);
+    }
+    if (at + 4 <= end) {
       const w = words.getInt32(at, true);
       h = Math.imul(h ^ w, 0x9e3779b1);
       h ^= h >>> 15;
-      k = Math.imul(k + w, 0x85ebca6b) ^ (k >>> 13);
+      k = Math.imul((k + w) | 0, 0x85ebca6b) ^ (k >>> 13);
+      at += 4;
     }
     for (; at < end; at++) {
       h = Math.imul(h ^ bytes[at]!, 0x01000193);
-      k = Math.imul(k + bytes[at]!, 0xcc9e2d51) ^ (k >>> 13);
+      k = Math.imul((k + bytes[at]!) | 0, 0xcc9e2d51) ^ (k >>> 13);
     }
     low[i] = mix(h);
     high[i] = mix(k ^ (h << 7));

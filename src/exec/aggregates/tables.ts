@@ -217,7 +217,7 @@ const scratch = new Float64Array(1);
 const scratchWords = wordsOf(scratch);
 
 /** A 32-bit hash of bytes[start, end), four bytes a step. */
-export const hashBytes = (bytes: Uint8Array, start: number, end: number, seed: number): number => {
+const hashBytes = (bytes: Uint8Array, start: number, end: number, seed: number): number => {
   let h = seed ^ (end - start), at = start;
   for (const stop = end - 3; at < stop; at += 4) {
     h = Math.imul(h ^ (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)), 0x9e3779b1);

@@ -7,7 +7,7 @@
 import { type PrimitiveType, isFloat } from '../../vectors/type.ts';
 import { type FlatVector, type Vector, flatten, gather, take } from '../../vectors/vector.ts';
 import { GroupTable } from '../aggregates/groups.ts';
-import { hashBytes, mix, none, wordsOf } from '../aggregates/tables.ts';
+import { mix, none, wordsOf } from '../aggregates/tables.ts';
 import { flatSize } from './compact.ts';
 
 /** What a row of the built side takes besides itself. */
@@ -142,7 +142,17 @@ const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
   return hashes;
 };
 const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array): void => {
-  for (let i = 0; i < hashes.length; i++) hashes[i] = hashBytes(bytes, offsets[i]!, offsets[i + 1]!, hashes[i]!);
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let i = 0; i < hashes.length; i++) {
+    const end = offsets[i + 1]!;
+    let at = offsets[i]!, h = hashes[i]! ^ (end - at);
+    for (; at + 4 <= end; at += 4) {
+      h = Math.imul(h ^ words.getInt32(at, true), 0x9e3779b1);
+      h ^= h >>> 15;
+    }
+    for (; at < end; at++) h = Math.imul(h ^ bytes[at]!, 0x01000193);
+    hashes[i] = mix(h);
+  }
 };
 /** Both zeros and all NaNs have one hash each. */
 const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {

@@ -4,14 +4,17 @@
  * Invariants:
  * - What is held stays within the budget, as far as the owners of the bytes tell it; what other caches leave of a common budget may be used until they need it.
  * - Only what no scan since the last `begin` has used gives way to something new: a scan of more than the budget keeps a part of it, rather than nothing.
+ * - What the last few scans have not used gives way first, the oldest of it first; then what the scan before has used: of scans that take turns and need more
+ *   than there is each keeps a part. (Were it always the oldest, each would throw out what it needs next.)
  * - What was made of kept columns alone, like the rows of a part of a block, is at hand as long as nothing has given way: it holds no bytes of its own.
  */
 export class ColumnCache {
   private readonly own: number;
   private readonly room: CacheRoom | undefined;
   private readonly counts: CacheCounts;
-  /** Least recently used first. */
   private readonly entries = new Map<object, Entry>();
+  /** By the last scan that has used them, the latest last. */
+  private readonly keysOf = new Map<number, Set<object>>();
   private held = 0;
   private lent = 0;
   private scan = 0;
@@ -51,14 +54,18 @@ export class ColumnCache {
   /** Gives back what others need of the common budget. */
   trim(): void {
     const most = this.bytesMax;
-    for (const oldest of this.entries.keys()) {
-      if (this.held <= most) return;
-      this.drop(oldest);
+    for (const keys of this.keysOf.values()) {
+      for (const key of keys) {
+        if (this.held <= most) return;
+        this.drop(key);
+      }
     }
   }
   private drop(key: object): void {
-    this.held -= this.entries.get(key)!.bytes;
+    const { bytes, scan } = this.entries.get(key)!;
+    this.held -= bytes;
     this.entries.delete(key);
+    this.leave(key, scan);
     this.derived.clear();
     this.tell();
   }
@@ -71,11 +78,31 @@ export class ColumnCache {
     }
     this.counts.found();
     if (entry.scan !== this.scan) {
+      this.leave(key, entry.scan);
       entry.scan = this.scan;
-      this.entries.delete(key);
-      this.entries.set(key, entry);
+      this.enter(key);
     }
     return entry.value;
+  }
+  private enter(key: object): void {
+    const keys = this.keysOf.get(this.scan);
+    if (keys) keys.add(key);
+    else this.keysOf.set(this.scan, new Set([key]));
+  }
+  private leave(key: object, scan: number): void {
+    const keys = this.keysOf.get(scan)!;
+    keys.delete(key);
+    if (keys.size === 0) this.keysOf.delete(scan);
+  }
+  /** What gives way next; undefined if the running scan has used all there is. */
+  private victim(): object | undefined {
+    let found: Set<object> | undefined;
+    for (const [scan, keys] of this.keysOf) {
+      if (scan === this.scan) break;
+      found = keys;
+      if (scan < this.scan - recentScans) break;
+    }
+    return found?.values().next().value;
   }
 
   /** What was made of a key's columns for a purpose of that name. */
@@ -104,19 +131,21 @@ export class ColumnCache {
       this.isStale = true;
       return;
     }
-    for (const [oldest, entry] of this.entries) {
-      if (this.held + bytes <= most) break;
-      if (entry.scan === this.scan) return;
-      this.drop(oldest);
+    while (this.held + bytes > most) {
+      const victim = this.victim();
+      if (!victim) return;
+      this.drop(victim);
     }
-    if (this.held + bytes > most) return;
     this.refused--;
     this.entries.set(key, { value: value(), bytes, scan: this.scan });
+    this.enter(key);
     this.held += bytes;
     this.tell();
   }
 }
 
+/** Scans that may come again soon. */
+const recentScans = 16;
 /** Keys with something made of them, and things made for one key. */
 const derivedMax = 8192, derivedPerKey = 3;
 

@@ -120,6 +120,34 @@ test('rows in runs of equal keys are grouped as the same rows are that come one 
   expect(known.split('\n')[0]).toContain('k1');
 });
 
+describe('sums that are worked out in place', () => {
+  const length = 400, field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name }), plus = (left: PlanExpr, right: PlanExpr): PlanExpr => ({ kind: 'arithmetic', operator: '+', left, right });
+  const input = vectorOf(Array.from(numbersBelow(length, 1000), (n, i) => recordValue([
+    { name: 'k', value: intValue(n % 3) }, { name: 'x', value: float(n / 4) }, { name: 'y', value: n % 11 === 0 ? nullValue : float(i) },
+  ])));
+  const put: PlanOp = { kind: 'put', assignments: [{ target: ['s'], value: plus(field('x'), field('y')) }, { target: ['d'], value: plus(plus(field('x'), field('y')), field('x')) }] };
+  const of = (keys: readonly string[], ...list: readonly (readonly [name: string, argument: PlanExpr])[]): PlanOp => ({
+    kind: 'aggregate', keys: keys.map((k) => ({ target: [k], expr: field(k) })),
+    aggregates: list.map(([name, argument], i) => ({ target: [`${name}${i}`], aggregate: { name, argument, distinct: false } })),
+  });
+  const run = async (ops: readonly PlanOp[], batchRows: number): Promise<string> => supOf((await runPlan(planOf(ops), { input }, { batchRows })).map((b) => b.batch));
+  const passing = [put, of([], ['sum', field('s')], ['max', field('d')], ['avg', plus(field('s'), field('d'))], ['dcount', plus(field('s'), field('d'))], ['min', plus(field('s'), field('d'))])];
+  const cases: readonly (readonly [what: string, ops: readonly PlanOp[]])[] = [
+    ['of put fields', passing],
+    ['beside what is kept of them', [put, of([], ['sum', field('s')], ['collect', field('d')], ['collect', plus(field('s'), field('d'))])]],
+    ['of groups', [put, of(['k'], ['sum', plus(field('s'), field('x'))], ['max', plus(field('s'), field('x'))]), { kind: 'sort', keys: [{ expr: field('k'), order: 'asc', nulls: 'last' }], reverse: false }]],
+    ['in one branch, and kept in another', [{ kind: 'fork', branches: [{ ops: passing }, { ops: [put, of([], ['collect', field('s')], ['sum', field('d')])] }] }, { kind: 'sort', keys: [{ expr: field('sum0'), order: 'asc', nulls: 'last' }], reverse: false }]],
+  ];
+  it.each(cases)('%s are those of single rows', async (_, ops) => {
+    const one = await run(ops, 1);
+    for (const batchRows of [7, 130, 4096]) expect(await run(ops, batchRows)).toBe(one);
+  });
+  it('what is kept of them is what the rows say', async () => {
+    const kept = await run([put, of([], ['sum', field('s')], ['collect', field('d')])], 300), plain = await run([of([], ['collect', plus(plus(field('x'), field('y')), field('x'))])], length);
+    expect(kept.slice(kept.indexOf('['))).toBe(plain.slice(plain.indexOf('[')));
+  });
+});
+
 describe('pairs of codes', () => {
   it('a grid that grows gives the codes of a hash table, also once it is given up', () => {
     const grid = new GridTable(), pairs = new PairTable();

@@ -98,6 +98,21 @@ test('decoded columns stay within their budget, and those of the running scan st
   expect(columns.bytes).toBeLessThanOrEqual(1 << 18);
 });
 
+test('scans that take turns keep a part each when they need more than there is, and old ones give way', () => {
+  const cache = new ColumnCache(100), columnsOf = (): object[] => Array.from({ length: 70 }, () => ({})), [old, one, other] = [columnsOf(), columnsOf(), columnsOf()];
+  const run = (keys: readonly object[]): number => {
+    cache.begin();
+    return keys.filter((key) => {
+      const found = cache.get(key) !== undefined;
+      if (!found) cache.set(key, 1, () => key);
+      return found;
+    }).length;
+  };
+  run(old);
+  const found = Array.from({ length: 20 }, () => [run(one), run(other)]);
+  expect([found.at(-1), cache.bytes, old.some((key) => cache.get(key) !== undefined)]).toEqual([[30, 30], 100, false]);
+});
+
 test('numbers are left out for a filter of texts only', async () => {
   const seen = new Set<string>();
   const filter: RowFilter = { textOnly: true, keep: (batch) => { seen.add(supText(valueAt(batch, 0))); return new Uint32Array(0); } };

@@ -20,20 +20,24 @@ const ascii = (): Plugin => ({
   },
 });
 
-/** Runs the new program for a moment, and lets it keep the code that the engine made of it. */
+/** Runs the new program for a moment, and lets it keep the code that the engine made of it. Where it cannot be run it is whole all the same, and only starts more slowly. */
 const kept = (): Plugin => ({
-  name: 'keep-code', writeBundle: { order: 'post', sequential: true, handler: ({ dir }) => keepCode(join(dir!, '../src/main.js')) },
+  name: 'keep-code',
+  writeBundle: {
+    order: 'post', sequential: true,
+    async handler({ dir }) { await keepCode(join(dir!, '../src/main.js')).catch((fault: unknown) => { this.warn(`starts will take longer, no compiled code was kept: ${fault instanceof Error ? fault.message : String(fault)}`); }); },
+  },
 });
 
 export default defineConfig({
   plugins: [ascii(), kept()],
-  root: here('..'),
+  root: here('../..'),
   publicDir: false,
   ssr: { noExternal: true, external: outside },
   build: {
-    ssr: true, outDir: here('../dist/bundle'), emptyOutDir: true, target: 'node20', minify: false, sourcemap: true,
+    ssr: true, outDir: here('../../dist/bundle'), emptyOutDir: true, target: 'node20', minify: false, sourcemap: true,
     rolldownOptions: {
-      input: { load: here('load.ts'), program: here('../src/program.ts'), entry: here('../src/workers/entry.ts'), 'probe-entry': here('../src/lake/probe-entry.ts') },
+      input: { load: here('load.ts'), program: here('../program.ts'), entry: here('../workers/entry.ts'), 'probe-entry': here('../lake/probe-entry.ts') },
       output: { format: 'cjs', sourcemapExcludeSources: true, entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
     },
   },

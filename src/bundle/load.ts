@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { Script, constants } from 'node:vm';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
-import { engineFlags } from '../src/engine-flags.ts';
+import { engineFlags } from '../engine-flags.ts';
 import { nameSourceLines } from './stack-lines.ts';
 
 const outside = createRequire(import.meta.url), folder = dirname(fileURLToPath(import.meta.url));

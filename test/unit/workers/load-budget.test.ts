@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { setTimeout as later } from 'node:timers/promises';
+import { LoadBudget } from '../../../src/workers/load-task.ts';
+
+const never = new AbortController().signal;
+
+test('loads of very many shapes go on one after the other, and keep their turn to the end', async () => {
+  const budget = new LoadBudget(64 << 20), told: string[] = [], loads = ['first', 'second', 'third'].map((name) => ({ name, share: budget.begin() }));
+  const all = loads.map(async ({ name, share }) => {
+    await share.turn(never);
+    told.push(`${name} goes on`);
+    await later(20);
+    await share.turn(never);
+    told.push(`${name} ends`);
+    share.end();
+  });
+  await Promise.all(all);
+  expect(told).toEqual(['first goes on', 'first ends', 'second goes on', 'second ends', 'third goes on', 'third ends']);
+});
+
+test('a load that is given up does not wait', async () => {
+  const budget = new LoadBudget(64 << 20), first = budget.begin(), second = budget.begin(), third = budget.begin(), giveUp = new AbortController();
+  await first.turn(never);
+  const waiting = second.turn(giveUp.signal), next = third.turn(never);
+  giveUp.abort(new Error('given up'));
+  await expect(waiting).rejects.toThrow('given up');
+  second.end();
+  first.end();
+  await next;
+  expect(budget.share).toBe(64 << 20);
+});
+
+test('nobody waits for ever', async () => {
+  const budget = new LoadBudget(64 << 20, 30), first = budget.begin(), second = budget.begin(), began = performance.now();
+  await first.turn(never);
+  await second.turn(never);
+  expect(performance.now() - began).toBeGreaterThan(25);
+  // It has its turn then.
+  const since = performance.now();
+  await second.turn(never);
+  expect(performance.now() - since).toBeLessThan(25);
+});
