@@ -33,14 +33,18 @@ export type KeptRows = Uint32Array | RowRun | undefined;
 /** Of the rows that a filter keeps only the best by one field are wanted: bounds of columns tell where none of them can be. */
 export interface BestRows {
   readonly path: FieldPath;
-  /** Greater numbers are better, else smaller ones. */
+  /** So many are wanted. */
+  readonly rows: number;
+  /** There is a test besides: of rows that were not shown nobody knows whether it keeps them. */
+  readonly isTested: boolean;
+  /** Greater values are better, else smaller ones. */
   readonly greater: boolean;
   /** Numbers worse than this one are not wanted; undefined as long as nothing is known. */
   readonly floor: () => number | undefined;
   /** Once there is a floor, nulls and rows without the field are not wanted either. */
   readonly dropsNulls: boolean;
-  /** Looks at rows that the scan will give later, so that the floor is high from the start. No row may be shown twice. */
-  readonly ahead: (rows: Vector) => void | Promise<void>;
+  /** Looks at rows that the scan will give later, so that the floor is high from the start; tells how many the test keeps. No row may be shown twice. */
+  readonly ahead: (rows: Vector) => number | Promise<number>;
 }
 
 /** Counts that a query's statistics report; the scan adds to them. */

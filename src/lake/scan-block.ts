@@ -8,6 +8,7 @@ import type { ColumnCache } from './columns/cache.ts';
 import { type Column, type Projection, withoutNumbers } from './columns/decode.ts';
 import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune.ts';
 import { type BlockTags, type ObjectReader, projectionOf } from './object-reader.ts';
+import { type BestKeys, spanOfBlock } from './scan-best.ts';
 import { cutOut, cutParts } from './scan-cut.ts';
 
 type Paths = readonly (readonly string[])[];
@@ -29,16 +30,21 @@ export type KeptRows = Uint32Array | { readonly start: number; readonly length: 
 /** The shape of `BestRows` in exec/source.ts. */
 export interface BestRows {
   readonly path: readonly string[];
+  readonly rows: number;
+  readonly isTested: boolean;
   readonly greater: boolean;
   readonly floor: () => number | undefined;
   readonly dropsNulls: boolean;
-  readonly ahead: (rows: Vector) => void | Promise<void>;
+  readonly ahead: (rows: Vector) => number | Promise<number>;
 }
 
 export interface BlockOptions {
   readonly columns?: Paths;
   readonly pruner?: ColumnPruner;
   readonly filter?: RowFilter;
+  /** The filter's best rows are those by the pool's first key. */
+  readonly bestKeys?: BestKeys;
+  readonly descending?: boolean;
   /** Decoded columns of the readers. */
   readonly cache?: ColumnCache;
   /** Told of what was read: bytes of objects, and rows. */
@@ -139,9 +145,10 @@ export class BlockScanner {
     return passing;
   }
   private live(parts: readonly Column[]): readonly Column[] {
-    const { pruner, filter } = this.options, passing = pruner ? this.passing(parts, pruner) : parts;
+    const { pruner, filter, bestKeys } = this.options, passing = pruner ? this.passing(parts, pruner) : parts;
     const best = filter?.best, floor = best?.floor();
-    return floor === undefined ? passing : passing.filter((p) => mayBeBest(zoneOf(p, best!.path), best!, floor));
+    if (floor !== undefined) return passing.filter((p) => mayBeBest(zoneOf(p, best!.path), best!, floor));
+    return best?.dropsNulls && bestKeys?.floor ? passing.filter((p) => !isNothing(zoneOf(p, best.path))) : passing;
   }
 
   /** The best number that the block may hold, turned so that greater is better; undefined if it holds none that is known. */
@@ -154,12 +161,16 @@ export class BlockScanner {
     }
     return most;
   }
-  /** Shows the block's rows to those that look for the best ones. */
-  async ahead(reader: ObjectReader, block: number): Promise<void> {
+  /** Shows the block's rows to those that look for the best ones; so many of them the filter keeps. */
+  async ahead(reader: ObjectReader, block: number): Promise<number> {
+    const { pruner, filter } = this.options;
+    let kept = 0;
     for (const part of this.live(reader.parts(block))) {
+      if (pruner && !await reader.mayHold(block, part, pruner)) continue;
       const { bytesRead } = reader, rows = this.told(reader, bytesRead, reader.readPart(block, part, this.filterProjection), false);
-      await this.options.filter!.best!.ahead(rows instanceof Promise ? await rows : rows);
+      kept += await filter!.best!.ahead(rows instanceof Promise ? await rows : rows);
     }
+    return kept;
   }
 
   private kept(reader: ObjectReader, block: number, part: Column): MaybePromise<Kept | undefined> {
@@ -173,8 +184,12 @@ export class BlockScanner {
     return seen instanceof Promise ? seen.then((rows) => this.chosen(reader, block, part, rows)) : this.chosen(reader, block, part, seen);
   }
   private chosen(reader: ObjectReader, block: number, part: Column, seen: Vector): MaybePromise<Kept | undefined> {
-    const answer = this.options.filter!.keep(seen, true);
-    return answer instanceof Promise ? answer.then((index) => this.completed(reader, block, part, seen, index)) : this.completed(reader, block, part, seen, answer);
+    const answer = this.options.filter!.keep(seen, true), completed = (index: KeptRows) => this.completed(reader, block, part, seen, this.best(reader, block, seen, index));
+    return answer instanceof Promise ? answer.then(completed) : completed(answer);
+  }
+  private best(reader: ObjectReader, block: number, seen: Vector, index: KeptRows): KeptRows {
+    const { bestKeys, descending } = this.options;
+    return bestKeys ? bestKeys.chosen(seen, index, spanOfBlock(reader.blocks[block]!, descending === true)) : index;
   }
   /** The rows that the filter chose, with the columns that it did not look at. */
   private completed(reader: ObjectReader, block: number, part: Column, seen: Vector, index: KeptRows): MaybePromise<Kept | undefined> {
@@ -218,6 +233,7 @@ const isLate = (v: Vector): boolean => {
   }
 };
 
+const isNothing = ({ min, max, other }: Zone): boolean => !other && min > max;
 const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: BestRows, floor: number): boolean =>
   other || (nothing && !dropsNulls) || (min <= max && (greater ? max >= floor : min <= floor));
 

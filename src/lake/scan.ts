@@ -22,6 +22,7 @@ import { outward } from './columns/statistics.ts';
 import type { KeyRange, ObjectMeta, ObjectPage, PageRequest, SortOrder } from './lake.types.ts';
 import { type ObjectBlock, type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
 import type { ObjectStore } from './objects.ts';
+import { BestKeys, spanOfBlock, spanOfObject } from './scan-best.ts';
 import { BlockScanner, type RowFilter, wantedRows } from './scan-block.ts';
 import { cutOut } from './scan-cut.ts';
 import { TinyRows } from './tiny-rows.ts';
@@ -65,6 +66,8 @@ export interface ScanOptions {
 /** Objects of a page: few at first. */
 const firstPageObjects = 16;
 const pageObjectsMax = 1024;
+/** Objects whose keys are looked at before any is read, about. */
+const objectsAheadMax = 8192;
 /** Rows held back to order equal keys by their bytes, at most. */
 const tieRowsMax = 8192;
 /** Rows of several objects that are merged in one step, about, and of one object at least. */
@@ -110,6 +113,8 @@ class Scan {
   private readonly descending: boolean;
   private readonly range: KeyRange | undefined;
   private readonly projection: Projection | undefined;
+  /** Where the best rows by the pool's own key are wanted. */
+  private readonly bestKeys: BestKeys | undefined;
   private readonly scanner: BlockScanner;
   private readonly keyedScanner: BlockScanner;
   private readonly tiny: TinyRows;
@@ -138,8 +143,9 @@ class Scan {
     this.firstRows = options.filter || options.pruner ? 0 : options.limit ?? 0;
     this.range = options.pruner && keyRange(options.pruner, source.keys[0] ?? []);
     this.projection = options.columns && projectionOf(options.columns);
-    const cache = source.readers?.columns;
-    this.scanner = new BlockScanner({ ...options, ...(cache && { cache }) });
+    const cache = source.readers?.columns, best = options.ordered ? undefined : options.filter?.best;
+    if (best && isPath(source.keys[0], best.path)) this.bestKeys = new BestKeys(best, this.descending);
+    this.scanner = new BlockScanner({ ...options, ...(cache && { cache }), ...(this.bestKeys && { bestKeys: this.bestKeys, descending: this.descending }) });
     this.tiny = new TinyRows(this.projection);
     this.keyedScanner = new BlockScanner({ ...options, ...(cache && { cache }), ...(options.columns && { columns: [...options.columns, ...source.keys] }) });
     source.readers?.columns?.begin();
@@ -147,9 +153,22 @@ class Scan {
 
   async* inAnyOrder(): AsyncGenerator<Vector> {
     let held: Vector[] = [], heldRows = 0, counted = 0;
-    const { columns, pruner, filter } = this.options, isCounted = columns?.length === 0 && !pruner && !filter && !this.options.blocks;
+    const { columns, pruner, filter } = this.options, isCounted = columns?.length === 0 && !pruner && !filter && !this.options.blocks, best = this.bestKeys;
+    const flush = async (): Promise<Vector> => {
+      const rows = held;
+      held = [];
+      heldRows = 0;
+      return rows.length > 0 ? this.filtered(concat(rows)) : noRows;
+    };
+    if (best) await this.lookForKeys(best);
     for (let meta = await this.peek(); meta; meta = this.queue[this.queueAt] ?? await this.peek()) {
       this.queueAt++;
+      if (best && meta.count > 1 && !best.mayHold(spanOfObject(meta))) {
+        // Batches end where they would with its rows, so that equal rows keep their order.
+        if (meta.count < wholeBlockRows) heldRows += meta.count;
+        if (heldRows >= this.batchRows) yield* this.cut(await flush());
+        continue;
+      }
       if (isCounted) {
         counted += meta.count;
         if (this.options.counted) continue;
@@ -164,7 +183,7 @@ class Scan {
         continue;
       }
       const reader = await this.open(meta);
-      if (filter?.best) await this.lookAhead(reader);
+      if (filter?.best && !best) await this.lookAhead(reader);
       this.current = { reader, block: this.nextBlock(reader, 0) };
       for (;;) {
         for (let rows = this.nextNow(); rows; rows = this.nextNow()) yield rows;
@@ -179,18 +198,14 @@ class Scan {
         if (isWhole(reader, block)) continue;
         this.options.signal?.throwIfAborted();
         this.current.block = this.nextBlock(reader, block + 1);
-        const rows = await this.scanner.whole(reader, block);
-        held.push(rows);
-        heldRows += rows.length;
-        if (heldRows < this.batchRows) continue;
-        yield* this.cut(await this.filtered(concat(held)));
-        held = [];
-        heldRows = 0;
+        if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.descending))) held.push(await this.scanner.whole(reader, block));
+        heldRows += reader.blocks[block]!.rows;
+        if (heldRows >= this.batchRows) yield* this.cut(await flush());
       }
     }
     if (counted > 0) yield { form: 'record', length: counted, fields: [] };
     if (this.tiny.count > 0) yield* this.cut(await this.filtered(this.tiny.take()));
-    if (heldRows > 0) yield* this.cut(await this.filtered(concat(held)));
+    if (heldRows > 0) yield* this.cut(await flush());
   }
 
   /** The next rows that need no wait, while `inAnyOrder` waits to go on. */
@@ -230,6 +245,40 @@ class Scan {
       this.options.signal?.throwIfAborted();
       await this.scanner.ahead(reader, block);
     }
+  }
+
+  /** The same by the keys of objects and blocks, before any is read: what the test keeps of the most promising ones, or all of their rows, rules out the others. */
+  private async lookForKeys(best: BestKeys): Promise<void> {
+    const { filter, pruner, blocks, signal } = this.options, isTested = filter!.best!.isTested || pruner !== undefined;
+    // Small objects are not worth a test of their own.
+    const all = await this.listAhead(), objects = all.filter((meta) => meta.count >= wholeBlockRows || (!isTested && !blocks)).map((meta) => ({ meta, span: spanOfObject(meta) }));
+    let rowsLeft = all.reduce((n, meta) => n + meta.count, 0) >> 2;
+    for (const { meta, span: whole } of best.promising(objects)) {
+      if (!best.mayHold(whole)) return;
+      if (meta.count < wholeBlockRows) {
+        best.add(whole, meta.count);
+        continue;
+      }
+      const reader = await this.open(meta), found: { readonly block: number; readonly span: ReturnType<typeof spanOfBlock> }[] = [];
+      for (let block = this.nextBlock(reader, 0); block >= 0; block = this.nextBlock(reader, block + 1)) found.push({ block, span: spanOfBlock(reader.blocks[block]!, this.descending) });
+      for (const { block, span } of best.promising(found)) {
+        if (!best.mayHold(span)) break;
+        const { rows } = reader.blocks[block]!;
+        if (!best.tells(span) || (isTested && !isWhole(reader, block))) continue;
+        if (isTested && (rowsLeft -= rows) < 0) return;
+        signal?.throwIfAborted();
+        best.add(span, isTested ? await this.scanner.ahead(reader, block) : rows);
+      }
+    }
+  }
+  /** The objects of the list, unless it is long: then the first ones. */
+  private async listAhead(): Promise<readonly ObjectMeta[]> {
+    for (let next = await this.peek(); next && this.cursorAt !== undefined && this.queue.length < objectsAheadMax;) {
+      const { objects, next: cursor } = await this.source.page(this.pageRequest());
+      this.queue = [...this.queue, ...objects];
+      this.cursorAt = cursor;
+    }
+    return this.queue;
   }
 
   /** Takes the row of an object that holds one plain record. */
@@ -295,23 +344,28 @@ class Scan {
   private async peek(): Promise<ObjectMeta | undefined> {
     while (this.queueAt >= this.queue.length) {
       if (this.started && this.cursorAt === undefined) return undefined;
-      const page = await this.source.page({ limit: this.pageSize, packs: true, ...(this.cursorAt !== undefined && { cursor: this.cursorAt }), ...(this.range && { range: this.range }) });
+      const page = await this.source.page(this.pageRequest());
       this.started = true;
       this.queue = page.objects;
       this.queueAt = 0;
       this.cursorAt = page.next;
-      this.pageSize = Math.min(pageObjectsMax, this.pageSize * 4);
     }
     return this.queue[this.queueAt];
+  }
+  private pageRequest(): PageRequest {
+    const limit = this.pageSize;
+    this.pageSize = Math.min(pageObjectsMax, this.pageSize * 4);
+    return { limit, packs: true, ...(this.cursorAt !== undefined && { cursor: this.cursorAt }), ...(this.range && { range: this.range }) };
   }
 
   private open(meta: ObjectMeta): Promise<ObjectReader> { return openReader(this.source, meta, this.options.read); }
 
   /** The first block from `block` on that may hold wanted rows; -1 for none. */
   private nextBlock(reader: ObjectReader, block: number): number {
-    const { blocks, pruner } = this.options;
-    if (blocks) return blocks(reader.id).find((k) => k >= block) ?? -1;
+    const { blocks, pruner } = this.options, best = this.bestKeys, mayBeBest = (k: number): boolean => !best || !isWhole(reader, k) || best.mayHold(spanOfBlock(reader.blocks[k]!, this.descending));
+    if (blocks) return blocks(reader.id).find((k) => k >= block && mayBeBest(k)) ?? -1;
     for (let k = block; k < reader.blocks.length; k++) {
+      if (!mayBeBest(k)) continue;
       if (this.range && !isInRange(reader.blocks[k]!, this.range, this.descending)) continue;
       // The parts of large blocks are looked at one by one when they are read (BlockScanner).
       if (!pruner || reader.blocks[k]!.rows >= wholeBlockRows || reader.mayMatch(k, pruner)) return k;
@@ -525,6 +579,8 @@ export const isInRange = (block: Pick<ObjectBlock, 'firstKey' | 'lastKey'>, { mi
   const [low, high] = descending ? [block.lastKey, block.firstKey] : [block.firstKey, block.lastKey];
   return !(min && compareBytes(high, min) < 0) && !(max && compareBytes(low, max) > 0);
 };
+
+const isPath = (a: readonly string[] | undefined, b: readonly string[]): boolean => a?.length === b.length && a.every((name, i) => name === b[i]);
 
 const noKey = new Uint8Array(0);
 /** Stored keys of this length may be cut (vectors/sort-key.ts). */

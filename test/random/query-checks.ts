@@ -128,6 +128,8 @@ const poolFault = async (c: QueryCase): Promise<string | undefined> => {
   const others = [
     [`where ${p}`, settle], [`where ${key}>=1 and ${key}<3`, `count(),min(a),max(b),union(k) by ${key}`, settle], ['put z:=1', `count(),sum(z) by k,${key}`, settle],
     [`where ${key}==2`, 'count()'], ['head 3'], [`sort ${key}, this`, settle, 'head 2'],
+    ...['head 1', 'head 5', 'tail 2'].flatMap((end) => ['', '-r '].map((way) => [`sort ${way}${key}, ${settle.slice('sort '.length)}`, end])),
+    [`where ${p}`, `sort -r ${key}, ${settle.slice('sort '.length)}`, 'head 2'], [`where ${p}`, `sort ${key} nulls first, ${settle.slice('sort '.length)}`, 'head 2'],
   ];
   for (const stages of others) {
     const text = textOf({ ...again, stages }), a = await answerOf(text, c, { rulesOff: 'all' }, pool), b = await answerOf(text, c, { host }, pool);

@@ -105,17 +105,17 @@ const scanFilter = (
     }),
   };
 };
-const bestOf = ({ path, greater, dropsNulls, floor, ahead }: KeyBound, test: AsyncEvaluator | undefined): BestRows => {
-  const shown = (rows: Vector, truth: Vector): void => {
-    const kept = trueRows(truth);
-    if (kept?.length !== 0) ahead(kept ? take(rows, kept) : rows);
+const bestOf = ({ path, rows, greater, dropsNulls, floor, ahead }: KeyBound, test: AsyncEvaluator | undefined): BestRows => {
+  const shown = (batch: Vector, truth: Vector | undefined): number => {
+    const kept = truth && trueRows(truth);
+    if (kept?.length !== 0) ahead(kept ? take(batch, kept) : batch);
+    return (kept ?? batch).length;
   };
   return {
-    path, greater, dropsNulls, floor,
-    ahead: (rows) => {
-      if (!test) return ahead(rows);
-      const truth = test(rows);
-      return truth instanceof Promise ? truth.then((t) => { shown(rows, t); }) : shown(rows, truth);
+    path, rows, isTested: test !== undefined, greater, dropsNulls, floor,
+    ahead: (batch) => {
+      const truth = test?.(batch);
+      return truth instanceof Promise ? truth.then((t) => shown(batch, t)) : shown(batch, truth);
     },
   };
 };

@@ -87,6 +87,7 @@ const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly
 /** A test by the first key of a top that follows a scan; undefined if the key is no plain field. */
 export interface KeyBound {
   readonly path: FieldPath;
+  readonly rows: number;
   readonly keep: (rows: Vector) => Uint32Array | undefined;
   /** See `BestRows`. */
   readonly greater: boolean;
@@ -100,7 +101,7 @@ export const keyBound = ({ count, keys, end }: TopOptions): (() => KeyBound) | u
   return () => {
     const direction = key!, leaders = new Leaders({ count, direction, end, single: keys.length === 1 }), scouts = new Leaders({ count, direction, end, single: false });
     return {
-      path, keep: (rows) => leaders.candidates(valuesAt(rows, path)),
+      path, rows: count, keep: (rows) => leaders.candidates(valuesAt(rows, path)),
       greater: leaders.sign > 0, dropsNulls: leaders.dropsNulls,
       floor: () => (leaders.bound > -Infinity ? leaders.bound * leaders.sign : undefined),
       ahead: (rows) => {
