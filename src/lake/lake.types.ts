@@ -79,8 +79,8 @@ export interface CreatePoolRequest {
   readonly threshold?: number;
 }
 
-/** A data key range, both ends included; compared with `KeyBound.sort`. */
-export interface KeyRange { readonly min?: Uint8Array; readonly max?: Uint8Array }
+/** A data key range, both ends included; compared with `KeyBound.sort`. `complex`: keys of complex types too: an enum equals its number, and has its place elsewhere. */
+export interface KeyRange { readonly min?: Uint8Array; readonly max?: Uint8Array; readonly complex?: boolean }
 export interface PageRequest {
   /** Where the last page ended (`next`); absent: from the start. */
   readonly cursor?: number;

@@ -7,6 +7,7 @@
  * - Chunks hold 1 to `chunkEntriesMax` entries and are never changed; adding or removing one object copies one chunk and the list of chunks.
  */
 import type { Id, KeyBound, KeyRange, SortOrder } from './lake.types.ts';
+import { overlaps } from './scan-range.ts';
 
 /** An object as the lake keeps it in memory: its body is elsewhere. */
 export interface ObjectEntry {
@@ -91,12 +92,10 @@ export class ObjectList {
     const starts = this.startsOf();
     for (let c = chunkOfPosition(starts, from); c < this.chunks.length; c++) {
       const chunk = this.chunks[c]!;
-      if (range.min && Buffer.compare(chunk.high, range.min) < 0) continue;
-      if (range.max && Buffer.compare(chunk.low, range.max) > 0) continue;
+      if (!overlaps(range, chunk.low, chunk.high)) continue;
       for (let i = Math.max(0, from - starts[c]!); i < chunk.entries.length; i++) {
         const entry = chunk.entries[i]!;
-        if (range.min && Buffer.compare(entry.max.sort, range.min) < 0) continue;
-        if (range.max && Buffer.compare(entry.min.sort, range.max) > 0) continue;
+        if (!overlaps(range, entry.min.sort, entry.max.sort)) continue;
         const shown = view ? view.shown(entry) : entry;
         if (!shown) continue;
         weight += view?.weight(shown) ?? 1;

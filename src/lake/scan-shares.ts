@@ -9,7 +9,8 @@ import { compareBytes } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { ObjectMeta } from './lake.types.ts';
 import { blockRowsMax } from './object-format.ts';
-import { type ScanOptions, type ScanSource, isInRange, keyRange, openReader, scanObjects } from './scan.ts';
+import { type ScanOptions, type ScanSource, openReader, scanObjects } from './scan.ts';
+import { isInRange, keyRange } from './scan-range.ts';
 
 /** Blocks of an object. */
 export interface SharePart { readonly object: ObjectMeta; readonly blocks: readonly number[] }

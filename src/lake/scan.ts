@@ -11,20 +11,19 @@
  */
 import { type Vector, dataAt, noRows, slice, take, typeAt, valueAt } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
-import { ByteWriter, type Value, compareBytes, writeBody } from '../vectors/value.ts';
+import { ByteWriter, compareBytes, writeBody } from '../vectors/value.ts';
 import { sortKeyBytes } from '../vectors/sort-key.ts';
 import { isTurnLong } from '../vectors/stop.ts';
-import { types, isNumeric } from '../vectors/type.ts';
 import type { ColumnCache } from './columns/cache.ts';
 import type { Projection } from './columns/decode.ts';
 import type { ColumnPruner } from './columns/prune.ts';
-import { outward } from './columns/statistics.ts';
 import type { KeyRange, ObjectMeta, ObjectPage, PageRequest, SortOrder } from './lake.types.ts';
-import { type ObjectBlock, type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
+import { type ObjectReader, openObject, projectRows, projectionOf, sourceOfBytes } from './object-reader.ts';
 import type { ObjectStore } from './objects.ts';
 import { BestKeys, spanOfBlock, spanOfObject } from './scan-best.ts';
 import { BlockScanner, type RowFilter, wantedRows } from './scan-block.ts';
 import { cutOut } from './scan-cut.ts';
+import { isInRange, keyRange } from './scan-range.ts';
 import { TinyRows } from './tiny-rows.ts';
 import { type TieBreak, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
@@ -574,65 +573,8 @@ export const openReader = async ({ readers, objects }: ScanSource, { id, size, i
   return reader;
 };
 
-/** Whether keys of the block may be in the range. */
-export const isInRange = (block: Pick<ObjectBlock, 'firstKey' | 'lastKey'>, { min, max }: KeyRange, descending: boolean): boolean => {
-  const [low, high] = descending ? [block.lastKey, block.firstKey] : [block.firstKey, block.lastKey];
-  return !(min && compareBytes(high, min) < 0) && !(max && compareBytes(low, max) > 0);
-};
-
 const isPath = (a: readonly string[] | undefined, b: readonly string[]): boolean => a?.length === b.length && a.every((name, i) => name === b[i]);
 
 const noKey = new Uint8Array(0);
 /** Stored keys of this length may be cut (vectors/sort-key.ts). */
 const longKey = 255;
-
-/** The keys that rows which pass the test can have; undefined if it says nothing of them. */
-export const keyRange = (pruner: ColumnPruner, key: readonly string[]): KeyRange | undefined => {
-  switch (pruner.kind) {
-    case 'test': {
-      const { path, operator, value } = pruner.test;
-      if (path.length !== key.length || path.some((name, i) => name !== key[i])) return undefined;
-      const bounds = keyBounds(value);
-      if (!bounds) return undefined;
-      switch (operator) {
-        case '==': return bounds;
-        case '<': case '<=': return { max: bounds.max };
-        case '>': case '>=': return { min: bounds.min };
-        case '!=': return undefined;
-      }
-    }
-    case 'all': {
-      const ranges = pruner.of.map((p) => keyRange(p, key)).filter((r) => r !== undefined);
-      const min = ranges.map((r) => r.min).reduce((a, b) => (!a || (b && compareBytes(a, b) < 0) ? b : a), undefined);
-      const max = ranges.map((r) => r.max).reduce((a, b) => (!a || (b && compareBytes(b, a) < 0) ? b : a), undefined);
-      return rangeOf(min, max);
-    }
-    case 'any': {
-      const ranges = pruner.of.map((p) => keyRange(p, key));
-      if (ranges.length === 0 || ranges.some((r) => r === undefined)) return undefined;
-      const mins = ranges.map((r) => r!.min), maxes = ranges.map((r) => r!.max);
-      const min = mins.includes(undefined) ? undefined : mins.reduce((a, b) => (compareBytes(a!, b!) <= 0 ? a : b));
-      const max = maxes.includes(undefined) ? undefined : maxes.reduce((a, b) => (compareBytes(a!, b!) >= 0 ? a : b));
-      return rangeOf(min, max);
-    }
-  }
-};
-const rangeOf = (min: Uint8Array | undefined, max: Uint8Array | undefined): KeyRange | undefined => (min || max ? { ...(min && { min }), ...(max && { max }) } : undefined);
-
-/** Keys around a constant. Integers beyond 2^53 equal floats that are near, so their bounds leave room. */
-const keyBounds = (value: Value): { readonly min: Uint8Array; readonly max: Uint8Array } | undefined => {
-  if (isNumeric(value.type)) {
-    const x = value.data as number | bigint;
-    if (x !== x) return undefined;
-    if (typeof x === 'number' && Math.abs(x) < 2 ** 53) {
-      const key = sortKeyBytes(value);
-      return { min: key, max: key };
-    }
-    const { min, max } = typeof x === 'bigint' ? outward(x, x) : { min: x, max: x };
-    const float = (data: number): Uint8Array => sortKeyBytes({ type: types.float64, data });
-    return { min: float(min - Math.abs(min) * 2 ** -51), max: float(max + Math.abs(max) * 2 ** -51) };
-  }
-  if (value.type !== types.string && value.type !== types.bytes && value.type !== types.ip) return undefined;
-  const key = sortKeyBytes(value);
-  return { min: key, max: key };
-};

@@ -12,6 +12,8 @@ import { type Data, type Value, ByteWriter, encodeUntagged, isMissing, underValu
 const nullClass = 0xff;
 const numberClass = 0x01;
 const complexClass = 0x40;
+/** Keys of complex types, enums among them, are from here on, those of others but null before it. */
+export const complexKeys: { readonly min: Uint8Array; readonly max: Uint8Array } = { min: Uint8Array.of(complexClass), max: Uint8Array.of(complexClass + 1) };
 
 /** The sort key of a value. */
 export const sortKeyBytes = (value: Value): Uint8Array => {

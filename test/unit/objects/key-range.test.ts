@@ -11,10 +11,11 @@ import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { type ScanOptions, scanObjects } from '../../../src/lake/scan.ts';
 import { cutOut } from '../../../src/lake/scan-cut.ts';
+import { keyRange, overlaps } from '../../../src/lake/scan-range.ts';
 import type { CompareOperator, PlanExpr, PlanOp } from '../../../src/query/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
-import { types } from '../../../src/vectors/type.ts';
+import { enumType, types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, slice, sizeOf, valueAt } from '../../../src/vectors/vector.ts';
 import { contextOf } from '../../support/run-plan.ts';
@@ -79,6 +80,22 @@ describe.each(['asc', 'desc'] as const)('in a pool in order %s', (order) => {
     }), { numRuns: 12 });
     expect(found, name).toBeGreaterThan(0);
   });
+});
+
+test.each(['asc', 'desc'] as const)('objects and blocks of enums may hold what equals a number, in a pool in order %s', async (order) => {
+  const symbols = enumType(['x', 'y', 'z']), rowsOf = (value: (i: number) => Value): Value[] => Array.from({ length: 300 }, (_, i) => recordValue([{ name: 'k', value: value(i % 3) }, idOf(i)]));
+  const metas = [...await load(rowsOf(intValue), order, 100), ...await load(rowsOf((data) => ({ type: symbols, data })), order, 100)];
+  const is = (operator: '==' | '>', x: number) => ({ kind: 'test', test: { path: ['k'], operator, value: intValue(x) } }) as const;
+  const enumsOf = async (pruner: NonNullable<ScanOptions['pruner']>): Promise<number> => {
+    const range = keyRange(pruner, ['k'])!, listed = metas.filter((m) => overlaps(range, m.min.sort, m.max.sort));
+    let count = 0;
+    for await (const batch of scanObjects({ keys: [['k']], order, objects, page: () => ({ objects: listed }) }, { ordered: false, pruner })) count += textsOf(batch).filter((t) => t.includes('enum(')).length;
+    return count;
+  };
+  expect(await enumsOf(is('==', 1))).toBe(300);
+  expect(await enumsOf({ kind: 'any', of: [is('==', 1), is('>', 7)] })).toBe(300);
+  expect(await enumsOf({ kind: 'all', of: [is('==', 1), is('>', 7)] })).toBe(0);
+  expect(await enumsOf(is('>', 1))).toBe(300);
 });
 
 test('packed distances are counted up to a bound, and looked up, as if they had been unpacked', () => {
