@@ -45,7 +45,7 @@ describe(`150 mixed operations of 32 clients, seed ${seed}`, () => {
 
 test('a lake that has data is recorded too, in parts of bounded size, and replays against the machines', { timeout: 120_000 }, async () => {
   const other = join(folder, 'parts.ndjson'), flags = ['-record.bytes.max', '4KiB', '-record.files.max', '100'];
-  await recordMixedOperations({ recording: other, operations: 60, clients: 8, seed, flags, lake: join(folder, 'lake') });
+  await recordMixedOperations({ recording: other, operations: 300, clients: 4, seed, flags, lake: join(folder, 'lake') });
   expect(partsOf(other).length).toBeGreaterThan(3);
   const { differences, tips, notes } = await replayMachines(readRecording(other));
   expect({ differences: differences.map(differenceText), tips: tips > 0, notes }).toEqual({ differences: [], tips: true, notes: [] });
