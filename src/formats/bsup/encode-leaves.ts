@@ -251,8 +251,7 @@ const runColumn = (offsets: Uint32Array, bytes: Uint8Array, index: Uint32Array |
     write(start, end, places, out) {
       const target = { start, end, places, out }, bits = marked?.marks;
       if (bits) markRuns(bits, bodies, target);
-      if (isText) writeTexts(starts, bytes, bodies, target);
-      else writeRuns(starts, bytes, bodies, target);
+      writeRuns(starts, bytes, bodies, { ...target, isText });
     },
   };
 };
@@ -272,38 +271,23 @@ const markRuns = (bits: Uint32Array, bodies: Float64Array, { start, end, places 
     bits[at >> 5] |= 1 << (at & 31);
   }
 };
-const writeTexts = (starts: Uint32Array, bytes: Uint8Array, bodies: Float64Array, { start, end, places, out }: Target): void => {
-  const view = viewOf(bytes), into = viewOf(out);
+/** `isText`: the runs are UTF-8. */
+const writeRuns = (starts: Uint32Array, bytes: Uint8Array, bodies: Float64Array, { start, end, places, out, isText }: Target & { readonly isText: boolean }): void => {
+  const view = viewOf(bytes), into = viewOf(out), wideMin = isText ? 8 : Infinity;
   for (let i = start; i < end; i++) {
     const from = starts[i], size = bodies[i];
     let at = places[i];
     if (size < 127) out[at++] = size + 1;
     else at = writeTag(out, at, size);
     if (size > longRun) out.set(bytes.subarray(from, from + size), at);
-    else if (size >= 8) {
+    else if (size >= wideMin) {
       // As floats, which the engine moves as they are; no eight bytes of UTF-8 are a NaN. The last ones over a part of those before: what lies behind may be written already.
       const last = size - 8;
       for (let k = 0; k < last; k += 8) into.setFloat64(at + k, view.getFloat64(from + k, true), true);
       into.setFloat64(at + last, view.getFloat64(from + last, true), true);
     } else if (size < 4) for (let k = 0; k < size; k++) out[at + k] = bytes[from + k];
     else {
-      into.setInt32(at, view.getInt32(from, true), true);
-      into.setInt32(at + size - 4, view.getInt32(from + size - 4, true), true);
-    }
-    places[i] = at + size;
-  }
-};
-const writeRuns = (starts: Uint32Array, bytes: Uint8Array, bodies: Float64Array, { start, end, places, out }: Target): void => {
-  const view = viewOf(bytes), into = viewOf(out);
-  for (let i = start; i < end; i++) {
-    const from = starts[i], size = bodies[i];
-    let at = places[i];
-    if (size < 127) out[at++] = size + 1;
-    else at = writeTag(out, at, size);
-    if (size > longRun) out.set(bytes.subarray(from, from + size), at);
-    else if (size < 4) for (let k = 0; k < size; k++) out[at + k] = bytes[from + k];
-    else {
-      // By words, the last one over a part of the one before: what lies behind may be written already.
+      // By words, the last one over a part of the one before, for the same reason.
       const last = size - 4;
       for (let k = 0; k < last; k += 4) into.setInt32(at + k, view.getInt32(from + k, true), true);
       into.setInt32(at + last, view.getInt32(from + last, true), true);
