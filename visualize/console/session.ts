@@ -22,9 +22,9 @@ export const inside = computed(() => session.value.kind === 'open' || session.va
 export const base = new URL('.', location.href).href.replace(/\/+$/, '');
 
 const watched: typeof fetch = async (input, init) => {
-  const response = await fetch(input, init);
-  // A session that ended while the page was open.
-  if (response.status === 401 && session.value.kind === 'in') session.value = { kind: 'login', fault: 'The session has ended.' };
+  const { value: asker } = session, response = await fetch(input, init);
+  // A session that ended while the page was open: its own, for an answer may come late, when somebody else has signed in.
+  if (response.status === 401 && asker.kind === 'in' && session.value === asker) session.value = { kind: 'login', fault: 'The session has ended.' };
   return response;
 };
 export const client: Lake = connect(base, { fetch: watched });
