@@ -66,7 +66,7 @@ export const lookOver = async (options: FsckOptions, stopped: boolean): Promise<
   for (const fault of probed.faults) faults.add(fault);
   // A file that ended its reader is not opened here.
   const isReadable = Object.keys(probed.rows).length > 0;
-  const tables = isReadable ? new Tables(folder) : undefined;
+  const tables = isReadable ? new Tables(folder, { readOnly: true }) : undefined;
   try {
     const walk = tables && new Walk(tables, options, faults);
     const counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };

@@ -3,7 +3,7 @@
  * Without the variable a point is a call of an empty function.
  */
 const killPointNames = [
-  'transaction: asked', 'transaction: in it', 'transaction: durable',
+  'transaction: asked', 'transaction: in it', 'transaction: durable', 'journal: half written', 'journal: written', 'tables: written',
   'object: created', 'object: written', 'object: synced', 'object: durable', 'object: going', 'object: gone',
   'commit: branch moved', 'commit: told', 'branch: in the tables', 'pool: in the tables',
   'vacuum: marked', 'vacuum: file gone', 'purge: files gone', 'purge: rows gone', 'purge: done', 'start: locked', 'start: tables open', 'start: orphans found', 'start: orphan gone', 'close: tables closed',

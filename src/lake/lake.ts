@@ -109,7 +109,7 @@ class OpenLake implements Lake {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
-      const tables = new Tables(folder);
+      const { journalBytes } = this.options, tables = new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
       const report = (fault: unknown): void => this.report(fault);
       this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
         await tables.close();

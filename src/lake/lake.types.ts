@@ -263,6 +263,8 @@ export interface LakeOptions {
   readonly retryKeepMs?: number;
   /** Events that stay readable by id; default 10,000. */
   readonly eventsKeptMax?: number;
+  /** Length of the tables' journal where there is none yet; default 512 KiB. */
+  readonly journalBytes?: number;
   /** Objects of snapshots that are kept in memory, all pools together; default 1,000,000. */
   readonly snapshotObjectsMax?: number;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */

@@ -12,6 +12,7 @@ const faultsMax = 1000;
 const walk = async (directory: string, look: boolean): Promise<void> => {
   const tables = new Tables(directory, { readOnly: true });
   const faults: string[] = [], rows: Record<string, number> = {};
+  if (tables.journalFault !== undefined) faults.push(tables.journalFault);
   for (const name of tableNames) rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); }, look);
   await tables.close();
   process.stdout.write(`${JSON.stringify({ rows, faults } satisfies TablesReport)}\n`);

@@ -1,96 +1,95 @@
 /**
- * The tables of the lake in one LMDB environment; nothing else imports lmdb.
+ * The tables of the lake: durable in the journal at once (journal.ts), then in one LMDB environment (environment.ts).
  *
  * Invariants:
- * - A transaction that `write` has resolved survives power loss: `overlappingSync: false` makes LMDB sync data pages and write its meta page with
- *   O_DSYNC before the commit is told (seen with strace); the environment is never a write map.
- * - Every value carries a CRC-32 and its key: `crc u32 | key length u8 | key | payload`; the checksum covers table name, key and payload.
+ * - What `write` has resolved survives power loss: it is in the journal, whose writes are synced, or in LMDB. A start does again what LMDB lacks.
+ * - Every value in LMDB carries a CRC-32 and its key: `crc u32 | key length u8 | key | payload`; the checksum covers table name, key and payload.
  *   A value that fails it, or lies under another key, is never returned: `table-corrupt` names table and key.
- * - `check` of a transaction runs inside of it, before its first write: what it reads cannot change until the commit. It must not write, and when it throws
- *   nothing is written (lmdb does not take back the writes of a callback that throws later).
- * - A transaction that fails leaves the tables as they were. Without room for it the lake goes on (`storage-full`); any other fault makes the store unsound.
- * - This process is the environment's only writer (lock.ts).
+ * - `check` sees all transactions that were taken before, those too that are on their way to the disk; they become durable in that order, or none of those behind one that failed does.
+ *   It must not write, and when it throws nothing is written. Who reads outside of one sees what is durable.
+ * - This process is the only writer (lock.ts).
  */
 import assert from 'node:assert';
-import { statfsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { open, type Database, type RootDatabase } from 'lmdb';
 import { LakeError } from '../errors.ts';
+import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row, type ValueChange } from './environment.ts';
+import { changesLength, decodeJournalEnd, encodeJournalEnd, Journal, type JournalEnd, readJournal } from './journal.ts';
 import { killPoint } from './kill-points.ts';
-import { prepareTables } from './tables-head.ts';
+import { RecentRows } from './recent-rows.ts';
+import { type Change, type TableName, tableNames } from './table-rows.ts';
 
-/**
- * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
- * objects small enough to live here), `files` (object id -> pool: objects with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part),
- * `events` (number), `purges` (pools whose rows are still to be removed), `packs` (pool, pack: copies, see packs.ts),
- * `retries` (keys of requests that may be sent again, see retries.ts).
- */
-export const tableNames = [
-  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs', 'retries',
-] as const;
-export type TableName = (typeof tableNames)[number];
+export { StoreFailure } from './environment.ts';
 
-export interface Put { readonly table: TableName; readonly key: Uint8Array; readonly payload: Uint8Array }
-export interface Remove { readonly table: TableName; readonly key: Uint8Array; readonly payload?: undefined }
-export type Change = Put | Remove;
+export { type Change, type Put, type Remove, type TableName, tableNames } from './table-rows.ts';
 
-/** Layout of the rows; a lake of a newer one is refused. */
-export const formatVersion = 1;
+/** Layout of the rows; a lake of a newer one is refused. Since 2 there is the journal, without which a reader would miss the last commits. */
+export const formatVersion = 2;
 const versionKey = Buffer.from('format version');
 
-type Store = Database<Buffer, Uint8Array>;
+/** Up to where LMDB has the journal. */
+const journalKey = Buffer.from('journal');
+
 const seeds = Object.fromEntries(tableNames.map((name) => [name, crc32(name)])) as Record<TableName, number>;
 const frame = 5;
-/** Less room than this on the disk makes a failed transaction one that had no room. */
-const roomBytesMin = 4 << 20;
-/** With less, none is begun: LMDB's binding writes beyond its memory when it tells of a page that was not written. With plenty it is looked at again after some time only. */
-const roomBytesToBegin = 1 << 20, roomBytesPlenty = 256 << 20, roomLookMs = 200;
-
-/** Why the store takes no more writes: the disk failed under a transaction. What is there can still be read. */
-export class StoreFailure extends Error {}
 
 export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
-export interface TablesOptions { readonly readOnly?: boolean }
+/** `journalBytes`: length of a journal that is made. */
+export interface TablesOptions { readonly readOnly?: boolean; readonly journalBytes?: number }
 export interface WriteOptions {
-  /** Nobody else is waiting to write: on a disk that flushes quickly the transaction is done in this thread, at once. */
+  /** Nobody else is waiting to write: on a disk that flushes quickly the journal is written in this thread, at once. */
   readonly alone?: boolean;
 }
 
-/** An environment that is stuck may not close. */
-const closeMsMax = 2000;
-/** A transaction that takes longer than this holds up the thread that waits for it more than a change of threads would. */
+/** A write that takes longer than this holds up the thread that waits for it more than a change of threads would. */
 const slowMs = 2;
 /** After one that was slow so many go the other way, twice as many each time, half as many after a quick one. */
 const pauseMin = 8, pauseMax = 1024;
+/** What the journal has is given to LMDB after this time, or when it fills so much of the journal. */
+const applyMs = 200, applyShare = 0.5;
+
+interface Taken { readonly changes: readonly Change[]; readonly resolve: () => void; readonly reject: (fault: unknown) => void }
 
 export class Tables {
-  private root: RootDatabase<Buffer, Uint8Array>;
-  private stores: Stores;
-  private readonly directory: string;
-  private failure: string | undefined;
-  /** Ends of transactions that LMDB may never tell of. */
-  private readonly waiting = new Set<(failure: StoreFailure) => void>();
-  private reopening: Promise<void> | undefined;
-  /** Transactions that are under way. */
-  private running = 0;
-  private roomLooked = -Infinity;
+  private readonly environment: Environment;
+  private readonly journal: Journal | undefined;
+  /** Durable in the journal, not in LMDB. */
+  private readonly recent = new RecentRows();
+  /** Taken, on their way to the disk. */
+  private readonly pending = new RecentRows();
+  private queue: Taken[] = [];
+  private pumping: Promise<void> | undefined;
+  private applying: Promise<void> = Promise.resolve();
+  private applyTimer: NodeJS.Timeout | undefined;
+  private isApplying = false;
+  private checking = false;
+  /** LMDB says what it has of the journal: before that no record may be written. */
+  private isFollowed = false;
   /** Transactions that are not to be done at once, since the last one that was took long. */
   private pausing = 0;
   private pause = pauseMin;
+  /** What is wrong with the journal: tables that are open for reading alone have the records before. */
+  readonly journalFault: string | undefined;
   /** Told of each transaction's changes once they are durable. Must neither throw nor take time: acknowledgements wait behind it. */
   written: ((changes: readonly Change[]) => void) | undefined;
 
-  /** Opens or makes the environment in this directory. @throws lake-newer, lake-unreadable, storage-full */
+  /** Opens or makes the tables in this directory. @throws lake-newer, lake-unreadable, storage-full */
   constructor(directory: string, options: TablesOptions = {}) {
-    this.directory = directory;
-    [this.root, this.stores] = openEnvironment(directory, options.readOnly ?? false);
+    this.environment = new Environment(directory, tableNames, options.readOnly ?? false);
     try {
       this.checkVersion(directory);
+      const row = this.get('about', journalKey), tablesEnd = row && decodeJournalEnd(row), { records, end, fault } = readJournal(directory, tablesEnd);
+      for (const changes of records) this.recent.put(changes);
+      this.journalFault = fault;
+      this.isFollowed = row !== undefined;
+      if (options.readOnly) return;
+      if (fault !== undefined) throw new LakeError('lake-unreadable', { directory: dirname(directory), fault });
+      this.journal = openJournal({ directory, end, tablesEnd: tablesEnd ?? end, ...(options.journalBytes !== undefined && { bytes: options.journalBytes }) });
     } catch (error) {
-      void this.root.close();
+      void this.environment.close();
       throw error;
     }
+    if (this.recent.size > 0) this.applySoon();
   }
 
   private checkVersion(directory: string): void {
@@ -101,32 +100,37 @@ export class Tables {
     throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
   }
 
-  /** Marks a new environment with the version of its rows; answers whether it was new, so that its folder is still to be made durable. */
+  /** Marks an environment with the version of its rows, in LMDB itself, before anything else is written; answers whether it was new, so that its folder is still to be made durable. */
   async initialize(): Promise<boolean> {
-    if (this.get('about', versionKey) !== undefined) return false;
-    await this.write([{ table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) }]);
-    return true;
+    const row = this.get('about', versionKey), payload = Buffer.from(String(formatVersion));
+    if (row?.equals(payload)) return false;
+    await this.apply([{ table: 'about', key: versionKey, payload }]);
+    return row === undefined;
   }
+
+  /** What was written to the key last, as far as who asks may know: undefined if LMDB has it. */
+  private own(table: TableName, key: Uint8Array): Change | undefined { return (this.checking ? this.pending.get(table, key) : undefined) ?? this.recent.get(table, key); }
 
   /** A copy of the payload, or undefined. @throws table-corrupt */
   get(table: TableName, key: Uint8Array): Buffer | undefined {
-    const store = this.stores[table], shared = store?.getBinaryFast(key);
-    if (!store || !shared) return undefined;
-    // Of the buffer that all reads share only this much is the value.
-    const value = Buffer.allocUnsafe((store as unknown as { readonly lastSize: number }).lastSize);
-    value.set(new Uint8Array(shared.buffer, shared.byteOffset, value.length));
-    return unframe(table, key, value);
+    const own = this.own(table, key);
+    if (own) return own.payload && Buffer.from(own.payload);
+    const value = this.environment.get(table, key);
+    return value && unframe(table, key, value);
   }
-  has(table: TableName, key: Uint8Array): boolean { return this.stores[table]?.doesExist(key) ?? false; }
+  has(table: TableName, key: Uint8Array): boolean {
+    const own = this.own(table, key);
+    return own ? own.payload !== undefined : this.environment.has(table, key);
+  }
 
   /** Rows whose key begins with `prefix`, in key order, from `start` (included) on. Read at once: for ranges with a known limit. @throws table-corrupt */
-  rows(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean } = {}): KeyValue[] {
+  rows(table: TableName, options: RangeOptions = {}): KeyValue[] {
     const found: KeyValue[] = [];
     for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: unframe(table, key, value) });
     return found;
   }
   /** The rows whose checksums hold, one by one, all in one read: for whoever is alone with the tables. */
-  *soundRows(table: TableName, options: { readonly prefix?: Uint8Array; readonly reverse?: boolean } = {}): IterableIterator<KeyValue> {
+  *soundRows(table: TableName, options: Pick<RangeOptions, 'prefix' | 'reverse'> = {}): IterableIterator<KeyValue> {
     for (const { key, value } of this.range(table, options)) {
       const own = Buffer.from(key);
       let payload: Buffer;
@@ -139,147 +143,189 @@ export class Tables {
     }
   }
   /** Keys alone, values unread. */
-  keys(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number } = {}): Buffer[] {
+  keys(table: TableName, options: Omit<RangeOptions, 'reverse'> = {}): Buffer[] {
     const found: Buffer[] = [];
     for (const { key } of this.range(table, options)) found.push(Buffer.from(key));
     return found;
   }
 
-  private *range(table: TableName, options: { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean }) {
-    const low = options.start ?? options.prefix, high = options.prefix && after(options.prefix);
-    const bounds = options.reverse ? { ...(high && { start: high }), ...(low && { end: low }), reverse: true } : { ...(low && { start: low }), ...(high && { end: high }) };
-    for (const row of this.stores[table]?.getRange({ ...bounds, ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }) }) ?? []) {
-      // A reversed range begins with its upper bound itself, which no prefix includes.
-      if (options.prefix && Buffer.compare(row.key.subarray(0, options.prefix.length), options.prefix) !== 0) continue;
+  /** LMDB's rows and those that it does not have yet, in one order. */
+  private *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {
+    const recent = this.recent.range(table, options), pending = this.checking ? this.pending.range(table, options) : [];
+    const own = pending.length === 0 ? recent : newest(recent, pending, options.reverse);
+    if (own.length === 0) return yield* this.environment.range(table, options);
+    const { limit = Infinity } = options, order = options.reverse ? -1 : 1;
+    let left = limit, at = 0;
+    // A row that goes takes the place of one that LMDB has.
+    for (const row of this.environment.range(table, { ...options, ...(limit < Infinity && { limit: limit + own.length }) })) {
+      let compared = -1;
+      for (; at < own.length && (compared = order * Buffer.compare(own[at]!.key, row.key)) < 0; at++) {
+        const { key, payload } = own[at]!;
+        if (payload === undefined) continue;
+        if (left-- <= 0) return;
+        yield { key: Buffer.from(key), value: framed(table, key, payload) };
+      }
+      if (at < own.length && compared === 0) continue;
+      if (left-- <= 0) return;
       yield row;
+    }
+    for (; at < own.length; at++) {
+      const { key, payload } = own[at]!;
+      if (payload === undefined) continue;
+      if (left-- <= 0) return;
+      yield { key: Buffer.from(key), value: framed(table, key, payload) };
     }
   }
 
   /**
-   * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is.
+   * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is. Payloads are kept as they are: they must not change any more.
    * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
    */
   async write(changes: readonly Change[], check?: () => void, options: WriteOptions = {}): Promise<void> {
-    if (this.failure !== undefined) throw new StoreFailure(this.failure);
-    this.checkRoom();
-    const values = changes.map((change) => change.payload && framed(change.table, change.key, change.payload));
-    let refused: { readonly error: unknown } | undefined;
+    this.environment.checkFailure();
+    this.environment.checkRoom();
     killPoint('transaction: asked');
-    const began = performance.now(), atOnce = options.alone === true && this.running === 0 && this.pausing === 0;
-    const apply = (): void => {
-      try {
-        check?.();
-      } catch (error) {
-        refused = { error };
-        return;
-      }
-      for (let i = 0; i < changes.length; i++) {
-        const { table, key } = changes[i]!, value = values[i];
-        if (value) void this.stores[table]!.put(key, value);
-        else void this.stores[table]!.remove(key);
-      }
-      killPoint('transaction: in it');
-    };
-    this.running++;
-    try {
-      if (atOnce) this.root.transactionSync(apply);
+    this.check(check);
+    if (changes.length === 0) return;
+    killPoint('transaction: in it');
+    const { journal } = this;
+    assert(journal, 'the tables are open for writing');
+    const isAlone = options.alone === true && this.isFollowed && !this.pumping && this.pausing === 0;
+    if (isAlone && journal.add(changes)) {
+      if (journal.hasRoom()) this.writeNow(journal, changes);
       else {
-        const going = this.root.transaction(apply);
-        this.hearBatch();
-        await this.endOf(going);
+        journal.clear();
+        await this.taken(changes);
       }
-    } catch (error) {
-      await this.failed(error);
-    } finally {
-      this.running--;
-      if (!atOnce) this.pausing = Math.max(0, this.pausing - 1);
-      else if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
-      else {
-        this.pausing = this.pause;
-        this.pause = Math.min(pauseMax, this.pause * 2);
-      }
+    } else {
+      this.pausing = Math.max(0, this.pausing - 1);
+      await this.taken(changes);
     }
-    if (refused) throw refused.error;
     killPoint('transaction: durable');
     this.written?.(changes);
   }
+  private check(check: (() => void) | undefined): void {
+    this.checking = true;
+    try {
+      check?.();
+    } finally {
+      this.checking = false;
+    }
+  }
 
-  /** lmdb may make a promise of its own for the turn's batch; when the commit fails and nobody hears of that one, it ends the process. */
-  private hearBatch(): void { setImmediate(() => { this.root.committed.then(nothing, nothing); }); }
-
-  private endOf(going: Promise<unknown>): Promise<void> {
+  /** In this thread: the journal's record has the changes already. */
+  private writeNow(journal: Journal, changes: readonly Change[]): void {
+    const began = performance.now();
+    try {
+      journal.writeSync();
+    } catch (fault) {
+      throw this.failed(fault);
+    }
+    this.recent.put(changes);
+    this.applyLater();
+    if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
+    else {
+      this.pausing = this.pause;
+      this.pause = Math.min(pauseMax, this.pause * 2);
+    }
+  }
+  private taken(changes: readonly Change[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.waiting.add(reject);
-      going.then(() => { this.waiting.delete(reject); resolve(); }, (error: unknown) => { this.waiting.delete(reject); reject(error as Error); });
+      this.pending.put(changes);
+      this.queue.push({ changes, resolve, reject });
+      this.pumping ??= this.pump().finally(() => { this.pumping = undefined; });
     });
   }
 
-  private async failed(error: unknown): Promise<never> {
-    if (error instanceof StoreFailure) throw error;
-    // At once, before anything else is asked of it.
-    if (this.isStuck()) {
-      this.failure ??= error instanceof Error ? error.message : String(error);
-      this.reopening ??= this.reopen(this.failure);
+  /** Writes what waits, as much as a record holds at a time, until nothing does. */
+  private async pump(): Promise<void> {
+    // What comes in this turn goes together.
+    await Promise.resolve();
+    while (this.queue.length > 0) {
+      const group = this.nextGroup();
+      try {
+        if (!this.isFollowed || changesLength(group[0]!.changes) > this.journal!.changesBytesMax) await this.apply(group[0]!.changes);
+        else await this.writeRecord(group);
+      } catch (fault) {
+        const error = this.failed(fault), refused = [...group, ...this.queue];
+        // Those behind were checked against what does not come.
+        this.queue = [];
+        for (const { changes, reject } of refused) {
+          this.pending.drop(changes);
+          reject(error);
+        }
+        return;
+      }
+      for (const { changes, resolve } of group) {
+        this.pending.drop(changes);
+        resolve();
+      }
     }
-    const reason = await commitFault(error);
-    if (this.reopening) {
-      await this.reopening;
-      throw new StoreFailure((this.failure = reason), { cause: error });
+  }
+  private nextGroup(): readonly Taken[] {
+    const { queue } = this;
+    let bytes = changesLength(queue[0]!.changes), end = 1;
+    for (; this.isFollowed && end < queue.length; end++) {
+      bytes += changesLength(queue[end]!.changes);
+      if (bytes > this.journal!.changesBytesMax) break;
     }
-    if (/ENOSPC|MDB_MAP_FULL|No space left|EDQUOT|quota/i.test(reason) || this.roomBytes() < roomBytesMin) throw new LakeError('storage-full', { fault: reason }, { cause: error });
-    this.failure = reason;
-    throw new StoreFailure(reason, { cause: error });
+    return queue.splice(0, end);
+  }
+  private async writeRecord(group: readonly Taken[]): Promise<void> {
+    const journal = this.journal!;
+    for (const { changes } of group) assert(journal.add(changes));
+    while (!journal.hasRoom()) await this.apply();
+    await journal.write();
+    for (const { changes } of group) this.recent.put(changes);
+    this.applyLater();
   }
 
-  /** When the page that names the newest state could not be written, LMDB takes neither writes nor reads. */
-  private isStuck(): boolean {
+  /** The error that tells of a fault of the disk. */
+  private failed(fault: unknown): unknown {
+    this.journal!.clear();
+    if (fault instanceof StoreFailure || fault instanceof LakeError) return fault;
+    const reason = fault instanceof Error ? fault.message : String(fault);
+    if (isNoRoom(reason)) return new LakeError('storage-full', { fault: reason }, { cause: fault });
+    this.environment.fail(reason);
+    return new StoreFailure(reason, { cause: fault });
+  }
+
+  private applyLater(): void {
+    if (this.journal!.share >= applyShare) this.applySoon();
+    else this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
+  }
+  /** What cannot be done now stays in the journal: the next write tries again, or hears that the store failed. */
+  private applySoon(): void {
+    if (!this.isApplying) this.apply().catch(() => undefined);
+  }
+  /** Gives LMDB what it does not have, then these changes, in one transaction of its own. */
+  private apply(changes: readonly Change[] = []): Promise<void> {
+    this.applying = this.applying.catch(() => undefined).then(() => this.doApply(changes));
+    return this.applying;
+  }
+  private async doApply(changes: readonly Change[]): Promise<void> {
+    clearTimeout(this.applyTimer);
+    this.applyTimer = undefined;
+    const { end } = this.journal!, rows = this.recent.all();
+    if (rows.length + changes.length === 0) return;
+    this.isApplying = true;
     try {
-      this.root.resetReadTxn();
-      this.stores.about?.doesExist(versionKey);
-      return false;
-    } catch {
-      return true;
-    }
-  }
-  /** Reads go on in an environment that is opened anew; what waits is told that it failed, since the old one may say nothing more. */
-  private async reopen(reason: string): Promise<void> {
-    for (const tell of this.waiting) tell(new StoreFailure(reason));
-    const closed = await this.closeInTime();
-    if (closed) [this.root, this.stores] = openEnvironment(this.directory, false);
-  }
-  private async closeInTime(): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => { timer = setTimeout(resolve, closeMsMax, false); });
-    const closed = await Promise.race([this.root.close().then(() => true, () => false), late]);
-    clearTimeout(timer);
-    return closed;
-  }
-
-  private checkRoom(): void {
-    const now = performance.now();
-    if (now - this.roomLooked < roomLookMs) return;
-    const room = this.roomBytes();
-    if (room < roomBytesToBegin) throw new LakeError('storage-full', { fault: `${Math.floor(room / 1024)} KiB are left` });
-    if (room > roomBytesPlenty) this.roomLooked = now;
-  }
-
-  /** LMDB tells of a full disk as an I/O error, since the write came out short: the room that is left tells which it was. */
-  private roomBytes(): number {
-    try {
-      const { bavail, bsize } = statfsSync(this.directory);
-      return bavail * bsize;
-    } catch {
-      return Infinity;
+      await this.environment.write([...rows, ...changes, { table: 'about', key: journalKey, payload: encodeJournalEnd(end) } as const].map(valueOf));
+      killPoint('tables: written');
+      this.isFollowed = true;
+      this.recent.drop(rows);
+      this.journal!.free(end);
+    } finally {
+      this.isApplying = false;
     }
   }
 
   /** Reads every value of a table and tells of each that fails its checksum; `look`: of each key, too, that is not found where it belongs. Answers with the number of rows. */
   verify(table: TableName, onFault: (fault: string) => void, look = false): number {
-    const store = this.stores[table];
     let rows = 0;
-    for (const { key, value } of store?.getRange() ?? []) {
+    for (const { key, value } of this.range(table)) {
       rows++;
-      if (look && !store!.doesExist(key)) onFault(new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: 'the way to it is damaged' }).message);
+      if (look && !this.has(table, key)) onFault(new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: 'the way to it is damaged' }).message);
       try {
         unframe(table, key, value);
       } catch (error) {
@@ -290,45 +336,44 @@ export class Tables {
   }
 
   /** Bytes of the environment's file. */
-  fileBytes(): number { return statSync(join(this.directory, 'data.mdb')).size; }
-  /** Number of rows, from the table's own header. */
-  count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
+  fileBytes(): number { return this.environment.fileBytes(); }
+  /** Number of rows. */
+  count(table: TableName): number {
+    let count = this.environment.count(table);
+    for (const { key, payload } of this.recent.of(table)) count += Number(payload !== undefined) - Number(this.environment.has(table, key));
+    return count;
+  }
 
+  /** What LMDB lacks is given to it before; where that fails the next start does it. */
   async close(): Promise<void> {
-    await this.reopening?.catch(nothing);
-    if (this.failure === undefined) await this.root.close();
-    else await this.closeInTime();
+    await this.pumping;
+    if (this.journal && this.environment.failure === undefined) await this.apply().catch(() => undefined);
+    else await this.applying.catch(() => undefined);
+    clearTimeout(this.applyTimer);
+    this.journal?.close();
+    await this.environment.close();
   }
 }
 
-/** A lake of an earlier version, opened for reading alone, may lack one. */
-type Stores = Readonly<Record<TableName, Store | undefined>>;
+/** Both in one order, the second's rows in the place of the first's. */
+const newest = (first: readonly Change[], second: readonly Change[], reverse = false): readonly Change[] => {
+  const rows = new RecentRows();
+  rows.put(first);
+  rows.put(second);
+  return [...new Set([...first, ...second].map(({ table }) => table))].flatMap((table) => rows.range(table, { reverse }));
+};
 
 /** @throws lake-unreadable, storage-full */
-const openEnvironment = (directory: string, readOnly: boolean): [RootDatabase<Buffer, Uint8Array>, Stores] => {
-  prepareTables(directory, { readOnly });
-  const root = open<Buffer, Uint8Array>({ path: directory, noSubdir: false, maxDbs: tableNames.length + 4, encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, readOnly });
+const openJournal = ({ directory, end, tablesEnd, bytes }: { readonly directory: string; readonly end: JournalEnd; readonly tablesEnd: JournalEnd; readonly bytes?: number }): Journal => {
   try {
-    return [root, Object.fromEntries(tableNames.map((name) => [name, root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Stores];
+    return new Journal(directory, { end, tablesEnd, ...(bytes !== undefined && { bytes }) });
   } catch (error) {
-    void root.close();
-    throw error;
+    const { message } = error as Error;
+    throw isNoRoom(message) ? new LakeError('storage-full', { fault: message }, { cause: error }) : new LakeError('lake-unreadable', { directory: dirname(directory), fault: message }, { cause: error });
   }
 };
 
-const nothing = (): void => undefined;
-
-/** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
-const commitFault = async (error: unknown): Promise<string> => {
-  const inner = (error as { commitError?: Promise<unknown> }).commitError;
-  const own = error instanceof Error ? error.message : String(error);
-  if (!inner) return own;
-  const cause = await Promise.race([
-    Promise.resolve(inner).then(() => own, (e: unknown) => (e instanceof Error ? e.message : String(e))),
-    new Promise<string>((resolve) => { setTimeout(resolve, 500, own).unref(); }),
-  ]);
-  return cause;
-};
+const valueOf = ({ table, key, payload }: Change): ValueChange => ({ table, key, value: payload && framed(table, key, payload) });
 
 const framed = (table: TableName, key: Uint8Array, payload: Uint8Array): Buffer => {
   assert(key.length <= 255);
@@ -354,18 +399,6 @@ const unframe = (table: TableName, key: Uint8Array, value: Buffer): Buffer => {
 const hasKey = (value: Uint8Array, key: Uint8Array): boolean => {
   for (let i = 0; i < key.length; i++) if (value[frame + i] !== key[i]) return false;
   return true;
-};
-
-/** The smallest key that is greater than all that begin with this prefix. */
-const after = (prefix: Uint8Array): Buffer | undefined => {
-  const end = Buffer.from(prefix);
-  for (let i = end.length - 1; i >= 0; i--) {
-    if (end[i]! < 0xff) {
-      end[i]!++;
-      return end.subarray(0, i + 1);
-    }
-  }
-  return undefined;
 };
 
 /** What is thrown for a row that must be there, since another one names it. `key`: the id in hexadecimal digits. */

@@ -15,7 +15,7 @@ import { type Cut, readTrace, straceCommand, type Trace, writeImage } from './di
 import { faultKinds, FaultVictim, type FaultTold, type Place } from './fault-victim.ts';
 import { faultAfter } from './kills.ts';
 import { parts, type PartName } from './parts.ts';
-import { faultOfState, referenceOf, runVictim } from './run-victim.ts';
+import { faultOfState, type LakeState, referenceOf, runVictim } from './run-victim.ts';
 import { scriptOf, type Step } from './scripts.ts';
 
 /** Seeds that npm test runs; other parts have tests of their own. */
@@ -99,12 +99,19 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
   const last = (lines: readonly string[]): string => lines.findLast((line) => line.startsWith('state '))!.replace(/^state \d+ /, '');
 
   test.skipIf(lacksStrace())('without room in the tables a load is a 507, and the next one goes on', async () => {
-    const { lines, status } = await failing(loads(16), 'tables/data.mdb', 'writev:error=ENOSPC:when=10');
+    const { lines, status } = await failing(loads(16), 'tables/journal', 'pwrite64:error=ENOSPC:when=7');
     const found = ends(lines);
     expect([...new Set(found)].sort()).toEqual(['done', 'storage-full']);
     expect(found.lastIndexOf('done')).toBeGreaterThan(found.indexOf('storage-full'));
+    const refused = found.indexOf('storage-full');
+    expect(JSON.parse(last(lines))).toEqual({ p: { main: Array.from({ length: 16 }, (_, i) => i + 1).filter((key) => key !== refused) } });
     expect(status).toBe(0);
     expect(errorTable['storage-full'].status).toBe(507);
+  });
+  test.skipIf(lacksStrace())('where LMDB has no room for a moment nothing is refused: the journal has it, and LMDB gets it the next time', async () => {
+    const { lines, status, lake } = await failing(loads(40), 'tables/data.mdb', 'writev:error=ENOSPC:when=10');
+    expect([new Set(ends(lines)), status]).toEqual([new Set(['done']), 0]);
+    expect(await faultAfter(lake, true, (state) => (state['p']!['main']!.length === 40 ? undefined : JSON.stringify(state)))).toBeUndefined();
   });
 
   test.skipIf(lacksStrace())('without room for a data object likewise; other faults of its file are told with its name', async () => {
@@ -116,20 +123,21 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     }
   });
 
-  test.skipIf(lacksStrace())('after a sync of the tables failed writes are refused with the reason, reads go on, the next start has what was acknowledged', async () => {
-    // The first syncs make the tables themselves.
-    const script = loads(30), { lines, lake } = await failing(script, 'tables/data.mdb', 'fdatasync:error=EIO:when=15+'), found = ends(lines), first = found.indexOf('lake-failed');
+  test.skipIf(lacksStrace())('after a write of the journal failed writes are refused with the reason, reads go on, the next start has what was acknowledged', async () => {
+    // The first writes make the journal itself.
+    const { lines, lake } = await failing(loads(30), 'tables/journal', 'pwrite64:error=EIO:when=8+'), found = ends(lines), first = found.indexOf('lake-failed');
     expect(first).toBeGreaterThan(1);
     expect(new Set(found.slice(0, first))).toEqual(new Set(['done']));
     expect(new Set(found.slice(first))).toEqual(new Set(['lake-failed']));
     const there = Array.from({ length: first - 1 }, (_, i) => i + 1);
     expect(JSON.parse(last(lines))).toEqual({ p: { main: there } });
-    // Of the one whose sync failed nobody knows.
-    expect(await faultAfter(lake, true, (state) => {
-      const main = [...state['p']!['main']!];
-      return JSON.stringify(main) === JSON.stringify(there) || JSON.stringify(main) === JSON.stringify([...there, first]) ? undefined : JSON.stringify(state);
-    })).toBeUndefined();
+    expect(await faultAfter(lake, true, faultBeside(there, first))).toBeUndefined();
   });
+  /** Of the one whose write failed nobody knows. */
+  const faultBeside = (there: readonly number[], unknown: number) => (state: LakeState): string | undefined => {
+    const main = JSON.stringify(state['p']!['main']!);
+    return main === JSON.stringify(there) || main === JSON.stringify([...there, unknown]) ? undefined : JSON.stringify(state);
+  };
 
   describe.skipIf(lacksCompiler())('call by call', () => {
     const at = async (script: readonly Step[], place: Place | undefined): Promise<FaultTold & { readonly lake: string }> => {
@@ -158,10 +166,10 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
 
     test('when the page that names the newest state could not be written the tables are opened anew: reads go on, writes are refused with the reason', async () => {
       // That page comes last in a transaction; without another page that fails, which may end LMDB's binding.
-      const { counted } = await at(loads(8), undefined);
+      const { counted } = await at(loads(16), undefined);
       let reopened = 0;
       for (let n = counted![kind('write')]!; n > 0 && reopened === 0; n--) {
-        const { struck, lines, lake, status } = await at(loads(8), { kind: kind('write'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
+        const { struck, lines, lake, status } = await at(loads(16), { kind: kind('write'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
         if (!struck?.includes('tables/data.mdb') || status !== 0 || first < 2) continue;
         reopened++;
         expect([new Set(found.slice(0, first)), new Set(found.slice(first))]).toEqual([new Set(['done']), new Set(['lake-failed'])]);
@@ -170,6 +178,21 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
         expect(await faultAfter(lake, true, (state) => (JSON.stringify(state) === JSON.stringify(there) ? undefined : JSON.stringify(state)))).toBeUndefined();
       }
       expect(reopened).toBe(1);
+    });
+
+    test('after a sync of LMDB failed writes are refused, and what the journal has is there: for reads, and after the next start', async () => {
+      const { counted } = await at(loads(16), undefined);
+      let met = 0;
+      for (let n = counted![kind('sync')]! - 1; n > 0 && met === 0; n--) {
+        const { struck, lines, lake, status } = await at(loads(16), { kind: kind('sync'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
+        if (!/^fdatasync tables\/data\.mdb by .*\.node$/.test(struck ?? '') || first < 2) continue;
+        met++;
+        expect([status, new Set(found.slice(0, first)), new Set(found.slice(first))]).toEqual([0, new Set(['done']), new Set(['lake-failed'])]);
+        const there = Array.from({ length: first - 1 }, (_, i) => i + 1);
+        expect(JSON.parse(last(lines))).toEqual({ p: { main: there } });
+        expect(await faultAfter(lake, true, faultBeside(there, first))).toBeUndefined();
+      }
+      expect(met).toBe(1);
     });
 
     test('an object whose folder cannot be synced is not acknowledged', async () => {

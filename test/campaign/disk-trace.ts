@@ -2,6 +2,7 @@
  * What a process did to the files of a folder, from its system calls (strace), and the disk as a power cut leaves it after any of them.
  *
  * - A write is on the disk when a later fsync or fdatasync of its file has returned that began after the write returned, or when the file was opened with O_DSYNC.
+ *   The power may go in the middle of that one, if it is the last.
  * - A name (created, removed, renamed) is on the disk when a later fsync of its folder has returned.
  * - Of everything else the disk may have any part, sector by sector.
  */
@@ -117,7 +118,7 @@ export const writeImage = ({ events }: Trace, count: number, cut: Cut, folder: s
       if (event.kind === 'sync') {
         for (const pending of file.pending) if (pending.index < event.from) apply(file, pending.event);
         file.pending = file.pending.filter((pending) => pending.index >= event.from);
-      } else if (event.kind === 'write' && event.synced) apply(file, event);
+      } else if (event.kind === 'write' && event.synced && index < count - 1) apply(file, event);
       else file.pending.push({ event, index });
     }
   }

@@ -66,9 +66,9 @@ describe('rows', () => {
   test('a lake of a newer format is refused', async () => {
     const { directory } = await closedLake();
     const tables = new Tables(join(directory, 'tables'));
-    await tables.write([{ table: 'about', key: Buffer.from('format version'), payload: Buffer.from('2') }]);
+    await tables.write([{ table: 'about', key: Buffer.from('format version'), payload: Buffer.from('3') }]);
     await tables.close();
-    expect((await failure(openTestLake({ directory }))).text).toBe(`lake ${join(directory, 'tables')} has format version 2, this server reads up to 1`);
+    expect((await failure(openTestLake({ directory }))).text).toBe(`lake ${join(directory, 'tables')} has format version 3, this server reads up to 2`);
   });
 });
 

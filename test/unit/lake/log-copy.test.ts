@@ -125,11 +125,11 @@ describe('after a crash', () => {
   });
 
   test('tables that end before the copy are not opened: they lost what was acknowledged', async () => {
-    const directory = await lakeWith(3), old = readFileSync(join(directory, 'tables', 'data.mdb'));
+    const directory = await lakeWith(3), old = ['data.mdb', 'journal'].map((name) => [join(directory, 'tables', name), readFileSync(join(directory, 'tables', name))] as const);
     const lake = await openTestLake({ directory });
     await lake.pool('p').load('main', [inlineObject(9)]);
     await lake.close();
-    writeFileSync(join(directory, 'tables', 'data.mdb'), old);
+    for (const [path, bytes] of old) writeFileSync(path, bytes);
     expect((await failure(openTestLake({ directory }))).text).toMatch(/its tables cannot be read: they end at event 5, the copy of their log at event 6: acknowledged commits are lost, lake fsck -repair brings back/);
     expect((await fsck({ directory, files: openObjects(directory) })).faults[0]).toMatch(/^the tables end at event 5, the copy of the commit log at event 6: they are older/);
   });

@@ -1,0 +1,226 @@
+/**
+ * The LMDB environment that holds the tables; nothing else imports lmdb. Values are bytes here: what they must look like is said in tables.ts.
+ *
+ * Invariants:
+ * - A transaction that `write` has resolved survives power loss: `overlappingSync: false` makes LMDB sync data pages and write its meta page with
+ *   O_DSYNC before the commit is told (seen with strace); the environment is never a write map.
+ * - A transaction that fails leaves the tables as they were. Without room for it the lake goes on (`storage-full`); any other fault makes the store unsound.
+ * - This process is the environment's only writer (lock.ts).
+ */
+import { statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { open, type Database, type RootDatabase } from 'lmdb';
+import { LakeError } from '../errors.ts';
+import { prepareTables } from './tables-head.ts';
+import type { TableName } from './table-rows.ts';
+
+type Store = Database<Buffer, Uint8Array>;
+/** A lake of an earlier version, opened for reading alone, may lack one. */
+type Stores = Readonly<Record<TableName, Store | undefined>>;
+
+/** Why the store takes no more writes: the disk failed under a transaction. What is there can still be read. */
+export class StoreFailure extends Error {}
+
+/** A value to be put, or none: the row goes. */
+export interface ValueChange { readonly table: TableName; readonly key: Uint8Array; readonly value: Buffer | undefined }
+export interface Row { readonly key: Uint8Array; readonly value: Buffer }
+/** Keys that begin with `prefix`, from `start` (included) on, in their order or from the end. */
+export interface RangeOptions { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean }
+
+/** Less room than this on the disk makes a failed transaction one that had no room. */
+const roomBytesMin = 4 << 20;
+/** With less, none is begun: LMDB's binding writes beyond its memory when it tells of a page that was not written. With plenty it is looked at again after some time only. */
+const roomBytesToBegin = 1 << 20, roomBytesPlenty = 256 << 20, roomLookMs = 200;
+/** An environment that is stuck may not close. */
+const closeMsMax = 2000;
+
+export class Environment {
+  private root: RootDatabase<Buffer, Uint8Array>;
+  private stores: Stores;
+  private readonly directory: string;
+  private readonly names: readonly TableName[];
+  private failure_: string | undefined;
+  /** Ends of transactions that LMDB may never tell of. */
+  private readonly waiting = new Set<(failure: StoreFailure) => void>();
+  private reopening: Promise<void> | undefined;
+  private roomLooked = -Infinity;
+
+  /** Opens or makes the environment in this directory. @throws lake-unreadable, storage-full */
+  constructor(directory: string, names: readonly TableName[], readOnly: boolean) {
+    this.directory = directory;
+    this.names = names;
+    [this.root, this.stores] = openEnvironment(directory, names, readOnly);
+  }
+
+  /** Why it takes no more writes. */
+  get failure(): string | undefined { return this.failure_; }
+  /** From here on it takes none. The first reason stays. */
+  fail(reason: string): void { this.failure_ ??= reason; }
+
+  /** A copy of the value. */
+  get(table: TableName, key: Uint8Array): Buffer | undefined {
+    const store = this.stores[table], shared = store?.getBinaryFast(key);
+    if (!store || !shared) return undefined;
+    // Of the buffer that all reads share only this much is the value.
+    const value = Buffer.allocUnsafe((store as unknown as { readonly lastSize: number }).lastSize);
+    value.set(new Uint8Array(shared.buffer, shared.byteOffset, value.length));
+    return value;
+  }
+  has(table: TableName, key: Uint8Array): boolean { return this.stores[table]?.doesExist(key) ?? false; }
+
+  *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {
+    const low = options.start ?? options.prefix, high = options.prefix && after(options.prefix);
+    const bounds = options.reverse ? { ...(high && { start: high }), ...(low && { end: low }), reverse: true } : { ...(low && { start: low }), ...(high && { end: high }) };
+    for (const row of this.stores[table]?.getRange({ ...bounds, ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }) }) ?? []) {
+      // A reversed range begins with its upper bound itself, which no prefix includes.
+      if (options.prefix && Buffer.compare(row.key.subarray(0, options.prefix.length), options.prefix) !== 0) continue;
+      yield row;
+    }
+  }
+
+  /** Does all changes in one durable transaction. @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written) */
+  async write(changes: readonly ValueChange[]): Promise<void> {
+    this.checkFailure();
+    this.checkRoom();
+    const apply = (): void => {
+      for (const { table, key, value } of changes) {
+        if (value) void this.stores[table]!.put(key, value);
+        else void this.stores[table]!.remove(key);
+      }
+    };
+    try {
+      const going = this.root.transaction(apply);
+      this.hearBatch();
+      await this.endOf(going);
+    } catch (error) {
+      await this.failed(error);
+    }
+    // Who reads in this turn still sees what was there when the turn began.
+    this.root.resetReadTxn();
+  }
+  /** @throws StoreFailure */
+  checkFailure(): void { if (this.failure_ !== undefined) throw new StoreFailure(this.failure_); }
+
+  /** lmdb may make a promise of its own for the turn's batch; when the commit fails and nobody hears of that one, it ends the process. */
+  private hearBatch(): void { setImmediate(() => { this.root.committed.then(nothing, nothing); }); }
+
+  private endOf(going: Promise<unknown>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.add(reject);
+      going.then(() => { this.waiting.delete(reject); resolve(); }, (error: unknown) => { this.waiting.delete(reject); reject(error as Error); });
+    });
+  }
+
+  private async failed(error: unknown): Promise<never> {
+    if (error instanceof StoreFailure) throw error;
+    // At once, before anything else is asked of it.
+    if (this.isStuck()) {
+      this.fail(error instanceof Error ? error.message : String(error));
+      this.reopening ??= this.reopen(this.failure_!);
+    }
+    const reason = await commitFault(error);
+    if (this.reopening) {
+      await this.reopening;
+      throw new StoreFailure((this.failure_ = reason), { cause: error });
+    }
+    if (isNoRoom(reason) || this.roomBytes() < roomBytesMin) throw new LakeError('storage-full', { fault: reason }, { cause: error });
+    this.failure_ = reason;
+    throw new StoreFailure(reason, { cause: error });
+  }
+
+  /** When the page that names the newest state could not be written, LMDB takes neither writes nor reads. */
+  private isStuck(): boolean {
+    try {
+      this.root.resetReadTxn();
+      this.stores.about?.doesExist(anyKey);
+      return false;
+    } catch {
+      return true;
+    }
+  }
+  /** Reads go on in an environment that is opened anew; what waits is told that it failed, since the old one may say nothing more. */
+  private async reopen(reason: string): Promise<void> {
+    for (const tell of this.waiting) tell(new StoreFailure(reason));
+    const closed = await this.closeInTime();
+    if (closed) [this.root, this.stores] = openEnvironment(this.directory, this.names, false);
+  }
+  private async closeInTime(): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => { timer = setTimeout(resolve, closeMsMax, false); });
+    const closed = await Promise.race([this.root.close().then(() => true, () => false), late]);
+    clearTimeout(timer);
+    return closed;
+  }
+
+  /** @throws storage-full */
+  checkRoom(): void {
+    const now = performance.now();
+    if (now - this.roomLooked < roomLookMs) return;
+    const room = this.roomBytes();
+    if (room < roomBytesToBegin) throw new LakeError('storage-full', { fault: `${Math.floor(room / 1024)} KiB are left` });
+    if (room > roomBytesPlenty) this.roomLooked = now;
+  }
+
+  /** LMDB tells of a full disk as an I/O error, since the write came out short: the room that is left tells which it was. */
+  private roomBytes(): number {
+    try {
+      const { bavail, bsize } = statfsSync(this.directory);
+      return bavail * bsize;
+    } catch {
+      return Infinity;
+    }
+  }
+
+  /** Bytes of its file. */
+  fileBytes(): number { return statSync(join(this.directory, 'data.mdb')).size; }
+  /** Number of rows, from the table's own header. */
+  count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
+
+  async close(): Promise<void> {
+    await this.reopening?.catch(nothing);
+    if (this.failure_ === undefined) await this.root.close();
+    else await this.closeInTime();
+  }
+}
+
+/** Whether a fault of the disk says that there is no room left. */
+export const isNoRoom = (reason: string): boolean => /ENOSPC|MDB_MAP_FULL|No space left|EDQUOT|quota/i.test(reason);
+
+/** @throws lake-unreadable, storage-full */
+const openEnvironment = (directory: string, names: readonly TableName[], readOnly: boolean): [RootDatabase<Buffer, Uint8Array>, Stores] => {
+  prepareTables(directory, { readOnly });
+  const root = open<Buffer, Uint8Array>({ path: directory, noSubdir: false, maxDbs: names.length + 4, encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, readOnly });
+  try {
+    return [root, Object.fromEntries(names.map((name) => [name, root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' })])) as Stores];
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+};
+
+const anyKey = Buffer.from('any');
+const nothing = (): void => undefined;
+
+/** lmdb rejects with "Commit failed" and puts the cause into a promise that may never settle. */
+const commitFault = async (error: unknown): Promise<string> => {
+  const inner = (error as { commitError?: Promise<unknown> }).commitError;
+  const own = error instanceof Error ? error.message : String(error);
+  if (!inner) return own;
+  const cause = await Promise.race([
+    Promise.resolve(inner).then(() => own, (e: unknown) => (e instanceof Error ? e.message : String(e))),
+    new Promise<string>((resolve) => { setTimeout(resolve, 500, own).unref(); }),
+  ]);
+  return cause;
+};
+
+/** The smallest key that is greater than all that begin with this prefix. */
+export const after = (prefix: Uint8Array): Buffer | undefined => {
+  const end = Buffer.from(prefix);
+  for (let i = end.length - 1; i >= 0; i--) {
+    if (end[i]! < 0xff) {
+      end[i]!++;
+      return end.subarray(0, i + 1);
+    }
+  }
+  return undefined;
+};

@@ -1,0 +1,48 @@
+/** Rows that were written a moment ago, by table and key: what LMDB does not have yet. */
+import type { RangeOptions } from './environment.ts';
+import type { Change, TableName } from './table-rows.ts';
+
+export class RecentRows {
+  private readonly tables = new Map<TableName, Map<string, Change>>();
+
+  get size(): number {
+    let size = 0;
+    for (const rows of this.tables.values()) size += rows.size;
+    return size;
+  }
+  /** The change that says what is there now, or that nothing is. */
+  get(table: TableName, key: Uint8Array): Change | undefined {
+    const rows = this.tables.get(table);
+    return rows && rows.size > 0 ? rows.get(textOf(key)) : undefined;
+  }
+  put(changes: readonly Change[]): void {
+    for (const change of changes) {
+      let rows = this.tables.get(change.table);
+      if (!rows) this.tables.set(change.table, (rows = new Map()));
+      rows.set(textOf(change.key), change);
+    }
+  }
+  /** Those of these changes that no later one took the place of. */
+  drop(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const rows = this.tables.get(change.table), key = textOf(change.key);
+      if (rows?.get(key) === change) rows.delete(key);
+    }
+  }
+  all(): Change[] { return [...this.tables.values()].flatMap((rows) => [...rows.values()]); }
+  of(table: TableName): IterableIterator<Change> | readonly Change[] { return this.tables.get(table)?.values() ?? []; }
+
+  /** Those of a range, in its order; `limit` is not looked at. */
+  range(table: TableName, { prefix, start, reverse }: RangeOptions): Change[] {
+    const rows = this.tables.get(table), found: Change[] = [], low = start ?? prefix;
+    if (!rows || rows.size === 0) return found;
+    for (const change of rows.values()) {
+      const { key } = change;
+      if ((low && Buffer.compare(key, low) < 0) || (prefix && Buffer.compare(key.subarray(0, prefix.length), prefix) !== 0)) continue;
+      found.push(change);
+    }
+    return found.sort((a, b) => (reverse ? Buffer.compare(b.key, a.key) : Buffer.compare(a.key, b.key)));
+  }
+}
+
+const textOf = (key: Uint8Array): string => (Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)).toString('latin1');

@@ -1,0 +1,16 @@
+/** The names of the tables, and what a transaction changes in them. */
+
+/**
+ * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
+ * objects small enough to live here), `files` (object id -> pool: objects with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part),
+ * `events` (number), `purges` (pools whose rows are still to be removed), `packs` (pool, pack: copies, see packs.ts),
+ * `retries` (keys of requests that may be sent again, see retries.ts).
+ */
+export const tableNames = [
+  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs', 'retries',
+] as const;
+export type TableName = (typeof tableNames)[number];
+
+export interface Put { readonly table: TableName; readonly key: Uint8Array; readonly payload: Uint8Array }
+export interface Remove { readonly table: TableName; readonly key: Uint8Array; readonly payload?: undefined }
+export type Change = Put | Remove;
