@@ -5,17 +5,29 @@
 import { assign, setup } from 'xstate';
 import type { LoadContext, LoadEvent, LoadInput } from './load.events.ts';
 
+/** Field by field: the engine takes a hundred times as long to add some to a spread object. */
+export const beginLoad = ({ poolId }: LoadInput): LoadContext => ({ poolId, bodyBytes: 0, objects: [], records: 0, bytes: 0, commit: null, error: null });
+
+interface Noted { readonly context: LoadContext; readonly event: LoadEvent }
+/** What the actions write down; they do nothing else. */
+export const loadNotes = {
+  'note size of body': ({ context, event }: Noted): Partial<LoadContext> => ({ bodyBytes: event.type === 'all rows read' || event.type === 'done at once' ? event.bodyBytes : context.bodyBytes }),
+  'note objects': ({ event }: Noted): Partial<LoadContext> => (event.type === 'objects written' || event.type === 'done at once' ? { objects: event.objects, records: event.records, bytes: event.bytes } : {}),
+  'note commit': ({ event }: Noted): Partial<LoadContext> => ({ commit: event.type === 'committed' ? event.commit : null }),
+  'note why it failed': ({ event }: Noted): Partial<LoadContext> => ({ error: event.type === 'failed' ? event.text : null }),
+} as const;
+
 export const loadMachine = setup({
   types: { context: {} as LoadContext, events: {} as LoadEvent, input: {} as LoadInput },
   actions: {
-    'note size of body': assign({ bodyBytes: ({ context, event }) => (event.type === 'all rows read' || event.type === 'done at once' ? event.bodyBytes : context.bodyBytes) }),
-    'note objects': assign(({ event }) => (event.type === 'objects written' || event.type === 'done at once' ? { objects: event.objects, records: event.records, bytes: event.bytes } : {})),
-    'note commit': assign({ commit: ({ event }) => (event.type === 'committed' ? event.commit : null) }),
-    'note why it failed': assign({ error: ({ event }) => (event.type === 'failed' ? event.text : null) }),
+    'note size of body': assign(loadNotes['note size of body']),
+    'note objects': assign(loadNotes['note objects']),
+    'note commit': assign(loadNotes['note commit']),
+    'note why it failed': assign(loadNotes['note why it failed']),
   },
 }).createMachine({
   id: 'load',
-  context: ({ input }) => ({ ...input, bodyBytes: 0, objects: [], records: 0, bytes: 0, commit: null, error: null }),
+  context: ({ input }) => beginLoad(input),
   initial: 'receiving',
   on: {
     failed: { target: '.rejected', actions: 'note why it failed' },

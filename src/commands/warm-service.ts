@@ -1,26 +1,29 @@
 /**
- * Makes the main thread's code warm after the start: a service of its own, on a lake in a temporary folder and a free port of this machine, is sent small requests until its
- * time is over. The code that answers them is the code that answers the first clients.
+ * Makes the main thread's code warm after the start: the server is lent to lakes in a temporary folder, and is sent small requests for them until this thread has worked for so long. What
+ * answers them is what answers the first clients, the very objects of the server: compiled code is for objects of the forms that it was made with. Inspectors, options and the ways in which
+ * clients write a request are as they will be, too.
  *
- * - Nothing of it can be seen in the real service: neither its lake, its events nor its figures. The folder goes when it ends; what a crash leaves is in the system's folder for such things.
+ * - Nothing of it can be seen in the real service: neither its lake, its events, its machines nor its figures. The folder goes when it ends; what a crash leaves goes with the next one.
  * - It gives way: between two requests it waits until the real service has none.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServeConfig } from '../config.ts';
-import { type ServerOptions, startServer } from '../http/server.ts';
+import type { LentServer, Server } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
+import type { Lake } from '../lake/lake.types.ts';
 import { openObjects } from '../lake/objects.ts';
-import type { WorkerPool } from '../workers/pool.types.ts';
+import { MachineWatch } from '../recording/watch.ts';
+import { type Asked, WarmClient } from './warm-client.ts';
 
 export interface WarmServiceOptions {
   readonly config: ServeConfig;
-  readonly version: string;
-  /** Its threads answer the queries. */
-  readonly workers: WorkerPool;
-  readonly log: ServerOptions['log'];
+  /** It answers. */
+  readonly server: Server;
+  /** Whether the real service's machines are watched. */
+  readonly watched: boolean;
   readonly budgetMs: number;
   /** Whether the real service has nothing to do. */
   readonly isIdle: () => boolean;
@@ -30,50 +33,92 @@ export interface WarmServiceOptions {
 
 const waitMs = 5;
 /** Every so many turns so many small loads come at once, for what commits a group. */
-const crowdEvery = 4, crowd = 8;
-/** Time for which this thread was at work: waiting for the disk or for workers makes nothing warm. */
-const activeMs = (): number => performance.eventLoopUtilization().active;
+const crowdEvery = 6, crowd = 8;
+const row = (n: number): string => JSON.stringify({ ts: n, value: `row ${n}`, n: n * 7 });
 /** In turn: most clients write small bodies and ask small questions. */
-const requests: readonly (readonly [method: string, path: string, body?: string])[] = [
-  ['POST', '/pool/warm/branch/main', '{"ts":1,"value":"row 1","n":7}'], ['POST', '/query', '{"query":"values 1"}'], ['POST', '/pool/warm/branch/main', '{"ts":2,"value":"row 2","n":14}'],
-  ['GET', '/pool/warm/branch/main'], ['GET', '/version'], ['POST', '/query', '{"query":"from warm | head 1"}'],
+const requests: readonly ((n: number) => Asked)[] = [
+  (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
+  (n) => ({ method: 'POST', path: '/query', body: `{"query":"values ${n}"}` }),
+  (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
+  () => ({ method: 'GET', path: '/pool/warm/branch/main' }),
+  (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
+  (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
+  () => ({ method: 'GET', path: '/version' }),
+  (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
+  () => ({ method: 'POST', path: '/query', body: '{"query":"from warm | head 1"}' }),
+  (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
 ];
 
-/** Resolves when its time is over or the real service ends; what goes wrong is told by rejection and hurts nobody. */
-export const warmService = async ({ config, version, workers, log, budgetMs, isIdle, signal }: WarmServiceOptions): Promise<void> => {
-  const directory = await mkdtemp(join(tmpdir(), 'lake-warm-')), agent = new Agent({ keepAlive: true, maxSockets: crowd });
+/** Time for which this thread was at work: how busy the machine is with others does not matter. Where the system does not tell, they and waiting for the disk count too. */
+const workedMs = (): number => {
   try {
-    const lake = await openLake({ directory, objects: openObjects(directory) });
-    const own: WorkerPool = Object.assign(Object.create(workers) as WorkerPool, {
-      load: (body: Parameters<WorkerPool['load']>[0]) => workers.load({ ...body, unseen: true }), status: () => workers.status(), threads: () => workers.threads(), forgetLate: () => { workers.forgetLate(); }, queryStatus: (id: string) => workers.queryStatus(id),
-      query: (query: Parameters<WorkerPool['query']>[0]) => workers.query({ ...query, lake, unseen: true }),
-    });
-    const server = await startServer({ config: { ...config, listen: { host: '127.0.0.1', port: 0 }, inspect: { ...config.inspect, on: false } }, version, lake, workers: own, log });
-    try {
-      await ask(agent, server.address, 'POST', '/pool', '{"name":"warm"}');
-      let spentMs = 0;
-      for (let turn = 0; spentMs < budgetMs && !signal.aborted; turn++) {
-        while (!isIdle() && !signal.aborted) await new Promise((resolve) => { setTimeout(resolve, waitMs); });
-        const before = activeMs(), next = requests[turn % requests.length]!;
-        await Promise.all(Array.from({ length: turn % crowdEvery === 0 ? crowd : 1 }, () => ask(agent, server.address, ...(turn % crowdEvery === 0 ? requests[0]! : next))));
-        spentMs += activeMs() - before;
-      }
-    } finally {
-      agent.destroy();
-      await server.close();
-      await lake.close();
-    }
+    return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ', 1)[0]) / 1e6;
+  } catch {
+    return performance.eventLoopUtilization().active;
+  }
+};
+
+/** Resolves when its time is over or the real service ends; what goes wrong is told by rejection and hurts nobody. */
+export const warmService = async (options: WarmServiceOptions): Promise<void> => {
+  const directory = await temporaryFolder();
+  try {
+    await inFolder(directory, options);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 };
+/** In memory where there is such a folder: waiting for a disk makes nothing warm. */
+const temporaryFolder = (): Promise<string> => folderIn('/dev/shm').catch(() => folderIn(tmpdir()));
+/** What a crash left goes when the next service starts: memory is not to fill with it. */
+const folderIn = async (parent: string): Promise<string> => {
+  for (const name of await readdir(parent)) {
+    const owner = /^lake-warm-(\d+)-/.exec(name)?.[1];
+    if (owner !== undefined && !isAlive(Number(owner))) await rm(join(parent, name), { recursive: true, force: true });
+  }
+  return mkdtemp(join(parent, `lake-warm-${process.pid}-`));
+};
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (fault) {
+    return (fault as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
 
-const ask = (agent: Agent, address: string, method: string, path: string, body?: string): Promise<void> => new Promise((resolve, reject) => {
-  const sent = request(`${address}${path}`, { method, agent, headers: { 'content-type': 'application/json', accept: 'application/json' } }, (response) => {
-    response.resume();
-    response.on('end', resolve);
-    response.on('error', reject);
-  });
-  sent.on('error', reject);
-  sent.end(body);
-});
+/** Of two lakes: what belongs to one of them is no reason for code to be made for it alone. */
+const inFolder = async (directory: string, options: WarmServiceOptions): Promise<void> => {
+  const lent: LentServer[] = [], lakes: Lake[] = [];
+  try {
+    for (const name of ['one', 'other']) await openAt(join(directory, name), options, lakes, lent);
+    const { budgetMs, isIdle, signal } = options, until = workedMs() + budgetMs;
+    await askAll(lent.map(({ port }) => port), async () => {
+      while (!isIdle() && !signal.aborted) await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+      return !signal.aborted && workedMs() < until;
+    });
+  } finally {
+    for (const server of lent) await server.close();
+    for (const lake of lakes) await lake.close();
+  }
+};
+const openAt = async (directory: string, { config, server, watched }: WarmServiceOptions, lakes: Lake[], lent: LentServer[]): Promise<void> => {
+  await mkdir(directory);
+  const watch = watched ? new MachineWatch() : undefined;
+  const lake = await openLake({ directory, objects: openObjects(directory), queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner: 'warm-up', ...(watch && { inspect: watch.inspect }) });
+  lakes.push(lake);
+  lent.push(await server.lend({ lake, ...(watch && { watch }) }));
+};
+
+/** Sends requests while it `goesOn`. */
+const askAll = async (ports: readonly number[], goesOn: () => Promise<boolean>): Promise<void> => {
+  const crowds = ports.map((port) => Array.from({ length: crowd }, () => new WarmClient(port)));
+  try {
+    for (const clients of crowds) await clients[0]!.ask({ method: 'POST', path: '/pool', body: '{"name":"warm"}' });
+    for (let turn = 0; await goesOn(); turn++) {
+      const clients = crowds[Math.floor(turn / requests.length) % crowds.length]!;
+      if (turn % crowdEvery === 0) await Promise.all(clients.map((client, i) => client.ask(requests[0]!(turn + i))));
+      else await clients[turn % crowd]!.ask(requests[turn % requests.length]!(turn));
+    }
+  } finally {
+    for (const client of crowds.flat()) client.close();
+  }
+};

@@ -22,6 +22,8 @@ export interface ScanFilter {
   readonly columns?: readonly FieldPath[];
   /** It looks at strings and names of fields alone: numbers may come as nulls. */
   readonly textOnly?: boolean;
+  /** It looks for these texts alone, whatever their case: strings may come as nulls where none of them is. */
+  readonly texts?: readonly string[];
   /** The rows to keep; undefined: all of them. `inOrder`: they are in the order of the source's first key. */
   readonly keep: (rows: Vector, inOrder?: boolean) => KeptRows | Promise<KeptRows>;
   readonly best?: BestRows;

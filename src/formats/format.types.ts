@@ -64,6 +64,9 @@ export const turnsOver = ({ turn }: ReadOptions, window: { readonly start: numbe
 /** Bytes to batches. Broken bytes end in LakeError `format-broken`; batches given out before stay good. */
 export type Reader = (input: AsyncIterable<Uint8Array>, options: ReadOptions) => AsyncIterable<Vector>;
 
+/** The batches that a `Reader` gives of a small body, without waiting for anything. */
+export type WholeReader = (body: Uint8Array, options: ReadOptions) => Iterable<Vector>;
+
 export interface WriteOptions {
   /** Blanks per level for SUP and JSON; 0 (default) is one value a line. */
   readonly pretty?: number;

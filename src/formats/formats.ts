@@ -5,7 +5,7 @@
 import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockParser } from './blocks.ts';
-import { type BlockSetup, type ReadOptions, type Reader, type WriteOptions, type Writer } from './format.types.ts';
+import { type BlockSetup, type ReadOptions, type Reader, type WholeReader, type WriteOptions, type Writer } from './format.types.ts';
 import { detectFormat } from './detect.ts';
 import { decoded, gunzipped } from './encoding.ts';
 import { LookAhead } from './look-ahead.ts';
@@ -21,7 +21,7 @@ import { delimitedBlocks } from './csv/rows.ts';
 import { readTsv } from './csv/tsv.ts';
 import { createCsvWriter } from './csv/writer.ts';
 import { createDbWriter } from './db/writer.ts';
-import { jsonBlocks, readJson } from './json/reader.ts';
+import { jsonBlocks, readJson, readWholeJson } from './json/reader.ts';
 import { createJsonWriter } from './json/writer.ts';
 import { readJsup } from './jsup/reader.ts';
 import { createJsupWriter } from './jsup/writer.ts';
@@ -55,6 +55,8 @@ export interface Format {
   /** Tells from the beginning of an input what speaks against the format, where that is better than reading values; undefined: nothing does. */
   readonly probe?: (input: AsyncIterable<Uint8Array>) => Promise<string | undefined>;
   readonly reader?: Reader;
+  /** Reads a small body that is there as a whole (`WholeReader`). */
+  readonly whole?: WholeReader;
   readonly writer: (options: WriteOptions) => Writer;
 }
 
@@ -72,7 +74,7 @@ const formats = {
   csup: { name: 'csup', title: 'CSUP', mediaTypes: ['application/x-csup'], endings: ['.csup'], reader: csupReader(bsupParts), probe: probeCsup, writer: csupWriter(bsupParts) },
   csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
   db: { name: 'db', title: 'db', mediaTypes: [], endings: [], writer: createDbWriter },
-  json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, writer: createJsonWriter },
+  json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, whole: readWholeJson, writer: createJsonWriter },
   jsup: {
     name: 'jsup', title: 'JSUP', mediaTypes: ['application/x-jsup', 'application/x-zjson'], endings: ['.jsup'], control: true,
     reader: readJsup, writer: createJsupWriter,

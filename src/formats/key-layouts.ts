@@ -37,16 +37,18 @@ export interface Layout {
 }
 
 /** Nodes kept before all is forgotten; bounds what records with ever new keys may cost. */
-const nodesMax = 50_000;
+const nodesMaxDefault = 50_000;
 const linearMax = 8;
 
 export class Layouts {
   root: KeyNode = newNode(new Uint8Array(0), noKey, undefined);
   private count = 0;
+  private readonly nodesMax: number;
+  constructor(nodesMax = nodesMaxDefault) { this.nodesMax = nodesMax; }
 
   /** Between values: starts anew when too much was seen. */
   trim(): void {
-    if (this.count <= nodesMax) return;
+    if (this.count <= this.nodesMax) return;
     this.root = newNode(new Uint8Array(0), noKey, undefined);
     this.count = 0;
   }

@@ -48,24 +48,30 @@ export const smallBody = (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLim
 /** Who waits for a small body may be told to wait no longer: `unblock` is set while there is something to end. */
 export interface BodyWaiter { unblock: ((reason: LakeError) => void) | undefined }
 const collected = (raw: IncomingMessage, idleMsMax: number, waiter?: BodyWaiter): Promise<Uint8Array> => new Promise((resolve, reject) => {
-  const timer = stalling(idleMsMax, reject);
+  // Most bodies are here with their heads: a timer is for those that are not.
+  let timer: NodeJS.Timeout | undefined;
+  const late = setImmediate(() => { timer = stalling(idleMsMax, reject); });
+  const stop = (): void => {
+    clearImmediate(late);
+    clearTimeout(timer);
+  };
   if (waiter) waiter.unblock = reject;
   const chunks: Uint8Array[] = [];
   const gone = (): void => {
-    clearTimeout(timer);
+    stop();
     if (!raw.readableEnded) reject(new LakeError('load-cancelled', { reason: 'the client went away' }));
   };
   if (raw.destroyed) gone();
   raw.on('data', (chunk: Uint8Array) => {
     chunks.push(chunk);
-    timer.refresh();
+    timer?.refresh();
   });
-  raw.once('end', () => {
-    clearTimeout(timer);
+  raw.on('end', () => {
+    stop();
     resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
   });
-  raw.once('error', gone);
-  raw.once('close', gone);
+  raw.on('error', gone);
+  raw.on('close', gone);
 });
 
 /** The whole body without its content codings. @throws body-too-long, format-broken, content-coding-unknown */

@@ -1,4 +1,4 @@
-/** The answer to a write: the commit that it made. That of a load differs from one to the next in the commit's id alone. */
+/** Answers that are a commit: the one that a write made, or a branch's tip. They differ from one to the next in its id alone. */
 import type { FastifyReply } from 'fastify';
 import type { Id } from '../lake/lake.types.ts';
 import { LakeError } from '../errors.ts';
@@ -11,7 +11,8 @@ import { sendBytes, valueBytes } from './reply.ts';
 
 /** Formats that spell an id as its hexadecimal digits. */
 const textFormats: ReadonlySet<FormatName> = new Set<FormatName>(['json', 'ndjson', 'sup']);
-const templates = new Map<FormatName, { readonly bytes: Buffer; readonly at: number }>();
+type Templates = Map<FormatName, { readonly bytes: Buffer; readonly at: number }>;
+const loadTemplates: Templates = new Map(), otherTemplates: Templates = new Map();
 
 const holdsIds = new Map<FormatName, boolean>();
 /** What a write is answered in: all its answers hold ids, which are bytes. JSON stands in for a format that has none, so that what was done is never told as an error. */
@@ -39,16 +40,19 @@ export const etagOf = (commit: Id): string => `"0x${commit}"`;
 /** Sends the commit that a write made; `warnings` of a load, null for the others. */
 export const sendCommit = (reply: FastifyReply, commit: Id, response: ResponseFormat, warnings?: readonly string[]): FastifyReply => {
   noteCommit(reply, commit);
-  reply.header('etag', etagOf(commit));
-  return sendBytes(reply, warnings ? commitBytes(commit, warnings, response.format) : valueBytes(commitValue(commit), response.format), response);
+  return sendTip(reply, commit, response, warnings);
 };
+/** Sends a commit. */
+export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseFormat, warnings?: readonly string[]): FastifyReply =>
+  sendBytes(reply.header('etag', etagOf(commit)), commitBytes(commit, warnings, response.format), response);
 
 /** The bytes of `commitValue(commit, warnings)`. */
-const commitBytes = (commit: Id, warnings: readonly string[], format: FormatName): Uint8Array => {
-  if (warnings.length > 0 || !textFormats.has(format)) return valueBytes(commitValue(commit, warnings), format);
+const commitBytes = (commit: Id, warnings: readonly string[] | undefined, format: FormatName): Uint8Array => {
+  if ((warnings?.length ?? 0) > 0 || !textFormats.has(format)) return valueBytes(commitValue(commit, warnings), format);
+  const templates = warnings ? loadTemplates : otherTemplates;
   let template = templates.get(format);
   if (!template) {
-    const bytes = Buffer.from(valueBytes(commitValue(zeroId, []), format));
+    const bytes = Buffer.from(valueBytes(commitValue(zeroId, warnings), format));
     templates.set(format, (template = { bytes, at: bytes.indexOf(zeroId) }));
   }
   const answer = Buffer.from(template.bytes);

@@ -9,7 +9,8 @@ import { parseSup } from '../vectors/sup-parse.ts';
 /** What the client says about its commit. @throws commit-header, commit-meta */
 export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
   const raw = headers['superdb-commit'] ?? headers['zed-commit'];
-  const text = Buffer.from(Array.isArray(raw) ? raw[0]! : raw ?? '', 'latin1').toString('utf8');
+  if (raw === undefined) return {};
+  const text = Buffer.from(Array.isArray(raw) ? raw[0]! : raw, 'latin1').toString('utf8');
   if (text === '') return {};
   let json: unknown;
   try {

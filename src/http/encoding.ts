@@ -12,9 +12,11 @@ import { type AnswerCoding, answerCodings, createEncoder } from '../formats/enco
 const codingsMax = 4;
 const aliases: ReadonlyMap<string, ContentCoding> = new Map([...contentCodings.map((c) => [c, c] as const), ['x-gzip', 'gzip'] as const]);
 
+const noCodings: readonly ContentCoding[] = [];
 /** The codings of a request body in the order in which they were applied. @throws content-coding-unknown, content-coding-count */
 export const requestCodings = (header: string | undefined): readonly ContentCoding[] => {
-  const names = (header ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '' && name !== 'identity');
+  if (header === undefined) return noCodings;
+  const names = header.split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '' && name !== 'identity');
   if (names.length > codingsMax) throw new LakeError('content-coding-count', { count: names.length, limit: codingsMax });
   return names.map((name) => {
     const coding = aliases.get(name);

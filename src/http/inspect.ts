@@ -41,6 +41,7 @@ const countWork = (actor: Actor, context: unknown): void => {
 };
 
 export class Inspection {
+  readonly #machines: MachineWatch;
   readonly #lake: Pick<Lake, 'pool'>;
   readonly #version: string;
   readonly #actors = new Map<string, Actor>();
@@ -58,19 +59,21 @@ export class Inspection {
   readonly #unlisten: () => void;
 
   constructor(watch: MachineWatch, lake: Pick<Lake, 'pool'>, version: string) {
+    this.#machines = watch;
     this.#lake = lake;
     this.#version = version;
     for (const record of watch.actors()) {
       const ref = watch.actor(record.actor);
       if (ref) this.#came(record, ref);
     }
-    this.#unlisten = watch.listen({ actor: (record, ref) => this.#came(record, ref), message: (record, snapshot) => this.#message(record, snapshot) });
+    this.#unlisten = watch.listen({ actor: (record, ref) => this.#came(record, ref), message: (record, snapshot) => this.#message(record, snapshot) }, { late: true });
   }
 
   get size(): number { return this.#watching.size; }
 
   /** Sends the whole state, then frames until `close`. */
   watch(wire: Wire): Watcher {
+    this.#machines.settle();
     const one: Watching = { wire, chosen: null, detail: '', stale: false, missed: 0, dropped: 0 };
     // What the others have not got yet is in the state that this one gets first.
     if (this.#watching.size > 0) this.#frame();
@@ -160,6 +163,7 @@ export class Inspection {
   }
 
   #frame(): void {
+    this.#machines.settle();
     const count = this.#messages - this.#framed, records = this.#latest(Math.min(count, frameRecordsMax));
     this.#framed = this.#messages;
     const idle = count === 0 && this.#changed.size === 0 && this.#gone.size === 0;

@@ -7,11 +7,12 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
 import { diskTotals } from '../lake/objects.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { EventFeed } from './events.ts';
+import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';
 import type { Running } from './running.ts';
 
 export interface Metrics {
@@ -19,8 +20,8 @@ export interface Metrics {
   readonly answered: (labels: { readonly method: string; readonly route: string; readonly status: number }, seconds: number) => void;
   readonly text: () => Promise<string>;
   readonly contentType: string;
-  /** Counts the bytes of a server's connections. */
-  readonly watch: (server: Server) => void;
+  /** Counts the bytes of a server's connections, those aside that are not `counted`. */
+  readonly watch: (server: Server, counted: (socket: Socket) => boolean) => void;
   readonly close: () => void;
 }
 export interface MetricsSources {
@@ -41,15 +42,7 @@ type Sample = readonly [value: number, labels?: Labels];
 export const startMetrics = (sources: MetricsSources): Metrics => {
   const registry = new Registry(), { lake } = sources;
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({ ...own('lake_http_requests_total'), registers: [registry] });
-  const seconds = histogram(registry, 'lake_http_request_duration_seconds', [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60]);
-  const waits = histogram(registry, 'lake_job_wait_seconds', jobBuckets), works = histogram(registry, 'lake_job_work_seconds', jobBuckets);
-  const jobs = new Counter({ ...own('lake_jobs_total'), registers: [registry] });
-  const unhear = lake.onJob(({ kind, isDone, askedAt, beganAt, endedAt }) => {
-    jobs.inc({ kind, outcome: isDone ? 'done' : 'failed' });
-    waits.observe({ kind }, Math.max(0, beganAt - askedAt) / 1000);
-    works.observe({ kind }, Math.max(0, endedAt - beganAt) / 1000);
-  });
+  const answered = countRequests(registry), unhear = countJobs(registry, lake);
   countRuns(registry, sources.running);
   const traffic = new Traffic();
   for (const [name, read] of Object.entries(readings(sources, traffic))) (name.endsWith('_total') ? counter : gauge)(registry, name, read);
@@ -57,13 +50,10 @@ export const startMetrics = (sources: MetricsSources): Metrics => {
   late.enable();
   lateness(registry, late);
   return {
-    answered: ({ method, route, status }, took) => {
-      requests.inc({ method, route, status });
-      seconds.observe({ method, route }, took);
-    },
+    answered,
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    watch: (server) => { traffic.watch(server); },
+    watch: (server, counted) => { traffic.watch(server, counted); },
     close: () => {
       unhear();
       late.disable();
@@ -182,25 +172,66 @@ const queueSamples = (lake: Lake, poolsMax: number): Iterable<Sample> => {
   return samples;
 };
 
+/** The row of a key, made when it is asked for the first time. */
+const rowOf = <K, V>(rows: Map<K, V>, key: K, make: (key: K) => V): V => {
+  const found = rows.get(key);
+  if (found !== undefined) return found;
+  const row = make(key);
+  rows.set(key, row);
+  return row;
+};
+const tallies = (registry: Registry, name: string): Tallies => new Tallies({ ...own(name), registers: [registry] });
+const spreads = (registry: Registry, name: string, buckets: readonly number[]): Spreads => new Spreads({ ...own(name), buckets: [...buckets], registers: [registry] });
+/** The tally of each value of the only label. */
+const talliesBy = (registry: Registry, name: string, label: string): ((value: string) => Tally) => {
+  const all = tallies(registry, name), rows = new Map<string, Tally>();
+  return (value) => rowOf(rows, value, () => all.of({ [label]: value }));
+};
+const total = (registry: Registry, name: string): Tally => tallies(registry, name).of({});
+
+const countRequests = (registry: Registry): Metrics['answered'] => {
+  interface Row { readonly seconds: Spread; readonly byStatus: Map<number, Tally> }
+  const requests = tallies(registry, 'lake_http_requests_total'), seconds = spreads(registry, 'lake_http_request_duration_seconds', [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60]);
+  const byRoute = new Map<string, Map<string, Row>>();
+  return ({ method, route, status }, took) => {
+    const row = rowOf(rowOf(byRoute, route, () => new Map<string, Row>()), method, () => ({ seconds: seconds.of({ method, route }), byStatus: new Map() }));
+    rowOf(row.byStatus, status, () => requests.of({ method, route, status })).value++;
+    row.seconds.observe(took);
+  };
+};
+
+/** Counts jobs when they are over; what it gives ends that. */
+const countJobs = (registry: Registry, lake: Lake): (() => void) => {
+  interface Row { readonly done: Tally; readonly failed: Tally; readonly wait: Spread; readonly work: Spread }
+  const waits = spreads(registry, 'lake_job_wait_seconds', jobBuckets), works = spreads(registry, 'lake_job_work_seconds', jobBuckets), jobs = tallies(registry, 'lake_jobs_total');
+  const rows = new Map<string, Row>();
+  return lake.onJob(({ kind, isDone, askedAt, beganAt, endedAt }) => {
+    const row = rowOf(rows, kind, () => ({ done: jobs.of({ kind, outcome: 'done' }), failed: jobs.of({ kind, outcome: 'failed' }), wait: waits.of({ kind }), work: works.of({ kind }) }));
+    (isDone ? row.done : row.failed).value++;
+    row.wait.observe(Math.max(0, beganAt - askedAt) / 1000);
+    row.work.observe(Math.max(0, endedAt - beganAt) / 1000);
+  });
+};
+
 /** Counts queries and loads when they have ended. */
 const countRuns = (registry: Registry, running: Running): void => {
-  const registers = [registry], of = (name: string): Counter => new Counter({ ...own(name), registers });
-  const queries = of('lake_queries_total'), read = of('lake_query_records_read_total'), readBytes = of('lake_query_read_bytes_total'), sent = of('lake_query_records_sent_total');
-  const loads = of('lake_loads_total'), records = of('lake_load_records_total'), bodyBytes = of('lake_load_body_bytes_total'), objectBytes = of('lake_load_object_bytes_total');
+  const of = (name: string): Tally => total(registry, name);
+  const queries = talliesBy(registry, 'lake_queries_total', 'outcome'), read = of('lake_query_records_read_total'), readBytes = of('lake_query_read_bytes_total'), sent = of('lake_query_records_sent_total');
+  const loads = talliesBy(registry, 'lake_loads_total', 'outcome'), records = of('lake_load_records_total'), bodyBytes = of('lake_load_body_bytes_total'), objectBytes = of('lake_load_object_bytes_total');
   running.hear({
     query: ({ state, watch }) => {
       const counts = watch.counts();
-      queries.inc({ outcome: state });
-      read.inc(counts.recordsRead);
-      readBytes.inc(counts.bytesRead);
-      sent.inc(counts.recordsSent);
+      queries(state).value++;
+      read.value += counts.recordsRead;
+      readBytes.value += counts.bytesRead;
+      sent.value += counts.recordsSent;
     },
     load: ({ state, watch }) => {
-      loads.inc({ outcome: state });
+      loads(state).value++;
       if (state !== 'committed') return;
-      records.inc(watch.records);
-      bodyBytes.inc(watch.bodyBytes);
-      objectBytes.inc(watch.objectBytes);
+      records.value += watch.records;
+      bodyBytes.value += watch.bodyBytes;
+      objectBytes.value += watch.objectBytes;
     },
   });
 };
@@ -210,8 +241,9 @@ class Traffic {
   private readonly sockets = new Set<Socket>();
   private readonly ended = { bytesRead: 0, bytesWritten: 0 };
 
-  watch(server: Server): void {
+  watch(server: Server, counted: (socket: Socket) => boolean): void {
     server.on('connection', (socket) => {
+      if (!counted(socket)) return;
       this.sockets.add(socket);
       socket.once('close', () => {
         this.sockets.delete(socket);
@@ -245,7 +277,6 @@ const lateness = (registry: Registry, late: IntervalHistogram): void => {
   }
 };
 
-const histogram = (registry: Registry, name: string, buckets: readonly number[]): Histogram => new Histogram({ ...own(name), buckets: [...buckets], registers: [registry] });
 const gauge = (registry: Registry, name: string, read: () => Iterable<Sample>): void => {
   new Gauge({
     ...own(name), registers: [registry],

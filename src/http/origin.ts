@@ -9,6 +9,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { LakeError } from '../errors.ts';
 import type { Address } from '../config.ts';
+import { remembered } from './known.ts';
 
 export interface OriginRules {
   readonly origins: readonly string[];
@@ -70,7 +71,7 @@ export const preflightHeaders = (rules: OriginRules, request: IncomingHttpHeader
   };
 };
 
-const hostName = (host: string): string => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '').toLowerCase();
+const hostName = remembered((host) => host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '').toLowerCase());
 /** Whether a name or an address is this machine's own, whatever DNS says. */
 export const loopback = (name: string): boolean =>
   name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name) || name === '0:0:0:0:0:0:0:1';

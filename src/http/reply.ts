@@ -55,10 +55,10 @@ interface Chunks { readonly chunks: AsyncIterable<Uint8Array>; readonly sent?: (
  * no client takes the body for whole; what came before it is still delivered. Resolves when the answer has ended, however it did.
  */
 export const sendChunks = async (reply: FastifyReply, { chunks, sent }: Chunks, mediaType: string, onFault: (fault: unknown) => void): Promise<void> => {
+  const { raw } = reply.header('content-type', mediaType);
   reply.hijack();
-  const { raw } = reply;
   // Headers that hooks have set are the framework's until it sends them: take them over.
-  raw.writeHead(200, { ...reply.getHeaders(), 'content-type': mediaType } as Record<string, string>);
+  raw.writeHead(200, reply.getHeaders() as Record<string, string>);
   let flushed = Promise.resolve();
   try {
     for await (const chunk of chunks) {

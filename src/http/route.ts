@@ -9,11 +9,12 @@ import type { EventFeed } from './events.ts';
 import type { Access, Need } from './access/access.ts';
 import type { AuditEntry } from './access/audit.ts';
 import type { Principal } from './access/roles.ts';
-import type { LakeServices } from '../workers/pool.types.ts';
+import type { LakeServices, LentTo } from '../workers/pool.types.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './negotiate.ts';
 import type { UnderWay } from './once.ts';
 import type { AnswerHeader, RequestHeader } from './openapi-headers.ts';
+import type { OriginRules } from './origin.ts';
 import type { Running } from './running.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -23,6 +24,8 @@ export interface Service {
   readonly version: string;
   readonly lake: Lake;
   readonly workers: WorkerPool;
+  /** Set where the lake is not the one that the workers serve. */
+  readonly lentTo: LentTo | undefined;
   readonly log: FastifyBaseLogger;
   readonly feed: EventFeed;
   readonly metrics: Metrics;
@@ -36,6 +39,7 @@ export interface Service {
   readonly tracing?: Tracing;
   /** Absent: everybody may do everything. */
   readonly access?: Access;
+  readonly originRules: OriginRules;
   /** Told of what was changed, and of what was refused for who asked. */
   readonly audit?: (entry: AuditEntry) => void;
 }
@@ -59,8 +63,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly who?: Principal;
   /** The lake as the one who asks sees it. */
   readonly visible: LakeServices;
-  /** Aborts when the client goes away. */
-  readonly signal: AbortSignal;
+  /** Calls when the client goes away before the answer's end; at once if it is gone. */
+  readonly whenLeft: (left: () => void) => void;
 }
 
 /** What endpoints are about: the chapters of the document. */

@@ -16,8 +16,8 @@ const sweepMs = 1000;
 export type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
 export type LoadState = 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
 
-/** What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `client`: aborts when they go away. */
-interface Begun { readonly id: string; readonly owner: string | undefined; readonly client: () => AbortSignal }
+/** What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `whenLeft`: calls when they go away, at once if they are gone. */
+interface Begun { readonly id: string; readonly owner: string | undefined; readonly whenLeft: (left: () => void) => void }
 
 abstract class Run {
   readonly id: string;
@@ -28,26 +28,22 @@ abstract class Run {
   endedAt = 0;
   /** One of the same id that began before and runs on. */
   older: this | undefined;
-  readonly #client: () => AbortSignal;
+  readonly #whenLeft: Begun['whenLeft'];
   #controller: AbortController | undefined;
-  #unlisten = (): void => undefined;
   #reason: LakeError | undefined;
   #waiters: (() => void)[] | undefined;
 
-  constructor({ id, owner, client }: Begun) {
+  constructor({ id, owner, whenLeft }: Begun) {
     this.id = id;
     this.owner = owner;
-    this.#client = client;
+    this.#whenLeft = whenLeft;
   }
 
   /** Fires when it is to end: its client left, it was cancelled, its time is over. */
   get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal;
-    const controller = this.#controller = new AbortController(), client = this.#client();
-    const left = (): void => { controller.abort(client.reason); };
-    if (client.aborted) left();
-    client.addEventListener('abort', left, { once: true });
-    this.#unlisten = () => { client.removeEventListener('abort', left); };
+    const controller = this.#controller = new AbortController();
+    this.#whenLeft(() => { if (this.endedAt === 0) controller.abort(); });
     if (this.#reason) controller.abort(this.#reason);
     return controller.signal;
   }
@@ -66,7 +62,6 @@ abstract class Run {
   protected finish(): boolean {
     if (this.endedAt > 0) return false;
     this.endedAt = performance.now();
-    this.#unlisten();
     for (const tell of this.#waiters ?? []) tell();
     this.#waiters = undefined;
     return true;

@@ -4,25 +4,22 @@
  * - Order of checks: route (404) and method (405), Host, Origin, Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
- * - Content-Type is taken away from the framework before it looks (it refuses empty and malformed ones), and bodies are left unread for the handlers.
+ * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
  */
 import assert from 'node:assert/strict';
 import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
-import type { TSchema } from 'typebox';
 import type { ServeConfig } from '../config.ts';
 import { LakeError } from '../errors.ts';
 import type { Lake, PoolConfig } from '../lake/lake.types.ts';
-import { base62, newId } from '../lake/ksuid.ts';
-import type { WorkerPool } from '../workers/pool.types.ts';
+import { newIdText } from '../lake/ksuid.ts';
+import type { LentTo, WorkerPool } from '../workers/pool.types.ts';
 import type { MachineWatch } from '../recording/watch.ts';
 import { type Access, checkNeed, type Identified } from './access/access.ts';
 import { type AuditEntry, auditEntry, isAudited } from './access/audit.ts';
-import { lakeOf } from './access/lake-view.ts';
-import { readControlBody } from './body.ts';
-import { fieldsOf } from './body-fields.ts';
+import { Answering } from './answering.ts';
 import { type Door, serverOptions } from './door.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
@@ -34,7 +31,8 @@ import { writeFormat } from './commit-answer.ts';
 import { responseFormat, type ResponseFormat } from './negotiate.ts';
 import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { sendError, sendText } from './reply.ts';
-import type { Call, Route, Service } from './route.ts';
+import { RoutedCall } from './routed-call.ts';
+import type { Route, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Running } from './running.ts';
 import { addPages } from './static-pages.ts';
@@ -64,13 +62,23 @@ export interface Server {
   readonly app: FastifyInstance;
   /** Whether no request is under way, those of subscribers aside. */
   isIdle(): boolean;
+  /** Answers for another lake too, at a port of its own, as it answers for its own. */
+  lend(options: LendOptions): Promise<LentServer>;
   /** Ends event streams, lets requests finish for `shutdownMs`, then cuts them off. */
+  close(): Promise<void>;
+}
+
+/** `watch` sees the machines of that lake. */
+export interface LendOptions { readonly lake: Lake; readonly watch?: MachineWatch }
+export interface LentServer {
+  readonly port: number;
+  /** When its requests were answered. */
   close(): Promise<void>;
 }
 
 /** Starts to listen. */
 export const startServer = async (options: ServerOptions): Promise<Server> => {
-  const { app, service } = buildApp(options);
+  const { app, answering } = buildApp(options), service = answering.own;
   const { host, port } = options.config.listen;
   await app.listen({ host, port });
   app.server.maxConnections = options.config.connectionsMax;
@@ -79,7 +87,20 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   app.server.headersTimeout = options.config.headerMsMax;
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { address: `http://${name}:${bound.port}`, app, isIdle: () => service.requests.underWay <= service.feed.size, close: () => close(app, service) };
+  return { address: `http://${name}:${bound.port}`, app, isIdle: () => service.requests.underWay <= service.feed.size, lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
+};
+
+const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, watch }: LendOptions): Promise<LentServer> => {
+  const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, ...(watch && { inspect: watch.inspect }) });
+  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version) : undefined, { port, close: closeDoor } = await answering.lend(service);
+  return {
+    port,
+    close: async () => {
+      await closeDoor();
+      inspection?.close();
+      end(service);
+    },
+  };
 };
 
 /** How often it is looked whether all requests have ended. */
@@ -98,17 +119,29 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
     await closed;
   } finally {
     clearTimeout(cut);
-    service.metrics.close();
-    service.running.close();
+    end(service);
   }
+};
+const end = ({ feed, metrics, running }: Service): void => {
+  feed.close();
+  metrics.close();
+  running.close();
+};
+
+/** What the handlers work with, for a server's own lake or for one that it is lent to. */
+const serviceOf = ({ config, version, lake, workers, log, watch, access, audit, tracing }: ServerOptions, app: FastifyInstance, lentTo?: LentTo): Service => {
+  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
+  const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
+  access?.onKeysChange(() => { feed.recheck(); });
+  return {
+    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0 }, closing: () => closingApps.has(app), originRules: originRules(config, access),
+    ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }),
+  };
 };
 
 /** Builds the server without listening. */
-const buildApp = ({ config, version, lake, workers, log, watch, access, audit, door, tracing }: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
-  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
-  const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
-  const service: Service = { config, version, lake, workers, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0 }, closing: () => closingApps.has(app), ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }) };
-  access?.onKeysChange(() => { feed.recheck(); });
+const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; readonly answering: Answering } => {
+  const { config, log, watch, door } = options;
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.
@@ -118,8 +151,8 @@ const buildApp = ({ config, version, lake, workers, log, watch, access, audit, d
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     ...(door ? { serverFactory: ((listener: RequestListener) => door.take(listener)) as FastifyServerFactory } : { http: serverOptions(config) }),
-    routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => Object.fromEntries(queryParameters(`?${text}`)) },
-    genReqId: (raw) => headerText(raw.headers['x-request-id']) || base62(newId()),
+    routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => (text === '' ? {} : Object.fromEntries(queryParameters(`?${text}`))) },
+    genReqId: (raw) => headerText(raw.headers['x-request-id']) || newIdText(),
     rewriteUrl: (raw) => {
       routeRare(raw);
       return internalUrl(raw.url ?? '/');
@@ -127,22 +160,21 @@ const buildApp = ({ config, version, lake, workers, log, watch, access, audit, d
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     clientErrorHandler: answerUnparsed,
   }) as unknown as FastifyInstance;
-  metrics.watch(app.server);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  for (const method of METHODS) if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
+  const service = serviceOf(options, app), answering = new Answering(app.server, service);
+  service.metrics.watch(app.server, (socket) => answering.isOwn(socket));
+  for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
-    if (!(error instanceof LakeError) || error.status >= 500) request.log.error({ err: error, cause: error instanceof Error ? error.cause : undefined, id: request.id }, 'request failed');
+    if (!(error instanceof LakeError) || error.status >= 500) answering.of(request.raw).log.error({ err: error, cause: error instanceof Error ? error.cause : undefined, id: request.id }, 'request failed');
     return sendError(reply, error);
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   addInternalRoutes(app);
-  addHooks(app, service);
+  addHooks(app, answering);
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
-  addRoutes(app, service, inspected !== undefined);
+  addRoutes(app, answering, inspected !== undefined);
   if (inspected) addInspection(app, service, inspected);
-  return { app, service };
+  return { app, answering };
 };
 
 /** Routes have no schemas of the framework's: bodies and parameters are read by ours (body-fields.ts, parameters.ts). Without these it loads its compilers at the start. */
@@ -183,26 +215,23 @@ const addInternalRoutes = (app: FastifyInstance): void => {
 const notFound = (reply: FastifyReply): FastifyReply =>
   sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
 
-/** Content-Type as the client sent it; the framework gets to see one that it accepts. */
-const contentTypes = new WeakMap<FastifyRequest, string | undefined>();
-
-const addHooks = (app: FastifyInstance, service: Service): void => {
+const addHooks = (app: FastifyInstance, answering: Answering): void => {
   app.addHook('onRequest', (request, reply, done) => {
+    const { requests, tracing } = answering.of(request.raw);
     restoreRare(request.raw);
-    service.requests.underWay++;
+    requests.underWay++;
     // Comes for a client that left before its answer's end too, of which the framework's own hook is not told.
-    reply.raw.once('close', () => { service.requests.underWay--; });
-    service.tracing?.begun(request);
-    contentTypes.set(request, request.headers['content-type']);
-    request.headers['content-type'] = 'application/octet-stream';
+    reply.raw.on('close', () => { requests.underWay--; });
+    tracing?.begun(request);
     done();
   });
   app.addHook('onSend', encodeAnswer);
   app.addHook('onResponse', (request, reply, done) => {
-    service.metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
-    request.log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
-    if (service.tracing) service.tracing.answered(request, reply);
-    if (service.audit) audited(service.audit, request, reply);
+    const { metrics, tracing, audit, log } = answering.of(request.raw);
+    metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
+    log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
+    if (tracing) tracing.answered(request, reply);
+    if (audit) audited(audit, request, reply);
     drainRest(request);
     done();
   });
@@ -226,10 +255,10 @@ const drainRest = ({ raw }: FastifyRequest): void => {
 };
 
 /** The inspector's feed, until the server closes. */
-const addInspection = (app: FastifyInstance, { config, version, lake, log, access }: Service, watch: MachineWatch): void => {
+const addInspection = (app: FastifyInstance, { config, version, lake, log, access, originRules: rules }: Service, watch: MachineWatch): void => {
   const inspection = new Inspection(watch, lake, version), { stately, watchersMax } = config.inspect;
   const disconnect = stately === '' ? undefined : connectStately(watch, stately, (fault) => { log.warn({ err: fault, url: stately }, 'the Stately inspector cannot be reached'); });
-  addInspectSocket(app, { watch, inspection, watchersMax, rules: originRules(config, access), ...(access && { admit: async (headers: IncomingHttpHeaders) => { await admitted(access, headers); } }) });
+  addInspectSocket(app, { watch, inspection, watchersMax, rules, ...(access && { admit: async (headers: IncomingHttpHeaders) => { await admitted(access, headers); } }) });
   app.addHook('onClose', async () => {
     disconnect?.();
     inspection.close();
@@ -242,7 +271,7 @@ const originRules = (config: ServeConfig, access: Access | undefined): OriginRul
 const admitted = async (access: Access, headers: IncomingHttpHeaders): Promise<void> => checkNeed('reader', (await access.identify(headers)).principal, undefined);
 
 /** `inspected`: the feed has a route of its own. */
-const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
+const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
     const methods = row.anyMethod ? [...routedMethods] : [row.method, ...(row.open ? ['HEAD'] : []), ...(row.preflight ? ['OPTIONS'] : [])];
@@ -250,7 +279,7 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
     if (row.path === feedPath && inspected) continue;
     app.route({
       method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false,
-      handler: (request, reply) => answer(service, row, request, reply),
+      handler: (request, reply) => answer(answering.of(request.raw), row, request, reply),
     });
   }
   for (const [url, taken] of methodsOf) {
@@ -264,35 +293,26 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
 };
 
 const answer = async (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-  const { config, access, lake } = service, rules = originRules(config, access);
+  const { config, access, originRules: rules } = service, { headers } = request;
   if (service.audit) callers.set(request, { row });
   if (!row.open) reply.header('x-request-id', request.id);
-  if (row.preflight && request.method === 'OPTIONS' && request.headers['access-control-request-method']) {
-    return reply.code(204).headers(preflightHeaders(rules, request.headers)).send();
+  if (row.preflight && request.method === 'OPTIONS' && headers['access-control-request-method']) {
+    return reply.code(204).headers(preflightHeaders(rules, headers)).send();
   }
-  reply.headers({ vary: 'Origin', ...corsHeaders(rules, request.headers.origin) });
-  let signal: AbortSignal | undefined;
-  const callAs = (response: ResponseFormat, who?: Identified): Call => ({
-    service, request, reply, params: request.params, query: request.query,
-    id: Buffer.from(request.id, 'latin1').toString('utf8'),
-    contentType: contentTypes.get(request),
-    body: async () => fieldsOf(await readControlBody(request.raw, contentTypes.get(request), { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax }), row.body as TSchema, row.bytesBody),
-    get signal() { return (signal ??= clientSignal(reply)); },
-    response,
-    ...(who && { who: who.principal }),
-    visible: who || service.audit ? lakeOf(lake, who?.principal, service.audit && ((change) => service.audit!(auditEntry(request, reply, who?.principal, change)))) : lake,
-  });
-  if (row.open) return row.handler(callAs({ format: 'sup', mediaType: 'application/x-sup' }, await callerOf(service, row, request, rules)));
+  reply.header('vary', 'Origin');
+  if (headers.origin) reply.headers(corsHeaders(rules, headers.origin));
+  if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat }, await callerOf(service, row, request)));
   if (service.closing()) throw new LakeError('service-closing');
-  checkHost(rules, request.headers.host);
-  if (row.writes) checkOrigin(rules, request.headers);
-  const accepted = responseFormat(request.headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
+  checkHost(rules, headers.host);
+  if (row.writes) checkOrigin(rules, headers);
+  const accepted = responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
   const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
-  return row.handler(callAs(response, access && (await callerOf(service, row, request, rules))));
+  return row.handler(new RoutedCall({ service, row, request, reply, response }, access && (await callerOf(service, row, request))));
 };
+const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };
 
 /** Who sends a request that needs somebody, once it is clear that they may. @throws auth-missing, auth-invalid, auth-role, origin-foreign, pool-not-found */
-const callerOf = async ({ access, lake }: Service, row: Route, request: FastifyRequest, rules: OriginRules): Promise<Identified | undefined> => {
+const callerOf = async ({ access, lake, originRules: rules }: Service, row: Route, request: FastifyRequest): Promise<Identified | undefined> => {
   if (!access || row.need === 'open') return undefined;
   const who = await access.identify(request.headers), call = callers.get(request);
   if (call) call.who = who;
@@ -303,16 +323,6 @@ const callerOf = async ({ access, lake }: Service, row: Route, request: FastifyR
 };
 const poolOf = (lake: Lake, reference: string): PoolConfig | undefined => {
   try { return lake.pool(reference).config; } catch { return undefined; }
-};
-
-/** Aborts when the connection ends before the answer did. */
-const clientSignal = (reply: FastifyReply): AbortSignal => {
-  const controller = new AbortController();
-  if (reply.raw.destroyed && !reply.raw.writableFinished) controller.abort();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
 };
 
 /** Answers what is no HTTP request, or has headers beyond the limit. */

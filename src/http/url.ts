@@ -12,8 +12,12 @@ export type Target =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'unknown' };
 
+/** Targets that are as they should be: no escapes, no empty or dot segments, nothing that the router would have to see otherwise. */
+const plainTarget = /^(?:\/[\w~-][\w.~-]*)+(?:\?[^#]*)?$/;
+
 /** Judges the target of a request line. */
 export const targetOf = (raw: string): Target => {
+  if (plainTarget.test(raw)) return { kind: 'route', url: raw };
   const [path, query] = splitTarget(raw);
   if (path === '*' || !path.startsWith('/')) return { kind: 'unknown' };
   if (/%(?![0-9a-fA-F]{2})/.test(path)) return { kind: 'malformed' };

@@ -16,7 +16,7 @@ export class Feed {
   private readonly drew: ((poolId: Id, fact: LakeFact) => void) | undefined;
   private readonly draws: Draws | undefined;
   private readonly listeners = new Set<(event: LakeEvent) => void>();
-  private counters: Counters;
+  private readonly counters: { -readonly [K in keyof Counters]: Counters[K] };
   private published: number;
 
   constructor(tables: Tables, keptMax: number, report: (fault: unknown) => void, { drew, draws }: Pick<LakeOptions, 'drew' | 'draws'> = {}) {
@@ -32,7 +32,7 @@ export class Feed {
   /** A new event and the rows that keep it. */
   make(draft: Omit<LakeEvent, 'id'>): { readonly event: LakeEvent; readonly changes: readonly Change[] } {
     const last = this.counters.event, id = this.draws?.eventId?.(last) ?? last + 1;
-    this.counters = { ...this.counters, event: id };
+    this.counters.event = id;
     this.drew?.(draft.poolId, { what: 'event', id });
     const event = { id, ...draft }, changes: Change[] = [{ table: 'events', key: eventKey(id), payload: encodeEvent(event) }];
     if (id > this.keptMax) changes.push({ table: 'events', key: eventKey(id - this.keptMax) });
@@ -40,9 +40,7 @@ export class Feed {
   }
   /** The next object's place in the order of ties. */
   nextSequence(): number {
-    const sequence = this.counters.sequence + 1;
-    this.counters = { ...this.counters, sequence };
-    return sequence;
+    return ++this.counters.sequence;
   }
   /** Goes into every transaction that used a number. */
   countersRow(): Change { return { table: 'about', key: countersKey, payload: encodeCounters(this.counters) }; }

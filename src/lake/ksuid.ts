@@ -18,29 +18,31 @@ export const zeroId: Id = '0'.repeat(idBytes * 2);
 const pool = Buffer.allocUnsafe(16 * 256);
 let used = pool.length;
 
-/** A new id. Ids of the same second have no order. */
-export const newId = (nowMs: number = Date.now()): Id => {
+/** Where 16 of them are that nobody was given yet. */
+const randomAt = (): number => {
   if (used === pool.length) {
     randomFillSync(pool);
     used = 0;
   }
-  const seconds = Math.floor(nowMs / 1000) - epochSeconds;
-  const random = pool.toString('hex', used, used + 16);
   used += 16;
-  return seconds.toString(16).padStart(8, '0') + random;
+  return used - 16;
+};
+
+/** A new id. Ids of the same second have no order. */
+export const newId = (nowMs: number = Date.now()): Id => {
+  const seconds = Math.floor(nowMs / 1000) - epochSeconds, at = randomAt();
+  return seconds.toString(16).padStart(8, '0') + pool.toString('hex', at, at + 16);
 };
 
 export const idBuffer = (id: Id): Buffer => Buffer.from(id, 'hex');
 export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 
 /** Digits of base 62 that come out of one division: its remainder times 65,536 is still exact. */
-const digitsPerPass = 5, passDivisor = 62 ** digitsPerPass;
-/** 27 characters of base 62, as in messages and error texts. */
-export const base62 = (id: Id): string => {
-  const parts: number[] = [];
-  for (let i = 0; i < idBytes * 2; i += 4) parts.push(Number.parseInt(id.slice(i, i + 4), 16));
-  let text = '';
-  while (text.length < base62Length) {
+const digitsPerPass = 5, passDivisor = 62 ** digitsPerPass, passes = 6;
+const digitCodes = Buffer.from(digits, 'latin1'), spelled = Buffer.alloc(digitsPerPass * passes);
+/** Spells a number of 16 bits a part, which it uses up. */
+const spell = (parts: number[]): string => {
+  for (let at = spelled.length; at > 0;) {
     let rest = 0;
     for (let i = 0; i < parts.length; i++) {
       const value = rest * 65_536 + parts[i]!, quotient = Math.floor(value / passDivisor);
@@ -49,11 +51,26 @@ export const base62 = (id: Id): string => {
     }
     for (let i = 0; i < digitsPerPass; i++) {
       const next = Math.floor(rest / 62);
-      text = digits[rest - next * 62]! + text;
+      spelled[--at] = digitCodes[rest - next * 62]!;
       rest = next;
     }
   }
-  return text.slice(-base62Length);
+  return spelled.toString('latin1', spelled.length - base62Length);
+};
+
+/** 27 characters of base 62, as in messages and error texts. */
+export const base62 = (id: Id): string => {
+  const parts: number[] = [];
+  for (let i = 0; i < idBytes * 2; i += 4) parts.push(Number.parseInt(id.slice(i, i + 4), 16));
+  return spell(parts);
+};
+
+/** A new id, spelled in base 62. */
+export const newIdText = (nowMs: number = Date.now()): string => {
+  const seconds = Math.floor(nowMs / 1000) - epochSeconds, at = randomAt();
+  const parts = [Math.floor(seconds / 65_536), seconds % 65_536];
+  for (let i = 0; i < 16; i += 2) parts.push(pool[at + i]! * 256 + pool[at + i + 1]!);
+  return spell(parts);
 };
 
 const hexPattern = /^0x[0-9a-fA-F]{40}$/;

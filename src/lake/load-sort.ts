@@ -283,17 +283,24 @@ class LoadSorter {
 }
 
 /** Bytes that a batch takes while it waits: values, and the vectors themselves, which count where each row has a shape of its own. */
-const heldSize = (batch: Vector): number => sizeOf(batch) + vectorBytes * vectorsIn(batch);
+export const heldSize = (batch: Vector): number => sizeOf(batch) + vectorBytes * vectorsIn(batch);
 const vectorBytes = 400;
 
 /** The rows in order. Batches that are in order already are not copied into one. */
 const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
+  const { keys, order, pieces } = inOrder(held, rows, isWhole, options);
+  const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
+  return { rows, isLocal: !order || rows <= tieRowsMax || isLocal(order), pieces, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
+};
+interface Ordered { readonly keys: readonly Vector[]; readonly order: Uint32Array | undefined; readonly pieces: Iterable<Vector> }
+const inOrder = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Ordered => {
   const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
   const ties = isWhole && rows > 1 && rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
   const order = rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
-  const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
-  return { rows, isLocal: !order || rows <= tieRowsMax || isLocal(order), pieces: order ? rowsInOrder(held, order) : held, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
+  return { keys, order, pieces: order ? rowsInOrder(held, order) : held };
 };
+/** All rows of a load that is small, in order. */
+export const wholeInOrder = (held: readonly Vector[], rows: number, options: SortKeys): Iterable<Vector> => (rows === 1 ? held : inOrder(held, rows, true, options).pieces);
 /** Part of a run by which a row may be off its place. */
 const localPart = 0.25;
 const isLocal = (order: Uint32Array): boolean => {
@@ -350,11 +357,20 @@ export class ObjectCutter {
   }
 
   /** Ends the last object and waits until all are durable. */
-  async finish(): Promise<SortedObjects> {
+  async finish(): Promise<SortedObjects> { return this.end(); }
+  /** The same; at once if no object has a file. */
+  end(): SortedObjects | Promise<SortedObjects> {
     this.block();
     this.endObject();
-    await Promise.all(this.closing);
-    return { objects: this.done, records: this.done.reduce((n, o) => n + o.count, 0), bytes: this.done.reduce((n, o) => n + o.size, 0) };
+    return this.closing.length === 0 ? this.ended() : Promise.all(this.closing).then(() => this.ended());
+  }
+  private ended(): SortedObjects {
+    let records = 0, bytes = 0;
+    for (const { count, size } of this.done) {
+      records += count;
+      bytes += size;
+    }
+    return { objects: this.done, records, bytes };
   }
 
   /** Removes what was written. */
@@ -376,8 +392,8 @@ export class ObjectCutter {
     this.held = [];
     this.heldRows = 0;
     this.object ??= new OpenObject(this.store, this.rowsExpected, this.options.order);
-    const column = keyColumn(batch, this.options.keys[0] ?? []);
-    this.object.block(batch, valueAt(column, 0), valueAt(column, batch.length - 1));
+    const column = keyColumn(batch, this.options.keys[0] ?? []), first = valueAt(column, 0);
+    this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
     this.rowsExpected = Math.max(0, this.rowsExpected - batch.length);
     if (this.object.size >= this.threshold) this.endObject();
   }
@@ -409,6 +425,8 @@ class OpenObject {
   private sink: ObjectSink | undefined;
   private first: Value = nullValue;
   private last: Value = nullValue;
+  private firstKey = nullSortKey;
+  private lastKey = nullSortKey;
 
   constructor(store: ObjectStore, rowsExpected: number, order: SortOrder) {
     this.store = store;
@@ -419,20 +437,25 @@ class OpenObject {
   get size(): number { return this.writer.size; }
 
   block(batch: Vector, first: Value, last: Value): void {
-    if (this.writer.count === 0) this.first = first;
+    const ascending = this.order === 'asc', start = sortKeyBytes(first), end = last === first ? start : sortKeyBytes(last);
+    if (this.writer.count === 0) {
+      this.first = first;
+      this.firstKey = start;
+    }
     this.last = last;
-    const ascending = this.order === 'asc', start = sortKeyBytes(first), end = sortKeyBytes(last);
+    this.lastKey = end;
     this.writer.block(batch, { first: ascending ? lowerBound(start) : upperBound(start), last: ascending ? upperBound(end) : lowerBound(end) });
   }
 
   /** `closed` settles when a file is durable; inline objects have none. */
   finish(): { readonly meta: ObjectMeta; readonly closed?: Promise<void> } {
-    const size = this.writer.finish();
-    const [low, high] = this.order === 'asc' ? [this.first, this.last] : [this.last, this.first];
-    const meta = { id: this.id, count: this.writer.count, size, min: keyBound(low, lowerBound), max: keyBound(high, upperBound) };
-    if (!this.sink && size < inlineBytesMax) return { meta: { ...meta, inline: joined(this.chunks, size) } };
+    const size = this.writer.finish(), { id, first, last, firstKey, lastKey } = this, { count } = this.writer;
+    const [low, lowKey, high, highKey] = this.order === 'asc' ? [first, firstKey, last, lastKey] as const : [last, lastKey, first, firstKey] as const;
+    const min: KeyBound = { text: keyText(low), sort: lowerBound(lowKey) };
+    const max: KeyBound = low === high && min.sort === highKey ? min : { text: low === high ? min.text : keyText(high), sort: upperBound(highKey) };
+    if (!this.sink && size < inlineBytesMax) return { meta: { id, count, size, min, max, inline: joined(this.chunks, size) } };
     this.flush();
-    return { meta, closed: this.sink!.close() };
+    return { meta: { id, count, size, min, max }, closed: this.sink!.close() };
   }
 
   async abort(): Promise<void> { await this.sink?.abort(); }
@@ -460,9 +483,8 @@ const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
   return out;
 };
 
-/** A missing key counts as null. */
-const keyBound = (value: Value, cut: (key: Uint8Array) => Uint8Array): KeyBound => {
+/** A missing key counts as null, in its sort key too. */
+const keyText = (value: Value): string => {
   const under = underValue(value);
-  const known = under.type === types.null || isMissing(under) ? nullValue : value;
-  return { text: supText(known), sort: cut(sortKeyBytes(known)) };
+  return supText(under.type === types.null || isMissing(under) ? nullValue : value);
 };

@@ -5,7 +5,11 @@ import type { Id } from './lake.types.ts';
 interface Named { readonly id: Id; readonly count: number; readonly size: number }
 
 const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
-const lines = (objects: readonly Named[]): string => objects.map((o) => `  ${base62(o.id)} ${plural(o.count, 'record')} in ${o.size} data bytes\n`).join('');
+const lines = (objects: readonly Named[]): string => {
+  let text = '';
+  for (const { id, count, size } of objects) text += `  ${base62(id)} ${plural(count, 'record')} in ${size} data bytes\n`;
+  return text;
+};
 const section = (verb: string, noun: string, objects: readonly Named[]): string => `${verb} ${plural(objects.length, noun)}\n\n${lines(objects)}`;
 
 export const loadMessage = (objects: readonly Named[]): string => section('loaded', 'data object', objects);

@@ -11,9 +11,10 @@
  *
  * A directory describes a column by its encoding and the lengths and checksums of its segments (columns/encode.ts, columns/decode.ts).
  */
-/** Objects without anything that version 2 brought (times as text in numbers, columns/encode.ts) are written as version 1. */
-export const plainVersion = 1;
-export const formatVersion = 2;
+/** An object is of the version that brought the newest of what is in it: times as text in numbers, filters of values, pairs of bytes (columns/encode.ts). */
+export const plainVersion = 1, timesVersion = 2, pairsVersion = 3;
+/** The newest one. */
+export const formatVersion = pairsVersion;
 export const magic: Uint8Array = new TextEncoder().encode('LAKEOBJ1');
 export const header = magic;
 export const trailerLength = 16;

@@ -7,6 +7,7 @@
  * - Chunks hold 1 to `chunkEntriesMax` entries and are never changed; adding or removing one object copies one chunk and the list of chunks.
  */
 import type { Id, KeyBound, KeyRange, SortOrder } from './lake.types.ts';
+import { compareBytes } from '../vectors/value.ts';
 import { overlaps } from './scan-range.ts';
 
 /** An object as the lake keeps it in memory: its body is elsewhere. */
@@ -132,13 +133,13 @@ export const difference = (from: ObjectList, to: ObjectList): { readonly adds: O
 };
 
 const compare = (order: SortOrder, a: ObjectEntry, b: ObjectEntry): number =>
-  (order === 'asc' ? Buffer.compare(a.min.sort, b.min.sort) : Buffer.compare(b.max.sort, a.max.sort)) || a.sequence - b.sequence;
+  (order === 'asc' ? compareBytes(a.min.sort, b.min.sort) : compareBytes(b.max.sort, a.max.sort)) || a.sequence - b.sequence;
 
 const chunkOf = (entries: readonly ObjectEntry[]): Chunk => {
   let low = entries[0]!.min.sort, high = entries[0]!.max.sort;
   for (const e of entries) {
-    if (Buffer.compare(e.min.sort, low) < 0) low = e.min.sort;
-    if (Buffer.compare(e.max.sort, high) > 0) high = e.max.sort;
+    if (compareBytes(e.min.sort, low) < 0) low = e.min.sort;
+    if (compareBytes(e.max.sort, high) > 0) high = e.max.sort;
   }
   return { entries, low, high };
 };
@@ -187,7 +188,9 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
     chunks.splice(at + 1, 0, chunkOf([entry]));
     return;
   }
-  const grown = [...entries.slice(0, where), entry, ...entries.slice(where)];
+  const grown = entries.slice(0, where);
+  grown.push(entry);
+  for (let i = where; i < entries.length; i++) grown.push(entries[i]!);
   if (grown.length > chunkEntriesMax) {
     const half = grown.length >> 1;
     chunks.splice(at, 1, chunkOf(grown.slice(0, half)), chunkOf(grown.slice(half)));
@@ -195,8 +198,8 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
   }
   chunks[at] = {
     entries: grown,
-    low: Buffer.compare(entry.min.sort, low) < 0 ? entry.min.sort : low,
-    high: Buffer.compare(entry.max.sort, high) > 0 ? entry.max.sort : high,
+    low: compareBytes(entry.min.sort, low) < 0 ? entry.min.sort : low,
+    high: compareBytes(entry.max.sort, high) > 0 ? entry.max.sort : high,
   };
 };
 

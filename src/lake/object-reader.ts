@@ -14,10 +14,11 @@ import { ByteReader } from './columns/byte-reader.ts';
 import { checksum } from './columns/checksum.ts';
 import type { ColumnCache } from './columns/cache.ts';
 import {
-  type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, owned, projectColumn, visitSegments, visitTags,
+  type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, owned, projectColumn, textsAlone, visitSegments, visitStrings, visitTags,
 } from './columns/decode.ts';
 import { type Layout, readLayout, readTypes } from './columns/layout.ts';
 import { mayHold } from './columns/membership.ts';
+import { type SearchedText, mayContain, pairsOf } from './columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from './columns/prune.ts';
 import { formatVersion, magic, trailerLength } from './object-format.ts';
 
@@ -107,6 +108,7 @@ export class ObjectReader {
   private readonly layouts: readonly Layout[];
   private readonly dictionaryEntries: readonly DictionaryEntry[];
   private readonly dictionaries: (BytesVector | undefined)[];
+  private readonly dictionaryPairs: (Uint32Array | undefined)[] = [];
   private readonly columns: (Column | undefined)[];
 
   private readonly cache: ColumnCache | undefined;
@@ -172,6 +174,24 @@ export class ObjectReader {
     return this.readNodes(block, (visitor) => { for (const f of filters) if (!visitor.known(f)) visitor.segment(f); }, (source) => mayHoldAll(part, pruner, ({ filter, value }) =>
       mayHold(source.decoded(filter, () => wordsOf(source.bytes(filter)), (words) => words.byteLength), value)));
   }
+  /** The part with those strings alone that may hold one of the texts. */
+  searched(block: number, part: Column, texts: readonly SearchedText[]): MaybePromise<Column> {
+    const pairs: Segment[] = [], dictionaries = new Set<number>();
+    visitStrings(part, (column) => {
+      if (column.pairs) pairs.push(column.pairs);
+      if (column.dictionary !== undefined) dictionaries.add(column.dictionary);
+    });
+    return this.readNodes(block, (visitor) => {
+      for (const p of pairs) if (!visitor.known(p)) visitor.segment(p);
+      for (const n of dictionaries) visitor.dictionary(n);
+    }, (source) => textsAlone(part, ({ pairs: known, dictionary, times }) => {
+      if (times) return texts.some((text) => text.isOfTime);
+      if (dictionary !== undefined) return mayContain(this.pairsOfDictionary(dictionary), texts);
+      return !known || mayContain(source.decoded(known, () => wordsOf(source.bytes(known)), (words) => words.byteLength), texts);
+    }));
+  }
+  private pairsOfDictionary(number: number): Uint32Array { return (this.dictionaryPairs[number] ??= pairsOf(bytesOf(this.dictionaries[number]!))); }
+
   /** Where each row of the block is; undefined when there is one part only. */
   tags(block: number): MaybePromise<BlockTags | undefined> {
     const column = this.column(block);
@@ -268,6 +288,8 @@ export class ObjectReader {
   }
 }
 
+/** The bytes of all rows. */
+const bytesOf = ({ bytes, offsets, length }: BytesVector): Uint8Array => bytes.subarray(offsets[0], offsets[length]);
 const wordsOf = (bytes: Uint8Array): Uint32Array => new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
 
 /** The fields of these paths as a tree; undefined if one of them is the whole row. */

@@ -12,7 +12,7 @@ import { checksum } from './columns/checksum.ts';
 import { ColumnDictionary } from './columns/dictionary.ts';
 import { type EncodedBlock, type ObjectTables, encodeBlock } from './columns/encode.ts';
 import { TypeTable, layoutKey, writeLayout } from './columns/layout.ts';
-import { blockRowsMax, formatVersion, header, magic, plainVersion } from './object-format.ts';
+import { blockRowsMax, header, magic, plainVersion } from './object-format.ts';
 
 /** Sort keys of a block's first and last row. */
 export interface BlockKeys { readonly first: Uint8Array; readonly last: Uint8Array }
@@ -25,6 +25,8 @@ export interface ObjectWriterOptions {
 const trialRows = 24_576, trialBlocks = 4;
 /** Rows from which zone maps are worth their place. */
 const statisticsRowsMin = 1024;
+/** What a footer of one block has beside its parts, about. */
+const footerRoom = 64;
 
 interface BlockEntry { readonly rows: number; readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: Uint8Array; readonly keys: BlockKeys }
 
@@ -48,7 +50,7 @@ export class ObjectWriter {
   constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
     this.emit = emit;
     this.statistics = options.rowsExpected >= statisticsRowsMin;
-    this.tables = { types: this.types, dictionaries: this.dictionaries, newer: () => { this.version = formatVersion; } };
+    this.tables = { types: this.types, dictionaries: this.dictionaries, newer: (version) => { this.version = Math.max(this.version, version); } };
     this.trial = [];
     this.write(header);
   }
@@ -69,24 +71,25 @@ export class ObjectWriter {
   /** Writes dictionaries and footer; answers the object's length. */
   finish(): number {
     this.endTrial();
-    const footer = new ByteWriter(), dictionaries = this.dictionaryEntries();
+    const footer = new ByteWriter(), { types, layouts, layoutBytes } = this;
+    footer.reserve(this.directoryLength + types.out.length + layoutBytes.length + footerRoom);
+    const dictionaries = this.dictionaryEntries();
     footer.uvarint(this.version);
     footer.byte(this.statistics ? 1 : 0);
     footer.uvarint(this.count);
-    const schema = new ByteWriter();
-    schema.uvarint(this.types.count);
-    schema.raw(this.types.out.done());
-    schema.uvarint(this.layouts.size);
-    schema.raw(this.layoutBytes.done());
-    footer.uvarint(schema.length);
-    footer.raw(schema.done());
-    footer.raw(dictionaries);
+    footer.uvarint(numberLength(types.count) + types.out.length + numberLength(layouts.size) + layoutBytes.length);
+    footer.uvarint(types.count);
+    footer.written(types.out);
+    footer.uvarint(layouts.size);
+    footer.written(layoutBytes);
+    if (dictionaries) footer.written(dictionaries);
+    else footer.byte(0);
     this.blockEntries(footer);
-    const trailer = new ByteWriter(), bytes = footer.done();
-    for (const word of [bytes.length, checksum(bytes)]) for (let shift = 0; shift < 32; shift += 8) trailer.byte((word >>> shift) & 0xff);
-    trailer.raw(magic);
-    this.write(bytes);
-    this.write(trailer.done());
+    const { length } = footer;
+    writeWord(footer, length);
+    writeWord(footer, checksum(footer.bytes.subarray(0, length)));
+    footer.raw(magic);
+    this.write(footer.done());
     return this.at;
   }
 
@@ -120,7 +123,9 @@ export class ObjectWriter {
     return number;
   }
 
-  private dictionaryEntries(): Uint8Array {
+  /** Undefined: there are none. */
+  private dictionaryEntries(): ByteWriter | undefined {
+    if (this.dictionaries.size === 0) return undefined;
     const out = new ByteWriter();
     out.uvarint(this.dictionaries.size);
     for (const dictionary of this.dictionaries.values()) {
@@ -134,7 +139,7 @@ export class ObjectWriter {
       out.raw(block.directory);
       this.writeAll(block.data);
     }
-    return out.done();
+    return out;
   }
 
   private blockEntries(footer: ByteWriter): void {
@@ -145,10 +150,8 @@ export class ObjectWriter {
       footer.uvarint(b.offset / 8);
       footer.uvarint(b.dataLength / 8);
       footer.uvarint(b.directory.length);
-      for (const key of [b.keys.first, b.keys.last]) {
-        footer.uvarint(key.length);
-        footer.raw(key);
-      }
+      writeKey(footer, b.keys.first);
+      writeKey(footer, b.keys.last);
     }
     for (const b of this.blocks) footer.raw(b.directory);
   }
@@ -159,3 +162,11 @@ export class ObjectWriter {
     this.at += chunk.length;
   }
 }
+
+/** Of a LEB128 number. */
+const numberLength = (n: number): number => (n < 0x80 ? 1 : 1 + numberLength(Math.floor(n / 0x80)));
+const writeWord = (out: ByteWriter, word: number): void => { for (let shift = 0; shift < 32; shift += 8) out.byte((word >>> shift) & 0xff); };
+const writeKey = (out: ByteWriter, key: Uint8Array): void => {
+  out.uvarint(key.length);
+  out.raw(key);
+};

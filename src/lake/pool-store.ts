@@ -51,6 +51,12 @@ export interface NewCommit {
   readonly silent?: boolean;
 }
 
+/** A tip that this process wrote: what follows from it is known without a read. `row`: the branch's. */
+interface WrittenTip { readonly branch: BranchRecord; readonly height: number; readonly row: Buffer }
+/** A branch that commits are put on. */
+interface MovingTip { readonly before: BranchRecord; readonly key: Buffer; now: Id; height: number; readonly removes: ObjectEntry[]; readonly adds: ObjectEntry[]; changed: number }
+interface MovedTip { readonly tip: MovingTip; readonly after: WrittenTip }
+
 export class PoolStore {
   readonly stores: Stores;
   readonly poolId: Id;
@@ -64,9 +70,9 @@ export class PoolStore {
   private vacuums = 0;
   private readonly checked = new WeakMap<ObjectList, { readonly vacuums: number; readonly missing: readonly Id[] }>();
   private branchMap: Map<string, BranchRecord> | undefined;
-  /** Of commits that this process wrote as tips: the next commit's height follows from it without a read. */
-  private readonly heights = new Map<string, { readonly commit: Id; readonly height: number }>();
+  private readonly written = new Map<string, WrittenTip>();
   private readonly branchKeys = new Map<string, Buffer>();
+  private readonly poolKey: Buffer;
   deleted = false;
   /** Commits of the transaction before. */
   private groupBefore = 0;
@@ -75,14 +81,16 @@ export class PoolStore {
     this.stores = stores;
     this.config = config;
     this.poolId = config.id;
+    this.poolKey = idBuffer(config.id);
     this.packs = new PackIndex(stores.tables, config.id);
   }
 
   get order(): PoolConfig['layout']['order'] { return this.config.layout.order; }
 
   branches(): ReadonlyMap<string, BranchRecord> { return this.loadBranches(); }
-  private loadBranches(): Map<string, BranchRecord> {
-    this.branchMap ??= new Map(this.stores.tables.rows('branches', { prefix: idBuffer(this.poolId) }).map((row) => {
+  private loadBranches(): Map<string, BranchRecord> { return this.branchMap ?? this.readBranches(); }
+  private readBranches(): Map<string, BranchRecord> {
+    this.branchMap = new Map(this.stores.tables.rows('branches', { prefix: idBuffer(this.poolId) }).map((row) => {
       const branch = decodeBranch(row.payload);
       return [branch.name, branch] as const;
     }));
@@ -137,56 +145,66 @@ export class PoolStore {
 
   /** Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids. */
   async write(commits: readonly NewCommit[]): Promise<readonly Id[]> {
-    const tips = new Map<string, { readonly before: BranchRecord; now: Id; height: number; removes: ObjectEntry[]; adds: ObjectEntry[]; changed: number }>();
-    const rows: Change[] = [], events: LakeEvent[] = [], ids: Id[] = [];
+    const tips = new Map<string, MovingTip>(), rows: Change[] = [], events: LakeEvent[] = [], ids: Id[] = [];
     for (const commit of commits) {
       let tip = tips.get(commit.branch);
-      if (!tip) {
-        const before = this.branch(commit.branch);
-        tip = { before, now: before.commit, height: this.tipHeight(before), removes: [], adds: [], changed: 0 };
-        tips.set(commit.branch, tip);
-      }
-      const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
-      const adds = [...commit.changes.adds, ...created];
-      const addVectors = commit.vectorsOfCreated ? created : commit.addVectors ?? [];
-      const row: StoredCommit = {
-        id: this.stores.draws.newId(), parent: tip.now, ...(commit.secondParent && { secondParent: commit.secondParent }),
-        height: 1 + Math.max(tip.height, commit.secondParent ? this.height(commit.secondParent) : 0),
-        author: commit.note.author ?? '', dateNs: this.stores.draws.nowNs(), message: commit.note.body || commit.message, meta: commit.note.meta ?? 'null',
-        adds: adds.map((e) => e.id), deletes: commit.changes.removes.map((e) => e.id),
-        ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
-        ...(commit.deleteVectors && { deleteVectors: commit.deleteVectors.map((e) => e.id) }),
-      };
-      this.drewCommit(commit.branch, row);
-      rows.push({ table: 'commits', key: pairKey(this.poolId, row.id), payload: encodeCommit(row) });
-      if (commit.note.terms?.retry && this.stores.retries) rows.push(...this.stores.retries.changes(commit.note.terms.retry, row.id));
-      if (!commit.silent) {
-        const made = this.stores.feed.make({ kind: 'pool-commit', poolId: this.poolId, commitId: row.id, branch: commit.branch, parent: commit.secondParent ? commit.branch : '' });
-        events.push(made.event);
-        rows.push(...made.changes);
-      }
-      tip.now = row.id;
-      tip.height = row.height;
-      this.collect(tip, commit, adds, addVectors);
-      ids.push(row.id);
+      if (!tip) tips.set(commit.branch, (tip = this.tip(commit.branch)));
+      ids.push(this.makeCommit(commit, tip, rows, events));
     }
-    const moved = [...tips.values()].map((tip) => ({ ...tip, key: this.keyOf(tip.before.name), after: { ...tip.before, commit: tip.now } }));
-    for (const { after, key } of moved) rows.push({ table: 'branches', key, payload: encodeBranch(after) });
+    const moved: MovedTip[] = [];
+    for (const tip of tips.values()) {
+      const branch = { ...tip.before, commit: tip.now }, row = encodeBranch(branch);
+      moved.push({ tip, after: { branch, height: tip.height, row } });
+      rows.push({ table: 'branches', key: tip.key, payload: row });
+    }
     rows.push(this.stores.feed.countersRow());
     await this.stores.tables.write(rows, () => {
       this.checkPool();
-      for (const { before, key } of moved) this.checkTip(before, key);
+      for (const { tip } of moved) this.checkTip(tip.before, tip.key);
     }, { alone: commits.length === 1 && this.groupBefore === 1 });
     this.groupBefore = commits.length;
-    for (const tip of moved) this.move(tip);
+    for (const one of moved) this.move(one);
     killPoint('commit: branch moved');
     this.stores.feed.publish(events);
     killPoint('commit: told');
-    for (const tip of moved) {
-      const small = tip.adds.reduce((n, e) => n + (e.inTable ? 1 : 0), 0);
-      if (small > 0) this.stores.small?.(this.poolId, tip.after.name, small);
+    for (const { tip } of moved) {
+      let small = 0;
+      for (const entry of tip.adds) if (entry.inTable) small++;
+      if (small > 0) this.stores.small?.(this.poolId, tip.before.name, small);
     }
     return ids;
+  }
+
+  private tip(name: string): MovingTip {
+    const before = this.branch(name);
+    return { before, key: this.keyOf(name), now: before.commit, height: this.tipHeight(before), removes: [], adds: [], changed: 0 };
+  }
+  /** Puts a commit on a tip: its rows and its event. */
+  private makeCommit(commit: NewCommit, tip: MovingTip, rows: Change[], events: LakeEvent[]): Id {
+    const { stores, poolId } = this, { branch, note, changes, secondParent, deleteVectors } = commit;
+    const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
+    const adds = changes.adds.length > 0 ? [...changes.adds, ...created] : created;
+    const addVectors = commit.vectorsOfCreated ? created : commit.addVectors ?? [];
+    const row: StoredCommit = {
+      id: stores.draws.newId(), parent: tip.now, ...(secondParent && { secondParent }),
+      height: 1 + Math.max(tip.height, secondParent ? this.height(secondParent) : 0),
+      author: note.author ?? '', dateNs: stores.draws.nowNs(), message: note.body || commit.message, meta: note.meta ?? 'null',
+      adds: adds.map((e) => e.id), deletes: changes.removes.map((e) => e.id),
+      ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
+      ...(deleteVectors && { deleteVectors: deleteVectors.map((e) => e.id) }),
+    };
+    if (stores.drew) this.drewCommit(branch, row);
+    rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
+    if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id));
+    if (!commit.silent) {
+      const made = stores.feed.make({ kind: 'pool-commit', poolId, commitId: row.id, branch, parent: secondParent ? branch : '' });
+      events.push(made.event);
+      rows.push(...made.changes);
+    }
+    tip.now = row.id;
+    tip.height = row.height;
+    this.collect(tip, commit, adds, addVectors);
+    return row.id;
   }
 
   private drewCommit(branch: string, { height: _, dateNs, ...commit }: StoredCommit): void {
@@ -194,22 +212,27 @@ export class PoolStore {
   }
 
   /** Adds a commit's changes up, so that a group changes the list once. Only single commits remove anything: a group is loads alone. */
-  private collect(tip: { removes: ObjectEntry[]; adds: ObjectEntry[]; changed: number }, commit: NewCommit, adds: readonly ObjectEntry[], addVectors: readonly ObjectEntry[]): void {
-    assert(tip.changed === 0 || commit.changes.removes.length === 0);
-    const marked = [...addVectors.map((e) => ({ ...e, vector: true })), ...(commit.deleteVectors ?? []).map((e) => ({ ...e, vector: false }))];
+  private collect(tip: MovingTip, { changes: { removes }, deleteVectors = [] }: NewCommit, adds: readonly ObjectEntry[], addVectors: readonly ObjectEntry[]): void {
+    assert(tip.changed === 0 || removes.length === 0);
+    tip.changed += adds.length + removes.length + addVectors.length + deleteVectors.length;
+    tip.removes.push(...removes);
+    if (addVectors.length === 0 && deleteVectors.length === 0) {
+      tip.adds.push(...adds);
+      return;
+    }
+    const marked = [...addVectors.map((e) => ({ ...e, vector: true })), ...deleteVectors.map((e) => ({ ...e, vector: false }))];
     const markedIds = new Set(marked.map((e) => e.id)), addedIds = new Set(adds.map((e) => e.id));
-    tip.removes.push(...commit.changes.removes, ...marked.filter((e) => !addedIds.has(e.id)));
+    tip.removes.push(...marked.filter((e) => !addedIds.has(e.id)));
     tip.adds.push(...adds.filter((e) => !markedIds.has(e.id)), ...marked);
-    tip.changed += adds.length + commit.changes.removes.length + marked.length;
   }
 
-  private move(tip: { readonly before: BranchRecord; readonly after: BranchRecord; readonly removes: readonly ObjectEntry[]; readonly adds: readonly ObjectEntry[]; readonly changed: number; readonly height: number }): void {
-    this.loadBranches().set(tip.after.name, tip.after);
-    this.heights.set(tip.after.name, { commit: tip.after.commit, height: tip.height });
-    const list = this.stores.snapshots.warmList(this, tip.before.commit);
+  private move({ tip: { before, removes, adds, changed }, after }: MovedTip): void {
+    this.loadBranches().set(before.name, after.branch);
+    this.written.set(before.name, after);
+    const list = this.stores.snapshots.warmList(this, before.commit);
     if (!list) return;
-    const keep = this.isTip(tip.before.commit);
-    this.stores.snapshots.advance(this, { from: tip.before.commit, to: tip.after.commit, list: list.change(tip.removes, tip.adds), changes: tip.changed, keep });
+    const keep = this.isTip(before.commit);
+    this.stores.snapshots.advance(this, { from: before.commit, to: after.branch.commit, list: list.change(removes, adds), changes: changed, keep });
   }
 
   private newObject(meta: ObjectMeta, rows: Change[]): ObjectEntry {
@@ -227,9 +250,9 @@ export class PoolStore {
     if (!key) this.branchKeys.set(name, (key = branchKey(this.poolId, name)));
     return key;
   }
-  private tipHeight({ name, commit }: BranchRecord): number {
-    const known = this.heights.get(name);
-    return known?.commit === commit ? known.height : this.height(commit);
+  private tipHeight(branch: BranchRecord): number {
+    const known = this.written.get(branch.name);
+    return known?.branch === branch ? known.height : this.height(branch.commit);
   }
   private height(commit: Id): number {
     if (commit === zeroId) return 0;
@@ -261,18 +284,19 @@ export class PoolStore {
     });
     killPoint('branch: in the tables');
     this.loadBranches().delete(name);
-    this.heights.delete(name);
+    this.written.delete(name);
     this.branchKeys.delete(name);
     this.stores.feed.publish([event]);
   }
 
   /** For use inside a transaction. @throws pool-not-found */
   checkPool(): void {
-    if (this.deleted || !this.stores.tables.has('pools', idBuffer(this.poolId))) throw new LakeError('pool-not-found', { pool: this.config.name });
+    if (this.deleted || !this.stores.tables.has('pools', this.poolKey)) throw new LakeError('pool-not-found', { pool: this.config.name });
   }
   private checkTip(expected: BranchRecord, key = branchKey(this.poolId, expected.name)): void {
     const payload = this.stores.tables.get('branches', key);
-    if (payload?.equals(encodeBranch(expected))) return;
+    const known = this.written.get(expected.name);
+    if (payload?.equals(known?.branch === expected ? known.row : encodeBranch(expected))) return;
     const found = payload && decodeBranch(payload);
     assert(found?.commit === expected.commit && found.name === expected.name, `branch ${expected.name} is at ${found?.commit}, not at ${expected.commit}`);
   }

@@ -233,7 +233,7 @@ export class PoolFace implements Pool {
       this.waiting.delete(outcome.id);
       const { kind, askedAt } = waiting, marks: JobMarks = { askedAt, beganAt: waiting.beganAt || endedAt, endedAt };
       this.host.jobDone({ kind, isDone: outcome.status === 'done', ...marks });
-      if (outcome.status === 'done') waiting.resolve({ ...outcome, marks });
+      if (outcome.status === 'done') waiting.resolve({ marks, ...outcome });
       else waiting.reject(waiting.error ?? refusal(outcome, this.ended()));
     }
   }

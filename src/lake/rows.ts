@@ -24,7 +24,8 @@ export const checkpointKey = (pool: Id, commit: Id, part: number): Buffer => {
 };
 export const eventKey = (id: number): Buffer => {
   const key = Buffer.allocUnsafe(8);
-  key.writeBigUInt64BE(BigInt(id));
+  key.writeUInt32BE(Math.floor(id / 2 ** 32), 0);
+  key.writeUInt32BE(id % 2 ** 32, 4);
   return key;
 };
 export const idOfEventKey = (key: Buffer): number => Number(key.readBigUInt64BE(0));
@@ -89,7 +90,7 @@ export const encodeObjects = (entries: readonly ObjectEntry[]): Buffer => {
   const out = Buffer.allocUnsafe(bytes);
   let at = 0;
   for (const e of entries) {
-    const same = e.min.text === e.max.text && Buffer.compare(e.min.sort, e.max.sort) === 0;
+    const same = e.min === e.max || (e.min.text === e.max.text && Buffer.compare(e.min.sort, e.max.sort) === 0);
     out.write(e.id, at, 'hex');
     out.writeDoubleLE(e.count, at + 20);
     out.writeDoubleLE(e.size, at + 28);

@@ -5,7 +5,8 @@
 import { areTimeTexts } from '../vectors/time-texts.ts';
 import { type Vector, gather, noRows, slice, take } from '../vectors/vector.ts';
 import type { ColumnCache } from './columns/cache.ts';
-import { type Column, type Projection, withoutNumbers } from './columns/decode.ts';
+import { type Column, type Projection, textsAlone } from './columns/decode.ts';
+import { type SearchedText, searchedTexts } from './columns/pairs.ts';
 import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from './columns/prune.ts';
 import { type BlockTags, type ObjectReader, projectionOf } from './object-reader.ts';
 import { type BestKeys, spanOfBlock } from './scan-best.ts';
@@ -20,6 +21,8 @@ export interface RowFilter {
   readonly columns?: Paths;
   /** It looks at strings and names of fields alone: numbers may come as nulls. */
   readonly textOnly?: boolean;
+  /** It looks for these texts alone, whatever their case: strings may come as nulls where none of them is. */
+  readonly texts?: readonly string[];
   /** The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows are in the order of the first key. */
   readonly keep: (rows: Vector, inOrder?: boolean) => MaybePromise<KeptRows>;
   readonly best?: BestRows;
@@ -70,6 +73,7 @@ export class BlockScanner {
   private readonly filterName: string;
   /** The filter looks at all that is wanted. */
   private readonly filterSuffices: boolean;
+  private readonly texts: readonly SearchedText[] | undefined;
   /** Parts of blocks that the pruner leaves. */
   private readonly known = new Map<readonly Column[], readonly Column[]>();
 
@@ -78,6 +82,7 @@ export class BlockScanner {
     this.options = options;
     this.projection = columns && projectionOf(columns);
     this.filterProjection = filter?.columns && projectionOf(filter.columns);
+    this.texts = filter?.textOnly && filter.texts ? searchedTexts(filter.texts) : undefined;
     this.name = JSON.stringify(columns ?? null);
     this.filterName = filter ? JSON.stringify([filter.columns ?? null, filter.textOnly ?? false]) : this.name;
     this.filterSuffices = (!this.filterProjection && (!filter?.textOnly || columns?.length === 0)) || (columns !== undefined && columns.every((c) => filter!.columns!.some((f) => f.length <= c.length && f.every((name, i) => name === c[i]))));
@@ -201,14 +206,21 @@ export class BlockScanner {
 
   /** The wanted columns of a part, or those that the filter looks at. */
   private rows(reader: ObjectReader, block: number, part: Column, filter?: RowFilter): Vector | Promise<Vector> {
+    if (filter?.textOnly && this.texts) return this.searched(reader, block, part, this.texts);
     const { cache } = this.options, name = filter ? this.filterName : this.name;
     const made = cache?.made(part, name) as Vector | undefined;
     if (made) return made;
     const { bytesRead } = reader, refused = cache?.refused;
-    const rows = reader.readPart(block, filter?.textOnly ? withoutNumbers(part) : part, filter ? this.filterProjection : this.projection);
+    const rows = reader.readPart(block, filter?.textOnly ? textsAlone(part, () => true) : part, filter ? this.filterProjection : this.projection);
     // What took no bytes is made of kept columns and of what the directory says.
     if (cache && !(rows instanceof Promise) && reader.bytesRead === bytesRead && cache.refused === refused && !isLate(rows)) cache.keepMade(part, name, rows);
     return rows;
+  }
+
+  /** What a search for texts looks at. */
+  private searched(reader: ObjectReader, block: number, part: Column, texts: readonly SearchedText[]): Vector | Promise<Vector> {
+    const read = (wanted: Column): MaybePromise<Vector> => reader.readPart(block, wanted, this.filterProjection), wanted = reader.searched(block, part, texts);
+    return wanted instanceof Promise ? wanted.then(read) : read(wanted);
   }
 
   /** `before`: what the reader had read until then. */

@@ -70,9 +70,9 @@ export class SnapshotCache {
 
   /** A branch moved from one commit to a child of it; `keep`: another branch is still at the old one. */
   advance(history: History, step: { readonly from: Id; readonly to: Id; readonly list: ObjectList; readonly changes: number; readonly keep: boolean }): void {
-    const before = this.warm.get(history.poolId + step.from);
+    const from = history.poolId + step.from, before = this.warm.get(from);
     const distance = (before?.distance ?? 0) + step.changes;
-    if (before && !step.keep) this.drop(history.poolId + step.from);
+    if (before && !step.keep) this.drop(from);
     this.add(history, step.to, step.list, distance, advancedCost);
   }
 
@@ -105,17 +105,24 @@ export class SnapshotCache {
     const warm: Warm = { list, distance, cost };
     this.warm.set(key, warm);
     this.cost += cost;
-    for (const [oldest] of this.warm) {
-      if (this.cost <= this.objectsMax || oldest === key) break;
+    if (this.cost > this.objectsMax) this.dropOldest(key);
+    this.keepIfDue(history.poolId, commit, warm, 2);
+  }
+  /** `kept`: the newest one, which stays however large it is. */
+  private dropOldest(kept: string): void {
+    for (const oldest of this.warm.keys()) {
+      if (this.cost <= this.objectsMax || oldest === kept) return;
       this.drop(oldest);
     }
-    this.keep(history.poolId, commit, 2);
   }
 
   /** Makes a checkpoint of a warm list if the changes since the last one are at least one `part`-th of it. */
   keep(poolId: Id, commit: Id, part: number): void {
     const warm = this.warm.get(poolId + commit);
-    if (!warm || this.ended || warm.distance < Math.max(changesMin, warm.list.length / part)) return;
+    if (warm) this.keepIfDue(poolId, commit, warm, part);
+  }
+  private keepIfDue(poolId: Id, commit: Id, warm: Warm, part: number): void {
+    if (this.ended || warm.distance < Math.max(changesMin, warm.list.length / part)) return;
     warm.distance = 0;
     const written = this.writeCheckpoint(poolId, commit, warm.list).catch((fault: unknown) => {
       // Its pool was deleted meanwhile.

@@ -6,6 +6,7 @@
  *   is no actor of its own here: what it ends with is a message to its machine.
  * - Nothing is made for a message while nobody listens.
  * - A listener is called while the actor is at work: it must return at once and must not throw.
+ * - Listeners that need not know at once (`late`) are told of some messages together, while no other listens: theirs is not the time of those whose jobs the actors do.
  */
 import { type ActorRecord, type MachineName, type MessageRecord, type RecordedEvent, machineNames } from './record.ts';
 
@@ -28,7 +29,9 @@ export interface WatchListener {
   message(record: MessageRecord, snapshot: WatchedSnapshot): void;
 }
 
-interface Pending { readonly event: RecordedEvent; readonly seq: number; readonly ms: number; readonly by?: string }
+interface Pending { readonly event: RecordedEvent; readonly seq: number; readonly ms: number; readonly by?: string | undefined }
+/** A message that was taken and is still to be told. */
+interface Untold { readonly one: Tracked; readonly pending: Pending; readonly snapshot: WatchedSnapshot; readonly emitted: readonly RecordedEvent[]; readonly dropped: boolean }
 interface Tracked {
   readonly name: string;
   readonly machine: MachineName;
@@ -38,7 +41,7 @@ interface Tracked {
   input: unknown;
   value: unknown;
   state: readonly string[];
-  emitted: RecordedEvent[];
+  emitted: readonly RecordedEvent[];
   begun: boolean;
 }
 interface Inspected {
@@ -50,9 +53,15 @@ interface Inspected {
 }
 
 const known: ReadonlySet<string> = new Set(machineNames);
+const nothing: readonly RecordedEvent[] = [];
+/** Messages that may be untold: they hold on to what the actors knew. */
+const untoldMax = 64;
 
 export class MachineWatch {
   private readonly listeners = new Set<WatchListener>();
+  /** Those of them that must be told at once. */
+  private readonly prompt = new Set<WatchListener>();
+  private untold: Untold[] = [];
   private readonly tracked = new WeakMap<WatchedActor, Tracked>();
   /** Actors that have not ended, by name. */
   private readonly live = new Map<string, Tracked>();
@@ -62,9 +71,23 @@ export class MachineWatch {
 
   constructor(now: () => number = steadyNow) { this.now = now; }
 
-  listen(listener: WatchListener): () => void {
+  /** `late`: messages may wait until there are more of them, or until somebody calls `settle`. */
+  listen(listener: WatchListener, { late = false }: { readonly late?: boolean } = {}): () => void {
+    this.settle();
     this.listeners.add(listener);
-    return () => { this.listeners.delete(listener); };
+    if (!late) this.prompt.add(listener);
+    return () => {
+      this.settle();
+      this.listeners.delete(listener);
+      this.prompt.delete(listener);
+    };
+  }
+  /** Tells what was not told yet. */
+  settle(): void {
+    const { untold } = this;
+    if (untold.length === 0) return;
+    this.untold = [];
+    for (const one of untold) this.tellNow(one);
   }
 
   /** The next number, for lines that tell of something other than a message. */
@@ -72,6 +95,7 @@ export class MachineWatch {
 
   /** The actors that are there; with `snapshots`, each with what XState persists of it. */
   actors(options: { readonly snapshots: boolean } = { snapshots: false }): readonly ActorRecord[] {
+    this.settle();
     return [...this.live.values()].filter((one) => one.begun).map((one) => ({
       ...this.actorRecord(one, { seq: this.nextSeq(), ms: this.now() }), ...(options.snapshots && { snapshot: one.ref.getPersistedSnapshot() }),
     }));
@@ -92,11 +116,11 @@ export class MachineWatch {
     if (machine === undefined || !known.has(machine)) return;
     const parent = ref._parent && this.tracked.get(ref._parent)?.name;
     const one: Tracked = {
-      name: this.nameOf(machine as MachineName, ref), machine: machine as MachineName, ref, pending: [], input: null, value: undefined, state: [], emitted: [], begun: false, ...(parent !== undefined && { parent }),
+      name: this.nameOf(machine as MachineName, ref), machine: machine as MachineName, ref, pending: [], input: null, value: undefined, state: [], emitted: nothing, begun: false, ...(parent !== undefined && { parent }),
     };
     this.tracked.set(ref, one);
     this.live.set(one.name, one);
-    ref.on('*', (emitted) => { if (this.listeners.size > 0) one.emitted.push(emitted); });
+    ref.on('*', (emitted) => { if (this.listeners.size > 0) one.emitted = [...one.emitted, emitted]; });
   }
   private nameOf(machine: MachineName, ref: WatchedActor): string {
     const count = (this.counts.get(machine) ?? 0) + 1;
@@ -119,11 +143,10 @@ export class MachineWatch {
       return;
     }
     if (this.listeners.size === 0) return;
-    const by = source && source !== ref ? this.sender(source) : undefined;
-    const pending: Pending = { event, seq: this.nextSeq(), ms: this.now(), ...(by !== undefined && { by }) };
+    const pending: Pending = { event, seq: this.nextSeq(), ms: this.now(), by: source && source !== ref ? this.sender(source) : undefined };
     const snapshot = ref.getSnapshot();
     if (snapshot.status === 'active') one.pending.push(pending);
-    else this.tell(one, pending, snapshot, 'dropped');
+    else this.tell(one, pending, snapshot, true);
   }
   private sender(source: WatchedActor): string {
     const one = this.tracked.get(source);
@@ -135,8 +158,7 @@ export class MachineWatch {
   private taken(ref: WatchedActor, event: RecordedEvent, snapshot: WatchedSnapshot): void {
     const one = this.tracked.get(ref);
     if (!one) return;
-    const at = one.pending.findIndex((pending) => pending.event === event);
-    const pending = at >= 0 ? one.pending.splice(at, 1)[0]! : { event, seq: this.nextSeq(), ms: this.now() };
+    const pending = takePending(one.pending, event) ?? { event, seq: this.nextSeq(), ms: this.now() };
     if (!one.begun) {
       one.begun = true;
       this.see(one, snapshot);
@@ -144,20 +166,25 @@ export class MachineWatch {
         const record = this.actorRecord(one, pending);
         for (const listener of this.listeners) listener.actor?.(record, ref);
       }
-      one.emitted = [];
-    } else if (this.listeners.size > 0) this.tell(one, pending, snapshot);
+      one.emitted = nothing;
+    } else if (this.listeners.size > 0) this.tell(one, pending, snapshot, false);
     else this.see(one, snapshot);
     if (snapshot.status === 'active') return;
     this.live.delete(one.name);
     if (one.machine === 'pool' || one.machine === 'lake') this.ended.add(one.name);
   }
 
-  private tell(one: Tracked, { event, seq, ms, by }: Pending, snapshot: WatchedSnapshot, dropped?: 'dropped'): void {
+  private tell(one: Tracked, pending: Pending, snapshot: WatchedSnapshot, dropped: boolean): void {
+    const untold: Untold = { one, pending, snapshot, emitted: one.emitted, dropped };
+    one.emitted = nothing;
+    if (this.prompt.size > 0) return this.tellNow(untold);
+    this.untold.push(untold);
+    if (this.untold.length === untoldMax) this.settle();
+  }
+  private tellNow({ one, pending: { event, seq, ms, by }, snapshot, emitted, dropped }: Untold): void {
     const from = one.state;
     this.see(one, snapshot);
-    const to = one.state, { emitted } = one;
-    one.emitted = [];
-    const outcome = dropped ?? (snapshot.status !== 'active' ? 'ended' : same(from, to) ? 'stayed' : 'moved');
+    const to = one.state, outcome = dropped ? 'dropped' : (snapshot.status !== 'active' ? 'ended' : same(from, to) ? 'stayed' : 'moved');
     const record: MessageRecord = {
       kind: 'message', seq, ms, actor: one.name, machine: one.machine, ...(by !== undefined && { by }), event: plainEvent(event), from, to, outcome, ...(emitted.length > 0 && { emitted }),
     };
@@ -180,13 +207,27 @@ export class MachineWatch {
 /** Milliseconds since 1970 that never go back. */
 const steadyNow = (): number => Math.round(performance.timeOrigin + performance.now());
 
+/** One array for each name. */
+const leaves = new Map<string, readonly string[]>();
+const leafOf = (name: string): readonly string[] => {
+  let leaf = leaves.get(name);
+  if (!leaf) leaves.set(name, (leaf = [name]));
+  return leaf;
+};
 /** Active leaves of a state value, nested ones with dots: `['ready.idle']`. */
 export const leavesOf = (value: unknown): readonly string[] => {
-  if (typeof value === 'string') return [value];
+  if (typeof value === 'string') return leafOf(value);
   return Object.entries(value as Record<string, unknown>).flatMap(([name, inner]) => {
     const leaves = leavesOf(inner);
     return leaves.length === 0 ? [name] : leaves.map((leaf) => `${name}.${leaf}`);
   });
+};
+
+/** The message of this event, which most often came last. */
+const takePending = (waiting: Pending[], event: RecordedEvent): Pending | undefined => {
+  if (waiting.length === 1 && waiting[0]!.event === event) return waiting.pop();
+  const at = waiting.findIndex((pending) => pending.event === event);
+  return at < 0 ? undefined : waiting.splice(at, 1)[0];
 };
 
 const same = (a: readonly string[], b: readonly string[]): boolean => a === b || (a.length === b.length && a.every((name, i) => name === b[i]));

@@ -146,18 +146,25 @@ export class ByteWriter {
   reserve(extra: number): void {
     if (this.length + extra <= this.bytes.length) return;
     const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + extra));
-    grown.set(this.bytes.subarray(0, this.length));
+    if (this.length > 0) grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
   }
   byte(b: number): void {
     this.reserve(1);
     this.bytes[this.length++] = b;
   }
-  raw(b: Uint8Array): void {
-    this.reserve(b.length);
-    this.bytes.set(b, this.length);
-    this.length += b.length;
+  raw(b: Uint8Array): void { this.run(b, 0, b.length); }
+  /** Appends source[start, end). */
+  run(source: Uint8Array, start: number, end: number): void {
+    const size = end - start;
+    this.reserve(size);
+    // A copy by the engine costs as much as that many steps.
+    if (size > loopBytesMax) this.bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), this.length);
+    else for (let i = start, to = this.length, { bytes } = this; i < end; i++) bytes[to++] = source[i]!;
+    this.length += size;
   }
+  /** Appends what another writer has. */
+  written(from: ByteWriter): void { this.run(from.bytes, 0, from.length); }
   /** LEB128: seven bits a byte, low group first. */
   uvarint(n: number): void {
     let rest = n;
@@ -168,13 +175,29 @@ export class ByteWriter {
     this.byte(rest);
   }
   text(s: string): void {
+    if (s.length <= loopBytesMax && this.ascii(s)) return;
     const b = utf8.encode(s);
     this.uvarint(b.length);
     this.raw(b);
   }
+  /** Appends a short text if it is ASCII. */
+  private ascii(s: string): boolean {
+    this.reserve(s.length + 1);
+    const { bytes } = this;
+    let to = this.length;
+    bytes[to++] = s.length;
+    for (let i = 0; i < s.length; i++) {
+      const c = s.charCodeAt(i);
+      if (c >= 0x80) return false;
+      bytes[to++] = c;
+    }
+    this.length = to;
+    return true;
+  }
   done(): Uint8Array { return this.bytes.slice(0, this.length); }
 }
 const utf8 = new TextEncoder();
+const loopBytesMax = 32;
 
 /**
  * The tagged body of a value as BSUP writes it (reference/formats/bsup.md section 4). Equal values of one type have equal bytes, so these

@@ -27,9 +27,26 @@ export const collectWorthwhile = (): void => {
   if (kept - keptOfAll > freshBytesMax) collect();
 };
 /** For any task, every now and then. */
-export const collectLarge = (): void => { if (bytesNow() > largeBytes) collectWorthwhile(); };
+export const collectLarge = (): void => {
+  if (bytesNow() > largeBytes) collectWorthwhile();
+  else if (isTight && fresh() > youngBytesMax) collectYoung();
+};
 /** For a thread that has nothing else to do. */
-export const collectIdle = (after: keyof typeof idleBytesMax): void => { if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[after]) collect(); };
+export const collectIdle = (after: keyof typeof idleBytesMax): void => { if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collect(); };
+
+/** Told every now and then how much of its memory the process takes: of much of it threads give back sooner what they do not need. */
+export const noteResident = (bytes: number, bytesMax: number): void => { isTight = bytes > bytesMax * tightShare; };
+const tightShare = 3 / 4;
+let isTight = false;
+
+/** For a task that reads columns: these are young and many, and the collector by itself does not see them as such. */
+export const collectRead = (bytes: number): void => {
+  if ((unlooked += bytes) < lookedBytes) return;
+  unlooked = 0;
+  if (isTight && fresh() > youngBytesMax) collectYoung();
+};
+const lookedBytes = 4 << 20;
+let unlooked = 0;
 
 const fresh = (): number => {
   const bytes = bytesNow();

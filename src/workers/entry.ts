@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { diskTotals, openObjects } from '../lake/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
-import { collectIdle, collectLarge } from './collector.ts';
+import { collectIdle, collectLarge, noteResident } from './collector.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
@@ -47,6 +47,7 @@ setInterval(() => {
   const now = performance.now();
   tellThread(counts, { ...diskTotals, lateMs: now - lookedAt - lookEveryMs });
   lookedAt = now;
+  noteResident(process.memoryUsage.rss(), settings.residentBytesMax);
   if (tasks.size > 0) collectLarge();
 }, lookEveryMs).unref();
 

@@ -22,13 +22,13 @@ import { poolsOnly } from './from-policy.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
 import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import type {
-  CompileReply, LakeServices, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, ThreadFigures, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
+  CompileReply, LakeServices, LentTo, LoadOutcome, LoadReply, LoadRequest, QueryReply, QueryRequest, QueryStats, ThreadFigures, WorkerPool, WorkerPoolOptions, WorkerPoolStatus,
 } from './pool.types.ts';
 import { LoadRun } from './load-run.ts';
 import { LoadTrail } from './load-trail.ts';
 import { QueryStream } from './query-reply.ts';
 import { QueryTrail } from './query-trail.ts';
-import { type SmallLoad, isSmallLoad, once, runSmallLoad } from './small-load.ts';
+import { type SmallLoad, type SmallLoadTools, isSmallLoad, once, runSmallLoad } from './small-load.ts';
 import { clearSpill } from './spill.ts';
 import { RunningTask, Thread, type TaskEvents } from './thread.ts';
 import type { LoadWatch } from './watches.ts';
@@ -53,6 +53,7 @@ class Workers implements WorkerPool {
   private readonly lake: LakeServices;
   private readonly settings: Omit<WorkerSettings, 'thread' | 'stops' | 'counts'>;
   private readonly objects: ObjectStore;
+  private readonly smallTools: SmallLoadTools;
   private readonly threads_ = new Set<Thread>();
   private readonly threadCount: number;
   private readonly cacheCounters: CacheCounters;
@@ -69,24 +70,25 @@ class Workers implements WorkerPool {
   constructor(options: WorkerPoolOptions, lake: LakeServices) {
     this.options = { ...defaults, ...defined(options) };
     this.lake = lake;
-    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, warmUpMs } = this.options;
+    const { lakeDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs } = this.options;
     const spillDirectory = this.options.spillDirectory ?? join(lakeDirectory, 'spill');
     clearSpill(spillDirectory);
     this.threadCount = this.options.threads ?? availableParallelism();
     this.cacheCounters = new CacheCounters(this.threadCount);
     const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
-    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, warmUpMs };
+    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs };
     this.objects = openObjects(lakeDirectory);
+    this.smallTools = { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } };
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
   }
 
-  async load(request: LoadRequest): Promise<LoadReply> {
-    const { pool, whole } = request, trail = new LoadTrail(() => new LoadRun({ poolId: pool.id }, request.unseen ? undefined : this.options.inspect), whole !== undefined);
+  async load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply> {
+    const { pool, whole } = request, trail = new LoadTrail(() => new LoadRun({ poolId: pool.id }, (lentTo ?? this.options).inspect), whole !== undefined);
     this.running.loads++;
     if (whole && request.watch) request.watch.beganAt = performance.now();
     try {
-      const outcome = whole ? await this.loadWhole(request, await whole(), trail) : await this.loadChunks(request, trail), { objects } = outcome;
-      return { ...outcome, settled: (commit) => this.settled(trail, objects, commit) };
+      const outcome = whole ? await this.loadWhole(request, await whole(), trail) : await this.loadChunks(request, trail), { objects, records, bytes, warnings } = outcome;
+      return { objects, records, bytes, warnings, settled: (commit) => this.settled(trail, objects, commit) };
     } catch (error) {
       trail.note({ type: 'failed', text: textOf(error) });
       throw error;
@@ -101,9 +103,7 @@ class Workers implements WorkerPool {
     const small: SmallLoad = { pool: layoutOf(pool), format: format ?? 'auto', body, ...(csvDelimiter !== undefined && { csvDelimiter }) };
     if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, trail);
     if (this.closing) throw new LakeError('workers-closed');
-    const { formatLimits, expandedBytesMax } = this.options;
-    const { watch } = request;
-    const outcome = await runSmallLoad(small, { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } });
+    const { watch } = request, outcome = await runSmallLoad(small, this.smallTools);
     if (watch) wroteAtOnce(watch, outcome);
     trail.plan();
     trail.note({ type: 'done at once', bodyBytes: body.length, ...written(outcome) });
@@ -146,8 +146,8 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, unseen, watch, signal }: QueryRequest): Promise<QueryReply> {
-    const stream = new QueryStream(), session = new LakeSession(lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, unseen), this.untold);
+  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
+    const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, (lentTo ?? this.options).inspect), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
       step: () => {
@@ -329,8 +329,8 @@ class Workers implements WorkerPool {
 
   private tellAll(): void { for (const trail of [...this.untold]) trail.actor(); }
 
-  private queryActor(id: string, unseen: boolean | undefined): Actor<typeof queryMachine> {
-    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, ...(!unseen && { inspect: this.options.inspect }) });
+  private queryActor(id: string, inspect: LentTo['inspect']): Actor<typeof queryMachine> {
+    const actor = createActor(queryMachine, { input: { id, keepMs: this.options.queryStatusMs }, inspect });
     this.queries.get(id)?.stop();
     this.queries.set(id, actor);
     actor.subscribe({ complete: () => { if (this.queries.get(id) === actor) this.queries.delete(id); } });

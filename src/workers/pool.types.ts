@@ -25,8 +25,6 @@ export interface LoadRequest {
   readonly body: AsyncIterable<Uint8Array>;
   /** Reads the whole body instead, where it is known to be small. */
   readonly whole?: () => Promise<Uint8Array>;
-  /** No inspector or recording is told of it. */
-  readonly unseen?: boolean;
   /** Told how far it is. */
   readonly watch?: LoadWatch;
   readonly signal?: AbortSignal;
@@ -60,8 +58,6 @@ export interface QueryRequest {
   readonly readOnly?: boolean;
   /** The lake as the one who asks sees it; default: all of it. */
   readonly lake?: LakeServices;
-  /** No inspector or recording is told of it. */
-  readonly unseen?: boolean;
   /** Told how far it is. */
   readonly watch?: QueryWatch;
   readonly signal?: AbortSignal;
@@ -107,11 +103,14 @@ export interface WorkerPoolStatus {
 
 export interface ThreadFigures extends ThreadTotals { readonly thread: number; readonly busyMs: number; readonly tasks: number }
 
+/** A lake that is not the pool's own. Who inspects or records the service is not told of what is done for it. */
+export interface LentTo { readonly lake: LakeServices; readonly inspect?: (event: unknown) => void }
+
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
-  load(request: LoadRequest): Promise<LoadReply>;
+  load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply>;
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */
-  query(request: QueryRequest): Promise<QueryReply>;
+  query(request: QueryRequest, lentTo?: LentTo): Promise<QueryReply>;
   /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
   queryStatus(id: string): Promise<string | undefined>;
   /** What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. */

@@ -15,6 +15,7 @@ import type { Scan } from '../query/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { ScanSource } from '../lake/scan.ts';
 import { type Share, type ShareSizes, scanShare, sharesOf } from '../lake/scan-shares.ts';
+import { collectRead } from './collector.ts';
 import { type WorkerTools, poolSource } from './lake-source.ts';
 import { type WireError, fromWire } from './messages.ts';
 import { News } from './news.ts';
@@ -54,6 +55,7 @@ export const sharedRows = async (plan: PartPlan, { task, tools, progress, sizes 
 export const readsInto = (progress: Progress) => (bytes: number): void => {
   progress.bytesRead += bytes;
   progress.bytesMatched += bytes;
+  collectRead(bytes);
 };
 
 interface SharedScanOptions {

@@ -6,8 +6,9 @@
  */
 import { LakeError } from '../errors.ts';
 import { type FormatName, type ReadOptions, formatTable, openReader } from '../formats/formats.ts';
-import { sortIntoObjects } from '../lake/load-sort.ts';
+import { type ShapeLimits, type SortedObjects, sortIntoObjects } from '../lake/load-sort.ts';
 import type { ObjectStore } from '../lake/objects.ts';
+import { sortSmall } from '../lake/load-sort-small.ts';
 import type { PoolLayout } from './messages.ts';
 import type { LoadOutcome } from './pool.types.ts';
 
@@ -31,14 +32,27 @@ export const isSmallLoad = ({ pool, format, body }: SmallLoad, contentCodings: r
   body.length <= smallBodyBytesMax && contentCodings.length === 0 && plainFormats.has(format) && pool.threshold >= thresholdMin && isText(body[0] ?? 0);
 const isText = (byte: number): boolean => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d);
 
-/** Sorts a small body into objects. @throws load-empty when it holds no value */
-export const runSmallLoad = async ({ pool: { keys, order, threshold }, format, csvDelimiter, body }: SmallLoad, { objects, readLimits }: SmallLoadTools): Promise<LoadOutcome> => {
-  const options = { ...readLimits, ...(csvDelimiter !== undefined && { csvDelimiter }) }, direct = format === 'auto' ? undefined : formatTable[format].reader;
+/** Sorts a small body into objects; at once where its format can be read so. @throws load-empty when it holds no value */
+export const runSmallLoad = (small: SmallLoad, { objects, readLimits }: SmallLoadTools): LoadOutcome | Promise<LoadOutcome> => {
+  const { pool: { keys, order, threshold }, format, csvDelimiter, body } = small, { typesMax, columnsMax = Infinity } = readLimits;
+  const shapeLimits = typesMax === undefined ? undefined : { typesMax, columnsMax }, whole = format === 'auto' ? undefined : formatTable[format].whole;
+  if (!whole) return readAndSort(small, { objects, shapeLimits, options: { ...readLimits, ...(csvDelimiter !== undefined && { csvDelimiter }) } });
+  const sorted = sortSmall(whole(body, readLimits), { keys, order, threshold, objects, shapeLimits });
+  return sorted instanceof Promise ? sorted.then(outcomeOf) : outcomeOf(sorted);
+};
+
+const readAndSort = async (
+  { pool: { keys, order, threshold }, format, body }: SmallLoad, { objects, shapeLimits, options }: { readonly objects: ObjectStore; readonly shapeLimits: ShapeLimits | undefined; readonly options: ReadOptions },
+): Promise<LoadOutcome> => {
+  const direct = format === 'auto' ? undefined : formatTable[format].reader;
   // What `isSmallLoad` lets through has no coding that would have to be undone first.
   const reader = direct ? direct(once(body), options) : await openReader(format, once(body), options);
-  const outcome = await sortIntoObjects(reader, { keys, order, threshold, objects, ...(readLimits.typesMax !== undefined && { shapeLimits: { typesMax: readLimits.typesMax, columnsMax: readLimits.columnsMax ?? Infinity } }), spill: noSpill, memoryBytesMax: Infinity });
-  if (outcome.records === 0) throw new LakeError('load-empty');
-  return { ...outcome, warnings: [] };
+  return outcomeOf(await sortIntoObjects(reader, { keys, order, threshold, objects, ...(shapeLimits && { shapeLimits }), spill: noSpill, memoryBytesMax: Infinity }));
+};
+
+const outcomeOf = ({ objects, records, bytes }: SortedObjects): LoadOutcome => {
+  if (records === 0) throw new LakeError('load-empty');
+  return { objects, records, bytes, warnings: [] };
 };
 
 const noSpill = (): never => { throw new Error('a small load does not spill'); };

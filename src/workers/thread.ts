@@ -4,6 +4,7 @@
  */
 import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
+import { collect } from './collector.ts';
 import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
 import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
@@ -25,6 +26,9 @@ export interface TaskEvents {
 const bodyMessageBytes = 256 << 10;
 /** Less than this is sooner copied than transferred. */
 const transferBytesMin = 16 << 10;
+/** A body of which so much has come is a large load's. */
+const largeBodyBytes = 64 << 20;
+let hasCollected = false;
 
 /** A task that runs in a thread. */
 export class RunningTask {
@@ -59,6 +63,11 @@ export class RunningTask {
         held.push(chunk);
         heldBytes += chunk.length;
         this.bodyBytes += chunk.length;
+        // What the start left in this thread's heap would stay until requests have made as much again; while much comes in nobody waits for a turn.
+        if (!hasCollected && this.bodyBytes >= largeBodyBytes) {
+          hasCollected = true;
+          collect();
+        }
         if (heldBytes < bodyMessageBytes) continue;
         await this.sendBody(held, heldBytes);
         held = [];

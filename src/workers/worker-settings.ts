@@ -24,6 +24,8 @@ export interface WorkerSettings {
   readonly counts: SharedArrayBuffer;
   /** How long its code may be made warm before it is needed; 0: not at all. */
   readonly warmUpMs: number;
+  /** What the whole process may take, about. */
+  readonly residentBytesMax: number;
   /** Its number among the threads, from 0. */
   readonly thread: { readonly index: number; readonly of: number };
   /** When one query is worth more than one thread. */

@@ -10,7 +10,7 @@ import { watchKeys } from '../../src/commands/key-file.ts';
 import { beginRecording } from '../../src/commands/serve.ts';
 import { parseServe } from '../../src/config.ts';
 import { accessOf } from '../../src/http/access/access.ts';
-import { startServer } from '../../src/http/server.ts';
+import { type Server, startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, PackOptions } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects.ts';
@@ -24,6 +24,8 @@ export interface TestService {
   readonly lake: Lake;
   readonly workers: WorkerPool;
   readonly app: FastifyInstance;
+  readonly server: Server;
+  readonly watch: MachineWatch;
   /** One request; the body of the answer as text. */
   readonly ask: (method: string, path: string, options?: AskOptions) => Promise<Answer>;
   /** Runs a query; its rows as SUP, one a line. */
@@ -53,7 +55,7 @@ export const startService = async (flags: readonly string[] = [], directory?: st
     return { status: response.status, headers: response.headers, body: await response.text() };
   };
   return {
-    url: server.address, directory: folder, lake, workers, app: server.app, ask,
+    url: server.address, directory: folder, lake, workers, app: server.app, server, watch, ask,
     query: async (text) => {
       const answer = await ask('POST', '/query', { headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: JSON.stringify({ query: text }) });
       if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);

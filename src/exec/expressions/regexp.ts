@@ -29,9 +29,11 @@ const compileNew = (pattern: string): RE2JS | string => {
 };
 
 const metacharacters = /[\\.+*?()|[\]{}^$]/;
+/** Whether a pattern matches its own text alone. */
+export const isPlainText = (pattern: string): boolean => !metacharacters.test(pattern);
 /** A test of text: whether the expression matches anywhere. Plain text needs no expression. @throws Error for a bad pattern */
 export const regexpTest = (pattern: string): ((text: string) => boolean) => {
-  if (!metacharacters.test(pattern)) return (text) => text.includes(pattern);
+  if (isPlainText(pattern)) return (text) => text.includes(pattern);
   const re = compileRegexp(pattern);
   if (typeof re === 'string') throw new Error(`error parsing regexp: ${re}`);
   return (text) => re.test(text);

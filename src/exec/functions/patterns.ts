@@ -4,20 +4,18 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, bools, dataAt, nulls, noRows, take } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder.ts';
 import { applyCarrying } from '../expressions/apply.ts';
-import { compileRegexp, regexpTest } from '../expressions/regexp.ts';
+import { compileRegexp, isPlainText, regexpTest } from '../expressions/regexp.ts';
 import { combine, overlay, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 import { foldedSearch, foldedTest, searchAllText, searchPattern, searchText } from '../expressions/search.ts';
 import { byKernel, inner, isNull, isText, onTexts, texts, type CallContext, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
 import { textLists } from './strings.ts';
-
-const metacharacters = /[\\.+*?()|[\]{}^$]/;
 
 /** A constant pattern with metacharacters is a regular expression; any other pattern is text, in any case. */
 const grep = ({ literals }: CallContext): Evaluate => {
   const literal = literals[0];
   // Made once, so that what is found in a dictionary is remembered for all batches.
   const plain = literal?.type === types.string ? { text: literal.data as string, search: foldedSearch(literal.data as string), test: foldedTest(literal.data as string) } : undefined;
-  const constantPattern = literal?.type === types.string && metacharacters.test(literal.data as string) ? regexpTest(literal.data as string) : undefined;
+  const constantPattern = literal?.type === types.string && !isPlainText(literal.data as string) ? regexpTest(literal.data as string) : undefined;
   return ([pattern, v], length) => {
     if (length === 0) return noRows;
     if (constantPattern) return searchPattern(v!, constantPattern);

@@ -9,6 +9,7 @@ import type { Value } from '../../vectors/value.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
+import { isPlainText } from '../expressions/regexp.ts';
 import { isTrue } from '../expressions/rows.ts';
 import type { BestRows, KeptRows, Progress, QuickIterator, ScanFilter, ScanRequest } from '../source.ts';
 import type { Build } from './build.ts';
@@ -52,7 +53,7 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
-    const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), textOnly: isTextSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
+    const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), ...textSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
       for (const item of pulled(() => host.scan(source, isFiltered ? { ...request, filter } : request), context.signal)) {
@@ -71,6 +72,11 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
   };
 };
 
+type TextSearch = Pick<ScanFilter, 'textOnly' | 'texts'>;
+const textSearch = (e: PlanExpr): TextSearch => {
+  const texts = isTextSearch(e) ? textsOf(e) : undefined;
+  return { textOnly: isTextSearch(e), ...(texts && { texts }) };
+};
 /** Searches for text in the whole row, and what is made of them. */
 const isTextSearch = (e: PlanExpr): boolean => {
   switch (e.kind) {
@@ -81,10 +87,26 @@ const isTextSearch = (e: PlanExpr): boolean => {
     default: return false;
   }
 };
+/** The texts that such a search looks for; undefined if there are patterns among them. */
+const textsOf = (e: PlanExpr): readonly string[] | undefined => {
+  switch (e.kind) {
+    case 'and': case 'or': {
+      const left = textsOf(e.left), right = left && textsOf(e.right);
+      return right && [...left!, ...right];
+    }
+    case 'not': return textsOf(e.operand);
+    case 'searchText': return [e.text];
+    case 'call': {
+      const pattern = e.arguments[0], text = pattern?.kind === 'literal' ? (pattern.value.data as string) : '';
+      return isPlainText(text) ? [text] : undefined;
+    }
+    default: return undefined;
+  }
+};
 
 /** The filter and the bound of a top behind it, as the scan of a host may use them. */
 const scanFilter = (
-  signal: AbortSignal, filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly textOnly: boolean; readonly runs?: Runs } | undefined, bound: KeyBound | undefined, progress: Progress,
+  signal: AbortSignal, filter: { readonly test: AsyncEvaluator; readonly columns: readonly FieldPath[] | undefined; readonly runs?: Runs } & TextSearch | undefined, bound: KeyBound | undefined, progress: Progress,
 ): ScanFilter | undefined => {
   if (!filter && !bound) return undefined;
   const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
@@ -94,7 +116,7 @@ const scanFilter = (
     return rest ? placed(rest, kept) : kept;
   };
   return {
-    ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true }), ...(bound && { best: bestOf(bound, filter?.test) }),
+    ...(columns && { columns }), ...(filter?.textOnly && !bound && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }), ...(bound && { best: bestOf(bound, filter?.test) }),
     keep: (rows, inOrder) => working(signal, () => {
       progress.recordsRead += rows.length;
       if (!filter) return bounded(rows, undefined);

@@ -22,6 +22,28 @@ export async function* readJson(input: AsyncIterable<Uint8Array>, options: ReadO
   if (wrong) yield* readInSequence(wrong.rest, options, wrong, undefined);
 }
 
+/** Keys of small bodies that are kept: they may be as long as a body. */
+const wholeNodesMax = 1000;
+/** Reads whole bodies one after the other: of the keys that one had the next one makes no texts again. */
+let wholeTape: JsonTape | undefined;
+
+/** The values of a small body that is there as a whole: what `readJson` gives, in one batch and without waiting for anything. */
+export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generator<Vector> {
+  const { nestingMax } = readLimits(options), bytes = new Uint8Array(body.length + 1), builder = new Builder();
+  bytes.set(body);
+  if (wholeTape?.nestingMax !== nestingMax) wholeTape = new JsonTape(nestingMax, wholeNodesMax);
+  const tape = wholeTape, window = { bytes, start: 0, end: body.length, final: true, offset: 0 };
+  let failed: { readonly problem: unknown } | undefined;
+  tape.place = { lines: 1, lineStart: 0 };
+  try {
+    while (tape.next(window, builder.length) === 'value') writeEntry(tape, 0, builder);
+  } catch (problem) {
+    failed = { problem };
+  }
+  if (builder.length > 0) yield builder.finish();
+  if (failed) throw failed.problem;
+}
+
 interface Handover { readonly progress: Progress; readonly rest: AsyncIterable<Uint8Array>; readonly helper: BlockHelper }
 
 /** Reads to the end; or, if there is a helper, until the input has proved long. */

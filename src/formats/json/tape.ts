@@ -44,19 +44,23 @@ export class JsonTape {
   layouts: (Layout | undefined)[] = [];
   length = 0;
   bytes: Uint8Array = new Uint8Array(1);
-  readonly seen = new Layouts();
+  readonly seen: Layouts;
   private at = 0;
   private end = 0;
   private final = false;
   private depth = 0;
-  private readonly nestingMax: number;
+  readonly nestingMax: number;
   /** Line of the place that is read now; breaks in strings are errors, so white space has them all. */
   private lines = 1;
   /** Byte of the stream at which that line begins. */
   private lineStart = 0;
   private offset = 0;
 
-  constructor(nestingMax: number) { this.nestingMax = nestingMax; }
+  /** `nodesMax`: keys that are kept before all are forgotten. */
+  constructor(nestingMax: number, nodesMax?: number) {
+    this.nestingMax = nestingMax;
+    this.seen = new Layouts(nodesMax);
+  }
 
   /** Where the text is: its line, and the byte of the stream at which that line begins. */
   get place(): { readonly lines: number; readonly lineStart: number } { return { lines: this.lines, lineStart: this.lineStart }; }

@@ -4,13 +4,13 @@ import { LakeError } from '../../errors.ts';
 import type { CommitNote, CommitResult as Made, Id } from '../../lake/lake.types.ts';
 import { smallBodyBytesMax } from '../../workers/small-load.ts';
 import { bodyChunks, smallBody } from '../body.ts';
-import { etagOf, sendCommit } from '../commit-answer.ts';
+import { sendCommit, sendTip } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
 import { commitOnce } from '../once.ts';
 import { boolParameter, boolSchema, branchParameter, commitParameter, delimiterParameter, delimiterSchema, idOf, pathId, poolParameter } from '../parameters.ts';
-import { commitValue, previewValue } from '../records.ts';
+import { previewValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
 import { type Answer, type Call, type Link, type Route, route } from '../route.ts';
 import { changeErrors, commitErrors, dataErrors, rewriteErrors } from '../route-errors.ts';
@@ -41,14 +41,14 @@ export const branchRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       const length = request.headers['content-length'], idleMsMax = service.config.bodyIdleMsMax;
-      const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), client: () => call.signal });
+      const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { load: run });
       const whole = smallBody(request.raw, { bytesMax: smallBodyBytesMax, idleMsMax }, run);
       const commit = await commitOnce(call, note, async (terms) => {
         const outcome = await service.workers.load({
           pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw, idleMsMax), ...(whole && { whole }), watch: run.watch,
           get signal() { return run.signal; },
-        });
+        }, service.lentTo);
         return made(call, await outcome.settled(run.commit(() => target.load(params.branch, outcome.objects, terms))));
       }).catch((error: unknown) => {
         run.rejected(error);
@@ -61,10 +61,7 @@ export const branchRoutes: readonly Route[] = [
   route({
     id: 'getBranch', tag: 'Branches', method: 'GET', path: '/pool/:pool/branch/:branch', summary: 'The commit that a branch points at', need: 'reader of pool', params: branchParams,
     answers: { 200: { ...committed('The commit; all zeros while there is none.'), links: { revert } } }, errors: ['pool-not-found', 'branch-not-found'],
-    handler: async ({ service, reply, params, response }) => {
-      const { commit } = service.lake.pool(params.pool).branch(params.branch);
-      return sendValue(reply.header('etag', etagOf(commit)), commitValue(commit), response);
-    },
+    handler: async ({ service, reply, params, response }) => sendTip(reply, service.lake.pool(params.pool).branch(params.branch).commit, response),
   }),
   route({
     id: 'deleteBranch', tag: 'Branches', method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams,

@@ -37,20 +37,20 @@ export const queryRoutes: readonly Route[] = [
     answers: { 200: { text: 'The rows.', rows: true, example: [{ genre: 'Drama', count: 789 }], links: { status: ofAnswer('queryStatus'), progress: ofAnswer('queryProgress') } } },
     errors: [...queryRunErrors, ...rowErrors, 'parameter-bool'],
     handler: async (call) => {
-      const { service, request, reply, query, response, id, signal } = call;
+      const { service, request, reply, query, response, id } = call;
       const control = boolParameter(query.ctrl);
       const { text, head } = await queryBody(call);
       if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
-      const readOnly = isForeign({ origins: service.config.corsOrigins, listen: service.config.listen }, request.headers);
+      const readOnly = isForeign(service.originRules, request.headers);
       const coding = answerCoding(request.headers['accept-encoding']);
       const channelIds = response.mediaType === 'application/x-zjson';
       if (call.who) service.access!.owns(id, call.who);
-      const run = service.running.beginQuery({ id, text, owner: call.who?.name, client: () => signal });
+      const run = service.running.beginQuery({ id, text, owner: call.who?.name, whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { query: run });
       try {
         const answer = await service.workers.query({
           id, text, format: response.format, control, signal: run.signal, watch: run.watch, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
-        });
+        }, service.lentTo);
         reply.header('vary', varyOf(reply));
         if (coding && !answer.empty) reply.header('content-encoding', coding);
         await sendChunks(reply, answer, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));

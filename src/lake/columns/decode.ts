@@ -6,7 +6,7 @@
  * - Numbers of eight bytes and codes of four are views of the bytes that were read; narrower ones are widened.
  */
 import { type TimeTexts, rangeOfBounds, timeTexts } from '../../vectors/time-texts.ts';
-import type { Type } from '../../vectors/type.ts';
+import { type Type, types } from '../../vectors/type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, emptyVector, sizeOf,
 } from '../../vectors/vector.ts';
@@ -34,6 +34,8 @@ export type Column =
       readonly times?: { readonly digits: number; readonly base: number }; readonly packed?: PackedPlan;
       /** Of the column's values (membership.ts); not read with them. */
       readonly filter?: Segment;
+      /** Of its bytes (pairs.ts); not read with them. */
+      readonly pairs?: Segment;
     }
   | { readonly form: 'bool'; readonly rows: number; readonly flags: Flags }
   | { readonly form: 'null'; readonly rows: number }
@@ -142,9 +144,9 @@ export class DirectoryReader {
       const times = { digits: input.byte(), base: input.float() };
       return { ...column, bounds, times, packed: this.packed() };
     }
-    if (encoding !== encodings.plain && encoding !== encodings.filtered) throw new Error(`no encoding ${encoding} of bytes`);
-    const codes = this.codes(), segment = this.segment();
-    return { ...column, bounds, codes, segment, ...(encoding === encodings.filtered && { filter: this.segment() }) };
+    if (encoding !== encodings.plain && encoding !== encodings.filtered && encoding !== encodings.paired) throw new Error(`no encoding ${encoding} of bytes`);
+    const codes = this.codes(), segment = this.segment(), filter = encoding === encodings.plain ? undefined : this.segment();
+    return { ...column, bounds, codes, segment, ...(filter && filter.length > 0 && { filter }), ...(encoding === encodings.paired && { pairs: this.segment() }) };
   }
 }
 
@@ -168,13 +170,31 @@ export const projectColumn = (column: Column, wanted: Projection): Column => {
   }
 };
 
-/** A record's column with nulls in place of its numbers. */
-export const withoutNumbers = (column: Column): Column => {
+export type BytesColumn = Extract<Column, { form: 'bytes' }>;
+/** A record's column with nulls in place of its numbers and of other values that hold no text, and of strings that are not needed. */
+export const textsAlone = (column: Column, isNeeded: (strings: BytesColumn) => boolean): Column => {
   switch (column.form) {
-    case 'record': return { ...column, fields: column.fields.map((f) => ({ ...f, values: withoutNumbers(f.values) })) };
-    case 'number': return { form: 'null', rows: column.rows };
-    case 'dynamic': return column.parts.every((p) => p.form === 'number' || p.form === 'null') ? { form: 'null', rows: column.rows } : column;
+    case 'record': return { form: 'record', rows: column.rows, fields: column.fields.map(({ name, optional, present, values }) => ({ name, optional, present, values: textsAlone(values, isNeeded) })) };
+    case 'number': case 'bool': case 'type': case 'enum': return { form: 'null', rows: column.rows };
+    case 'bytes': return column.layout.type === types.string && isNeeded(column) ? column : { form: 'null', rows: column.rows };
+    case 'dynamic': return column.parts.every((p) => textsAlone(p, isNeeded).form === 'null') ? { form: 'null', rows: column.rows } : column;
     default: return column;
+  }
+};
+
+/** Calls `visit` for the columns of strings that `textsAlone` asks about, in order of their places. */
+export const visitStrings = (column: Column, visit: (strings: BytesColumn) => void): void => {
+  switch (column.form) {
+    case 'record':
+      for (const f of column.fields) visitStrings(f.values, visit);
+      return;
+    case 'bytes':
+      if (column.layout.type === types.string) visit(column);
+      return;
+    case 'dynamic':
+      for (const p of column.parts) visitStrings(p, visit);
+      return;
+    default: return;
   }
 };
 

@@ -17,11 +17,13 @@ import { checksum } from './checksum.ts';
 import { ColumnDictionary } from './dictionary.ts';
 import { type Layout, type TypeTable } from './layout.ts';
 import { filterOf } from './membership.ts';
+import { pairsOf } from './pairs.ts';
 import { type Packed, packBits, packCodes, packDistances, wideDistances } from './packing.ts';
+import { pairsVersion, timesVersion } from '../object-format.ts';
 import { BytesRange, numberBounds, wideBounds, writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
 
 /** Encodings of a column of numbers, bytes or bools. */
-export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4, times: 5, filtered: 6 } as const;
+export const encodings = { plain: 0, constant: 1, dictionary: 2, float32: 3, packed: 4, times: 5, filtered: 6, paired: 7 } as const;
 /** What arrays hold the numbers of a column. */
 export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
 
@@ -32,14 +34,16 @@ const dictionaryRowsMin = 32;
 /** A column of strings has a filter from so many rows on, if its texts have no more bytes than this, on average. */
 const filterRowsMin = 256;
 const filterTextMax = 40;
+/** A column of strings has its pairs beside it from so many bytes on: they are 512. */
+const pairedBytesMin = 24 << 10;
 
 /** What the blocks of one object share. */
 export interface ObjectTables {
   readonly types: TypeTable;
   /** By path of the column, numbered in this order; absent: none are made. */
   readonly dictionaries?: Map<string, ColumnDictionary>;
-  /** Told of an encoding that objects of the first version do not have. */
-  readonly newer?: () => void;
+  /** Told of an encoding that objects before this version do not have. */
+  readonly newer?: (version: number) => void;
 }
 export interface EncodedBlock {
   readonly rows: number;
@@ -58,7 +62,7 @@ export const encodeBlock = (batch: Vector, tables: ObjectTables, statistics: boo
   return { rows: batch.length, layout, directory: encoder.directory.done(), data: encoder.data, dataLength: encoder.dataLength };
 };
 
-const noPadding = new Uint8Array(8);
+const noPadding = new Uint8Array(8), noBytes = new Uint8Array(0);
 
 class BlockEncoder {
   readonly directory = new ByteWriter();
@@ -187,24 +191,29 @@ class BlockEncoder {
         return layout;
       }
     }
-    const isFiltered = this.isFiltered(v);
-    out.byte(isFiltered ? encodings.filtered : encodings.plain);
+    const isFiltered = this.isFiltered(v), isPaired = this.isPaired(v);
+    out.byte(isPaired ? encodings.paired : isFiltered ? encodings.filtered : encodings.plain);
     if (this.statistics) {
       const range = new BytesRange(v.bytes);
       addRuns(range, v.offsets, v.length);
       writeBytesBounds(out, range.bounds());
     }
     this.codes(lengthsOf(v.offsets, v.length), v.length);
-    this.segment(v.bytes.subarray(v.offsets[0], v.offsets[v.length]));
-    if (isFiltered) {
-      this.segment(new Uint8Array(filterOf(v).buffer));
-      this.tables.newer!();
-    }
+    const bytes = v.bytes.subarray(v.offsets[0], v.offsets[v.length]);
+    this.segment(bytes);
+    if (isFiltered) this.segment(new Uint8Array(filterOf(v).buffer));
+    else if (isPaired) this.segment(noBytes);
+    if (isPaired) this.segment(new Uint8Array(pairsOf(bytes).buffer));
+    if (isFiltered || isPaired) this.tables.newer!(isPaired ? pairsVersion : timesVersion);
     return layout;
   }
   /** Short texts that mostly differ are looked for one by one, as ids are. */
   private isFiltered(v: BytesVector): boolean {
     return this.statistics && this.tables.newer !== undefined && v.type === types.string && v.length >= filterRowsMin && v.offsets[v.length]! - v.offsets[0]! <= v.length * filterTextMax;
+  }
+
+  private isPaired(v: BytesVector): boolean {
+    return this.statistics && this.tables.newer !== undefined && v.type === types.string && v.offsets[v.length]! - v.offsets[0]! >= pairedBytesMin;
   }
 
   /** Times as text become numbers; false if they are not, or take more than four bytes a row. */
@@ -222,7 +231,7 @@ class BlockEncoder {
     out.byte(times.digits);
     writeFloat(out, times.base);
     this.packed(packed, distances[0]!);
-    newer!();
+    newer!(timesVersion);
     return true;
   }
 

@@ -54,6 +54,37 @@ describe('load machine', () => {
     for (const event of way) one.send(event);
     expect(one.getSnapshot()).toMatchObject({ value: 'committed', status: 'done', context: { objects: ['a'], commit: 'c' } });
   });
+  test('who may be told late is told the same, in the same order, by the time that it looks', () => {
+    const prompt: unknown[] = [], late: unknown[] = [];
+    const told = (into: unknown[], options?: { readonly late: true }): MachineWatch => {
+      let ms = 0;
+      const watch = new MachineWatch(() => ++ms);
+      watch.listen({ message: (record, { value, context }) => { into.push(record, value, context); } }, options);
+      for (let i = 0; i < 50; i++) {
+        const load = new LoadRun({ poolId: `p${i}` }, watch.inspect);
+        for (const event of way) load.send(event);
+        load.send({ type: 'failed', text: 'too late' });
+      }
+      return watch;
+    };
+    told(prompt);
+    const watch = told(late, { late: true });
+    expect(prompt).toHaveLength(750);
+    expect([late.length < 750, late]).toEqual([true, prompt.slice(0, late.length)]);
+    watch.settle();
+    expect(late).toEqual(prompt);
+  });
+  test('one that must be told at once makes the others hear at once too', () => {
+    const watch = new MachineWatch(), heard: string[] = [];
+    watch.listen({ message: ({ event }) => { heard.push(`late ${event.type}`); } }, { late: true });
+    const load = new LoadRun({ poolId: 'p' }, watch.inspect);
+    load.send(way[0]!);
+    const unlisten = watch.listen({ message: ({ event }) => { heard.push(`prompt ${event.type}`); } });
+    load.send(way[1]!);
+    unlisten();
+    load.send(way[2]!);
+    expect(heard).toEqual(['late all rows read', 'late rows sorted', 'prompt rows sorted']);
+  });
   test('a commit before the objects are written changes nothing', () => {
     expect(loadAfter([{ type: 'committed', commit: 'c' }]).value).toBe('receiving');
   });

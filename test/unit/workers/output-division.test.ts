@@ -74,7 +74,7 @@ const threadsOf = (p: WorkerPool): readonly { readonly worker: Worker; readonly 
   [...(p as unknown as { threads_: Set<{ worker: Worker; tasks: Map<number, unknown> }> }).threads_];
 /** Of the lake, the largest first. */
 const largestFiles = (): readonly string[] =>
-  readdirSync(directory, { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name)).filter((p) => !p.endsWith('.mdb')).sort((a, b) => statSync(b).size - statSync(a).size);
+  readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name)).sort((a, b) => statSync(b).size - statSync(a).size);
 const tasksOf = (p: WorkerPool): number => threadsOf(p).reduce((n, t) => n + t.tasks.size, 0);
 
 const queries = ['from rows', 'from rows | put s:=k*2, text:=null', 'from rows | cut kind, k', 'from rows | values k', 'from rows | drop at'];

@@ -1,9 +1,10 @@
 /** Small bodies are loaded where they came in; what is not plain text, or a pool cuts finely, goes to a worker. Either way the rows are the same. */
 import { expect, test } from 'vitest';
 import { gzipSync } from 'node:zlib';
-import type { FormatName } from '../../../src/formats/formats.ts';
+import { type FormatName, formatTable } from '../../../src/formats/formats.ts';
 import type { ObjectStore } from '../../../src/lake/objects.ts';
-import { type SmallLoad, isSmallLoad, runSmallLoad, smallBodyBytesMax } from '../../../src/workers/small-load.ts';
+import { type SmallLoad, isSmallLoad, once, runSmallLoad, smallBodyBytesMax } from '../../../src/workers/small-load.ts';
+import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
 import { openObject, sourceOfBytes } from '../../../src/lake/object-reader.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
@@ -29,6 +30,40 @@ test('rows come sorted into one inline object', async () => {
   expect([objects.length, records, Array.from({ length: 3 }, (_, i) => supText(valueAt(rows, i)))]).toEqual([1, 3, ['{ts:1,a:"x"}', '{ts:2}', '{ts:3}']]);
 });
 test('a body without a value, or with a broken one, fails as it does in a worker', async () => {
-  await expect(runSmallLoad(small('  ', 'json'), { objects: noFiles, readLimits: {} })).rejects.toMatchObject({ code: 'load-empty' });
-  await expect(runSmallLoad(small('{"a":1}{"a":', 'json'), { objects: noFiles, readLimits: {} })).rejects.toMatchObject({ code: 'format-broken' });
+  await expect((async () => runSmallLoad(small('  ', 'json'), { objects: noFiles, readLimits: {} }))()).rejects.toMatchObject({ code: 'load-empty' });
+  await expect((async () => runSmallLoad(small('{"a":1}{"a":', 'json'), { objects: noFiles, readLimits: {} }))()).rejects.toMatchObject({ code: 'format-broken' });
+});
+test('a JSON body that is read in one go makes the very objects, or the very error, that it makes as a stream', async () => {
+  const told = async (load: () => unknown): Promise<unknown> => {
+    try {
+      const { objects, records, bytes } = await load() as Awaited<ReturnType<typeof sortIntoObjects>>;
+      return { objects: objects.map(({ id: _, ...rest }) => rest), records, bytes };
+    } catch (error) {
+      return error instanceof Error ? error.message : error;
+    }
+  };
+  const long = 'y'.repeat(300), shapes = Array.from({ length: 40 }, (_, i) => `{"f${i}":${i}}`).join('');
+  const bodies = [
+    '{"ts":2,"a":"x"}', '{"ts":3,"a":"y"}\n {"ts":1}\n{"ts":2,"a":null,"b":[1,{"c":true}]}', '{"ts":null}{"a":1}', '{"ts":12345678901234567890}{"ts":9007199254740993}{"ts":-0.5}', `{"ts":"${long}z"}{"ts":"${long}"}`,
+    '{"a":1,"a":2}', '{"t\u0073":1,"é":"\ud800"}', '[1,"a"] 7 "s" null true', shapes, '{"ts":1}'.repeat(500), '{"ts":1}\n{"ts":', '{"ts":1}\n{"ts" 2}', `${shapes}x`, '{"ts":1e999}', '['.repeat(1200), 'nul', '1 2 3 ', '{}',
+  ];
+  const shapeLimits = { typesMax: 30, columnsMax: 100 };
+  for (const limits of [undefined, shapeLimits]) {
+    for (const order of ['asc', 'desc'] as const) {
+      for (const keys of [[['ts']], [['b', 'c'], ['ts']], []]) {
+        for (const body of bodies) {
+          const options = { keys, order, threshold: 1 << 20, objects: noFiles };
+          const streamed = await told(() => sortIntoObjects(formatTable.json.reader!(once(Buffer.from(body)), {}), { ...options, ...(limits && { shapeLimits: limits }), memoryBytesMax: Infinity, spill: () => noFiles }));
+          expect(await told(() => runSmallLoad(small(body, 'json', { pool: options }), { objects: noFiles, readLimits: limits ?? {} })), body).toEqual(streamed);
+        }
+      }
+    }
+  }
+});
+test('keys that came before leave no trace in what comes behind them', async () => {
+  const load = async (body: string): Promise<string> => {
+    const { objects } = await runSmallLoad(small(body, 'json'), { objects: noFiles, readLimits: {} });
+    return supText(valueAt(await (await openObject(sourceOfBytes('x', objects[0]!.inline!))).read(0), 0));
+  };
+  for (let i = 0; i < 2500; i++) expect(await load(`{"k${i % 1700}":${i},"b":{"k${i}":1}}`)).toBe(`{k${i % 1700}:${i},b:{k${i}:1}}`);
 });

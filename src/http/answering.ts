@@ -1,0 +1,51 @@
+/**
+ * Which service answers a request: the server's own, or one of another lake that was lent the server for a while. All are answered by the same code with the same objects, which is what
+ * that is for (commands/warm-service.ts).
+ *
+ * - A lent server has a port of its own on this machine, of the system's choice. Its connections are handed to the server as if they had come to its own.
+ * - Nothing of them is counted or told by the server's own service.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, Server as HttpServer } from 'node:http';
+import { type AddressInfo, type Socket, createServer } from 'node:net';
+import type { Service } from './route.ts';
+
+/** How often it is looked whether its requests have ended. */
+const closeLookMs = 5;
+
+export class Answering {
+  readonly own: Service;
+  readonly #server: HttpServer;
+  readonly #services = new WeakMap<Socket, Service>();
+
+  constructor(server: HttpServer, own: Service) {
+    this.own = own;
+    this.#server = server;
+    server.on('connection', (socket: Socket) => { if (!this.#services.has(socket)) this.#services.set(socket, own); });
+  }
+
+  /** Requests without a connection, as tests make them, are the server's own. */
+  of(request: IncomingMessage): Service { return this.#services.get(request.socket) ?? this.own; }
+  isOwn(socket: Socket): boolean { return this.#services.get(socket) === this.own; }
+
+  /** Gives the port at which this service answers, and what ends it. */
+  async lend(service: Service): Promise<{ readonly port: number; close(): Promise<void> }> {
+    const sockets = new Set<Socket>();
+    const door = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => { sockets.delete(socket); });
+      this.#services.set(socket, service);
+      this.#server.emit('connection', socket);
+    });
+    door.listen(0, '127.0.0.1');
+    await once(door, 'listening');
+    return {
+      port: (door.address() as AddressInfo).port,
+      close: async () => {
+        door.close();
+        while (service.requests.underWay > 0) await new Promise((resolve) => { setTimeout(resolve, closeLookMs); });
+        for (const socket of sockets) socket.destroy();
+      },
+    };
+  }
+}
