@@ -26,11 +26,12 @@ export class WarmClient {
   #text = '';
   #answered: ((fault?: Error) => void) | undefined;
 
-  /** Of a server on this machine. */
-  constructor(port: number) {
+  /** Of a server on this machine. `connected`: told the port that the client has. */
+  constructor(port: number, connected: (port: number) => void) {
     this.#hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `warm-${++names}.localhost`];
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
     this.#socket.setEncoding('latin1');
+    this.#socket.once('connect', () => { connected(this.#socket.localPort!); });
     this.#socket.on('data', (text: string) => {
       this.#text += text;
       if (isWhole(this.#text)) this.#answered?.();
@@ -39,14 +40,14 @@ export class WarmClient {
     this.#socket.on('error', (fault) => { this.#answered?.(fault); });
   }
 
-  /** Resolves when the answer is there. One at a time. */
-  ask(asked: Asked): Promise<void> {
+  /** Resolves with the answer, head and body. One at a time. */
+  ask(asked: Asked): Promise<string> {
     const turn = this.#asked++, head = `${heads[turn % heads.length]!(asked, this.#hosts[turn % this.#hosts.length]!)}\r\n`, { body = '' } = asked;
     return new Promise((resolve, reject) => {
       this.#text = '';
       this.#answered = (fault) => {
         if (fault) reject(fault);
-        else resolve();
+        else resolve(this.#text);
       };
       if (turn % apartEvery > 0) {
         this.#socket.write(head + body, 'latin1');

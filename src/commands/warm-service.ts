@@ -91,7 +91,7 @@ const inFolder = async (directory: string, options: WarmServiceOptions): Promise
   try {
     for (const name of ['one', 'other']) await openAt(join(directory, name), options, lakes, lent);
     const { budgetMs, isIdle, signal } = options, until = workedMs() + budgetMs;
-    await askAll(lent.map(({ port }) => port), async () => {
+    await askAll(lent, async () => {
       while (!isIdle() && !signal.aborted) await new Promise((resolve) => { setTimeout(resolve, waitMs); });
       return !signal.aborted && workedMs() < until;
     });
@@ -109,8 +109,8 @@ const openAt = async (directory: string, { config, server, watched }: WarmServic
 };
 
 /** Sends requests while it `goesOn`. */
-const askAll = async (ports: readonly number[], goesOn: () => Promise<boolean>): Promise<void> => {
-  const crowds = ports.map((port) => Array.from({ length: crowd }, () => new WarmClient(port)));
+const askAll = async (lent: readonly LentServer[], goesOn: () => Promise<boolean>): Promise<void> => {
+  const crowds = lent.map((server) => Array.from({ length: crowd }, () => new WarmClient(server.port, (port) => { server.admit(port); })));
   try {
     for (const clients of crowds) await clients[0]!.ask({ method: 'POST', path: '/pool', body: '{"name":"warm"}' });
     for (let turn = 0; await goesOn(); turn++) {

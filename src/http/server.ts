@@ -72,6 +72,8 @@ export interface Server {
 export interface LendOptions { readonly lake: Lake; readonly watch?: MachineWatch }
 export interface LentServer {
   readonly port: number;
+  /** Lets in the client that has this port; no other is heard. */
+  admit(port: number): void;
   /** When its requests were answered. */
   close(): Promise<void>;
 }
@@ -92,9 +94,10 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
 
 const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, watch }: LendOptions): Promise<LentServer> => {
   const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, ...(watch && { inspect: watch.inspect }) });
-  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version) : undefined, { port, close: closeDoor } = await answering.lend(service);
+  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version) : undefined, { port, admit, close: closeDoor } = await answering.lend(service);
   return {
     port,
+    admit,
     close: async () => {
       await closeDoor();
       inspection?.close();

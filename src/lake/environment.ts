@@ -111,7 +111,17 @@ export class Environment {
     });
   }
 
-  private async failed(error: unknown): Promise<never> {
+  /** Under way while it is found out why a transaction failed. */
+  private finding: Promise<void> | undefined;
+  /** Resolves when it is known why the last transaction failed, if it did. */
+  whenKnown(): Promise<void> | undefined { return this.finding; }
+
+  private failed(error: unknown): Promise<never> {
+    const failing = this.doFail(error), found = failing.catch(nothing).then(() => { if (this.finding === found) this.finding = undefined; });
+    this.finding = found;
+    return failing;
+  }
+  private async doFail(error: unknown): Promise<never> {
     if (error instanceof StoreFailure) throw error;
     // At once, before anything else is asked of it.
     if (this.isStuck()) {

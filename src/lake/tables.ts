@@ -182,6 +182,8 @@ export class Tables {
    * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
    */
   async write(changes: readonly Change[], check?: () => void, options: WriteOptions = {}): Promise<void> {
+    const finding = this.environment.whenKnown();
+    if (finding) await finding;
     this.environment.checkFailure();
     this.environment.checkRoom();
     killPoint('transaction: asked');

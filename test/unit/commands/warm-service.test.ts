@@ -49,17 +49,19 @@ describe('the warm-up', () => {
 });
 
 describe('a server that is lent', () => {
-  test('answers for the other lake at the port that it gives, and for its own at its own', async () => {
+  test('answers for the other lake at the port that it gives, and for its own at its own; there it hears nobody who was not announced', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'lake-lent-test-'));
     try {
       const lake = await openLake({ directory, objects: openObjects(directory) }), lent = await service.server.lend({ lake });
-      const at = `http://127.0.0.1:${lent.port}`, ask = async (method: string, path: string, body?: string): Promise<string> => {
-        const answer = await fetch(at + path, { method, headers: { 'content-type': 'application/json', accept: 'application/json' }, ...(body !== undefined && { body }) });
-        return `${answer.status} ${await answer.text()}`;
-      };
-      expect(await ask('POST', '/pool', '{"name":"there"}')).toMatch(/^200 /);
-      expect(await ask('POST', '/pool/there/branch/main', '{"a":1}')).toMatch(/^200 /);
-      expect(await ask('POST', '/query', '{"query":"from there"}')).toBe('200 [{"a":1}]\n');
+      const client = new WarmClient(lent.port, (port) => { lent.admit(port); }), at = `http://127.0.0.1:${lent.port}`;
+      const ask = (method: 'GET' | 'POST', path: string, body?: string): Promise<string> => client.ask({ method, path, ...(body !== undefined && { body }) });
+      expect(await ask('POST', '/pool', '{"name":"there"}')).toMatch(/^HTTP\/1.1 200 /);
+      expect(await ask('POST', '/pool/there/branch/main', '{"a":1}')).toMatch(/^HTTP\/1.1 200 /);
+      await ask('GET', '/version');
+      // The fourth way to write a request asks for JSON.
+      expect(await ask('POST', '/query', '{"query":"from there"}')).toContain('{"a":1}');
+      await expect(fetch(`${at}/version`, { signal: AbortSignal.timeout(200) })).rejects.toThrow();
+      client.close();
       expect((await service.ask('POST', '/query', { body: '{query:"from there"}' })).body).toContain('pool not found');
       expect((await service.ask('GET', '/pool/there/branch/main')).status).toBe(404);
       expect(lake.pools().map(({ name }) => name)).toEqual(['there']);
@@ -83,7 +85,7 @@ describe('a server that is lent', () => {
   });
   test('a client of the warm-up is told that its connection was closed', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'lake-lent-test-')), lake = await openLake({ directory, objects: openObjects(directory) }), lent = await service.server.lend({ lake });
-    const client = new WarmClient(lent.port);
+    const client = new WarmClient(lent.port, (port) => { lent.admit(port); });
     await client.ask({ method: 'GET', path: '/version' });
     await lent.close();
     await expect(client.ask({ method: 'GET', path: '/version' })).rejects.toThrow();
