@@ -69,7 +69,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   await io.write(Buffer.from(welcome(server.address, directory)));
   const ending = new AbortController();
   const warm = config.warmUpMs === 0 ? undefined : later(warmAfterMs, undefined, { signal: ending.signal, ref: false })
-    .then(() => warmService({ config, server, watched: inspect !== undefined, budgetMs: warmShares * config.warmUpMs, isIdle: () => server.isIdle(), signal: ending.signal }))
+    .then(() => warmService({ config, server, watched: inspect !== undefined, budgetMs: config.warmUpMs, isIdle: () => server.quietMs() >= warmQuietMs, signal: ending.signal }))
     .catch((fault: unknown) => { log.debug({ err: fault }, 'warm-up'); });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
@@ -98,8 +98,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
 
 /** Those who waited for the start go first, and the worker threads, which are still loading their code. */
 const warmAfterMs = 700;
-/** The main thread warms up for so many times as long as a worker: it has more kinds of code, and most of it runs once a request. */
-const warmShares = 3;
+/** The warm-up waits for so long a pause of the clients: between two requests of one of them it would be in the way of the second. */
+const warmQuietMs = 250;
 
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;

@@ -4,7 +4,7 @@
  * clients write a request are as they will be, too.
  *
  * - Nothing of it can be seen in the real service: neither its lake, its events, its machines nor its figures. The folder goes when it ends; what a crash leaves goes with the next one.
- * - It gives way: between two requests it waits until the real service has none.
+ * - It gives way: between two requests it waits until the real service has been idle for a moment.
  */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';

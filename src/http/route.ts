@@ -32,7 +32,7 @@ export interface Service {
   readonly running: Running;
   readonly underWay: UnderWay;
   /** Those of subscribers too. */
-  readonly requests: { underWay: number };
+  readonly requests: { underWay: number; /** When the last one ended. */ endedAt: number };
   /** Whether the service is on its way out: it takes no new work. */
   readonly closing: () => boolean;
   /** Absent: nothing is traced. */

@@ -60,8 +60,8 @@ export interface Server {
   readonly address: string;
   /** The framework's own, for requests without a socket in tests. */
   readonly app: FastifyInstance;
-  /** Whether no request is under way, those of subscribers aside. */
-  isIdle(): boolean;
+  /** For how long no request has been under way, those of subscribers aside; milliseconds. */
+  quietMs(): number;
   /** Answers for another lake too, at a port of its own, as it answers for its own. */
   lend(options: LendOptions): Promise<LentServer>;
   /** Ends event streams, lets requests finish for `shutdownMs`, then cuts them off. */
@@ -89,7 +89,7 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   app.server.headersTimeout = options.config.headerMsMax;
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { address: `http://${name}:${bound.port}`, app, isIdle: () => service.requests.underWay <= service.feed.size, lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
+  return { address: `http://${name}:${bound.port}`, app, quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt), lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
 };
 
 const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, watch }: LendOptions): Promise<LentServer> => {
@@ -137,7 +137,7 @@ const serviceOf = ({ config, version, lake, workers, log, watch, access, audit, 
   const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
   access?.onKeysChange(() => { feed.recheck(); });
   return {
-    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0 }, closing: () => closingApps.has(app), originRules: originRules(config, access),
+    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0, endedAt: performance.now() }, closing: () => closingApps.has(app), originRules: originRules(config, access),
     ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }),
   };
 };
@@ -224,7 +224,10 @@ const addHooks = (app: FastifyInstance, answering: Answering): void => {
     restoreRare(request.raw);
     requests.underWay++;
     // Comes for a client that left before its answer's end too, of which the framework's own hook is not told.
-    reply.raw.on('close', () => { requests.underWay--; });
+    reply.raw.on('close', () => {
+      requests.underWay--;
+      requests.endedAt = performance.now();
+    });
     tracing?.begun(request);
     done();
   });
