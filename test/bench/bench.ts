@@ -5,6 +5,7 @@
  * where python3 has the package: ours, DuckDB's, and ours by DuckDB's. The two take turns. Times are medians in milliseconds of the client's clock; the first run
  * of a query warms up and is told apart only in the cold steps.
  */
+import { spawn } from 'node:child_process';
 import { createReadStream, createWriteStream, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { cpus, tmpdir } from 'node:os';
@@ -207,29 +208,36 @@ class Bench {
 
   private async commits(): Promise<void> {
     await this.client.createPool('small', 'ts');
-    const inTurn = Math.min(1000, this.options.rows / 100), times: number[] = [], sync = syncTimes(this.service.lake);
+    const inTurn = Math.min(1000, this.options.rows / 100), sync = syncTimes(this.service.lake);
     let next = 0;
-    const one = (): Promise<string> => this.client.load('small', [{ ts: next++, value: `row ${next}`, n: next * 7 }]);
-    for (let i = 0; i < inTurn; i++) {
-      const began = performance.now();
-      await one();
-      times.push(performance.now() - began);
-    }
-    const atOnce = inTurn * 4, began = performance.now();
-    let left = atOnce;
-    await Promise.all(Array.from({ length: 64 }, async () => { while (left-- > 0) await one(); }));
-    const each = (performance.now() - began) / atOnce, note = `one raw fdatasync ${median([...sync, ...syncTimes(this.service.lake)]).toFixed(2)} ms`;
-    this.record({ step: 'small durable commits, one client, each', ours: median(times), note });
-    this.record({ step: 'small durable commits, 64 clients, each', ours: each, note });
+    const row = (): unknown => ({ ts: next++, value: `row ${next}`, n: next * 7 });
+    const own = await commitTimes(() => this.client.load('small', [row()]), inTurn), total = Math.min(10_000, Math.max(next, this.options.rows / 100));
+    const bare = await this.bareTimes(inTurn), raw = `one raw fdatasync ${median([...sync, ...syncTimes(this.service.lake)]).toFixed(2)} ms`;
+    this.record({ step: 'small durable commits, one client, each', ours: own.inTurn, note: `${raw}, a bare server that writes and syncs ${bare.inTurn.toFixed(2)} ms` });
+    this.record({ step: 'small durable commits, 64 clients, each', ours: own.atOnce, note: `${raw}, a bare server that writes and syncs ${bare.atOnce.toFixed(2)} ms` });
     // As many commits as the bound on scans of fine-grained branches speaks of.
-    const total = Math.min(10_000, Math.max(next, this.options.rows / 100));
-    left = total - next;
-    await Promise.all(Array.from({ length: 64 }, async () => { while (left-- > 0) await one(); }));
+    let left = total - next;
+    await Promise.all(Array.from({ length: 64 }, async () => { while (left-- > 0) await this.client.load('small', [row()]); }));
     for (const when of ['', ', first after a restart']) {
       if (when !== '') await this.restart();
-      const asked = performance.now(), [row] = await this.client.query<{ s: number; n: number }>('from small | s:=sum(n), n:=count()');
+      const asked = performance.now(), [sums] = await this.client.query<{ s: number; n: number }>('from small | s:=sum(n), n:=count()');
       this.record({ step: `scan of ${next} one-record commits${when}`, ours: performance.now() - asked });
-      this.check(`scan of small commits${when}: ${JSON.stringify(row)}`, row?.n === next && row.s === 7 * next * (next + 1) / 2);
+      this.check(`scan of small commits${when}: ${JSON.stringify(sums)}`, sums?.n === next && sums.s === 7 * next * (next + 1) / 2);
+    }
+  }
+
+  /** What the same commits take of a server that does the least for them. */
+  private async bareTimes(inTurn: number): Promise<CommitTimes> {
+    const server = spawn(process.execPath, [fileURLToPath(new URL('./bare-server.mjs', import.meta.url)), join(this.folder, 'bare')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      const [port] = await once(server.stdout, 'data') as [Buffer], client = clientOf(`http://127.0.0.1:${port.toString().trim()}`);
+      let next = 0;
+      const times = await commitTimes(() => client.load('small', [{ ts: next++, value: `row ${next}`, n: next * 7 }]), inTurn);
+      client.close();
+      return times;
+    } finally {
+      server.kill();
+      await once(server, 'close');
     }
   }
 
@@ -249,6 +257,21 @@ class Bench {
     this.record({ step: 'p99 of a small GET while two scans run', ours: percentile(times, 0.99) });
   }
 }
+
+/** Milliseconds: the median of commits in turn, and of many by 64 clients what each takes of all the time. */
+interface CommitTimes { readonly inTurn: number; readonly atOnce: number }
+const commitTimes = async (one: () => Promise<unknown>, inTurn: number): Promise<CommitTimes> => {
+  const times: number[] = [], atOnce = inTurn * 4;
+  for (let i = 0; i < inTurn; i++) {
+    const began = performance.now();
+    await one();
+    times.push(performance.now() - began);
+  }
+  const began = performance.now();
+  let left = atOnce;
+  await Promise.all(Array.from({ length: 64 }, async () => { while (left-- > 0) await one(); }));
+  return { inTurn: median(times), atOnce: (performance.now() - began) / atOnce };
+};
 
 /** Rows at even distances, the first one among them. */
 const sampleOf = async (file: string, rows: number, count: number): Promise<Sample> => {
