@@ -13,6 +13,8 @@
 import { closeSync, constants, fsyncSync, openSync, readFileSync, statSync, write, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { LakeError } from '../errors.ts';
+import { isNoRoom } from './environment.ts';
 import { killing, killPoint } from './kill-points.ts';
 import { syncFolder } from './lock.ts';
 import { type Change, tableNames } from './table-rows.ts';
@@ -162,6 +164,16 @@ export class Journal {
 
   close(): void { closeSync(this.fd); }
 }
+
+/** Opens it for writing. @throws lake-unreadable, storage-full */
+export const openJournal = ({ directory, end, tablesEnd, bytes }: { readonly directory: string; readonly end: JournalEnd; readonly tablesEnd: JournalEnd; readonly bytes?: number }): Journal => {
+  try {
+    return new Journal(directory, { end, tablesEnd, ...(bytes !== undefined && { bytes }) });
+  } catch (error) {
+    const { message } = error as Error;
+    throw isNoRoom(message) ? new LakeError('storage-full', { fault: message }, { cause: error }) : new LakeError('lake-unreadable', { directory: dirname(directory), fault: message }, { cause: error });
+  }
+};
 
 /** In its full length, so that a later write moves no file's end: the disk would write that too. */
 const fill = (path: string, from: number, to: number): void => {

@@ -132,8 +132,8 @@ export class ObjectReader {
       this.dictionaryEntries = input.list(() => this.readDictionaryEntry(input));
       let at = 0;
       const entries = input.list(() => {
-        const entry = { rows: input.uvarint(), layout: input.uvarint(), offset: input.uvarint() * 8, dataLength: input.uvarint() * 8, directoryLength: input.uvarint() };
-        const block: BlockEntry = { ...entry, directory: at, firstKey: input.raw(input.uvarint()), lastKey: input.raw(input.uvarint()) };
+        const rows = input.uvarint(), layout = input.uvarint(), offset = input.uvarint() * 8, dataLength = input.uvarint() * 8, directoryLength = input.uvarint();
+        const block: BlockEntry = { rows, layout, offset, dataLength, directoryLength, directory: at, firstKey: input.raw(input.uvarint()), lastKey: input.raw(input.uvarint()) };
         at += block.directoryLength;
         return block;
       });

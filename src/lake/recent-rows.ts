@@ -45,4 +45,12 @@ export class RecentRows {
   }
 }
 
+/** Both in one order, the second's rows in the place of the first's. */
+export const newestOf = (first: readonly Change[], second: readonly Change[], reverse = false): readonly Change[] => {
+  const rows = new RecentRows();
+  rows.put(first);
+  rows.put(second);
+  return [...new Set([...first, ...second].map(({ table }) => table))].flatMap((table) => rows.range(table, { reverse }));
+};
+
 const textOf = (key: Uint8Array): string => (Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)).toString('latin1');

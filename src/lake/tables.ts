@@ -14,9 +14,9 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LakeError } from '../errors.ts';
 import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row, type ValueChange } from './environment.ts';
-import { changesLength, decodeJournalEnd, encodeJournalEnd, Journal, type JournalEnd, readJournal } from './journal.ts';
+import { changesLength, decodeJournalEnd, encodeJournalEnd, type Journal, openJournal, readJournal } from './journal.ts';
 import { killPoint } from './kill-points.ts';
-import { RecentRows } from './recent-rows.ts';
+import { newestOf, RecentRows } from './recent-rows.ts';
 import { type Change, type TableName, tableNames } from './table-rows.ts';
 
 export { StoreFailure } from './environment.ts';
@@ -152,7 +152,7 @@ export class Tables {
   /** LMDB's rows and those that it does not have yet, in one order. */
   private *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {
     const recent = this.recent.range(table, options), pending = this.checking ? this.pending.range(table, options) : [];
-    const own = pending.length === 0 ? recent : newest(recent, pending, options.reverse);
+    const own = pending.length === 0 ? recent : newestOf(recent, pending, options.reverse);
     if (own.length === 0) return yield* this.environment.range(table, options);
     const { limit = Infinity } = options, order = options.reverse ? -1 : 1;
     let left = limit, at = 0;
@@ -356,24 +356,6 @@ export class Tables {
     await this.environment.close();
   }
 }
-
-/** Both in one order, the second's rows in the place of the first's. */
-const newest = (first: readonly Change[], second: readonly Change[], reverse = false): readonly Change[] => {
-  const rows = new RecentRows();
-  rows.put(first);
-  rows.put(second);
-  return [...new Set([...first, ...second].map(({ table }) => table))].flatMap((table) => rows.range(table, { reverse }));
-};
-
-/** @throws lake-unreadable, storage-full */
-const openJournal = ({ directory, end, tablesEnd, bytes }: { readonly directory: string; readonly end: JournalEnd; readonly tablesEnd: JournalEnd; readonly bytes?: number }): Journal => {
-  try {
-    return new Journal(directory, { end, tablesEnd, ...(bytes !== undefined && { bytes }) });
-  } catch (error) {
-    const { message } = error as Error;
-    throw isNoRoom(message) ? new LakeError('storage-full', { fault: message }, { cause: error }) : new LakeError('lake-unreadable', { directory: dirname(directory), fault: message }, { cause: error });
-  }
-};
 
 const valueOf = ({ table, key, payload }: Change): ValueChange => ({ table, key, value: payload && framed(table, key, payload) });
 
