@@ -111,6 +111,7 @@ class OpenLake implements Lake {
       }
       const { journalBytes } = this.options, tables = new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
       const report = (fault: unknown): void => this.report(fault);
+      tables.lagged = report;
       this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
         await tables.close();
         throw fault;

@@ -72,6 +72,8 @@ export class Tables {
   readonly journalFault: string | undefined;
   /** Told of each transaction's changes once they are durable. Must neither throw nor take time: acknowledgements wait behind it. */
   written: ((changes: readonly Change[]) => void) | undefined;
+  /** Told when LMDB could not be given what the journal has. */
+  lagged: ((fault: unknown) => void) | undefined;
 
   /** Opens or makes the tables in this directory. @throws lake-newer, lake-unreadable, storage-full */
   constructor(directory: string, options: TablesOptions = {}) {
@@ -298,7 +300,7 @@ export class Tables {
   }
   /** What cannot be done now stays in the journal: the next write tries again, or hears that the store failed. */
   private applySoon(): void {
-    if (!this.isApplying) this.apply().catch(() => undefined);
+    if (!this.isApplying) this.apply().catch((fault: unknown) => { this.lagged?.(fault); });
   }
   /** Gives LMDB what it does not have, then these changes, in one transaction of its own. */
   private apply(changes: readonly Change[] = []): Promise<void> {

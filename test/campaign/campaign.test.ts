@@ -99,17 +99,18 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
   const last = (lines: readonly string[]): string => lines.findLast((line) => line.startsWith('state '))!.replace(/^state \d+ /, '');
 
   test.skipIf(lacksStrace())('without room in the tables a load is a 507, and the next one goes on', async () => {
-    const { lines, status } = await failing(loads(16), 'tables/journal', 'pwrite64:error=ENOSPC:when=7');
+    const { lines, status } = await failing(loads(60), 'tables/journal', 'pwrite64:error=ENOSPC:when=3');
     const found = ends(lines);
     expect([...new Set(found)].sort()).toEqual(['done', 'storage-full']);
     expect(found.lastIndexOf('done')).toBeGreaterThan(found.indexOf('storage-full'));
-    const refused = found.indexOf('storage-full');
-    expect(JSON.parse(last(lines))).toEqual({ p: { main: Array.from({ length: 16 }, (_, i) => i + 1).filter((key) => key !== refused) } });
+    // strace counts the calls of each thread by itself.
+    expect(JSON.parse(last(lines))).toEqual({ p: { main: Array.from({ length: 60 }, (_, i) => i + 1).filter((key) => found[key] === 'done') } });
     expect(status).toBe(0);
     expect(errorTable['storage-full'].status).toBe(507);
   });
   test.skipIf(lacksStrace())('where LMDB has no room for a moment nothing is refused: the journal has it, and LMDB gets it the next time', async () => {
     const { lines, status, lake } = await failing(loads(40), 'tables/data.mdb', 'writev:error=ENOSPC:when=10');
+    expect(lines.filter((line) => line.startsWith('fault no room left on the disk')).length).toBeGreaterThan(0);
     expect([new Set(ends(lines)), status]).toEqual([new Set(['done']), 0]);
     expect(await faultAfter(lake, true, (state) => (state['p']!['main']!.length === 40 ? undefined : JSON.stringify(state)))).toBeUndefined();
   });
@@ -125,7 +126,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
 
   test.skipIf(lacksStrace())('after a write of the journal failed writes are refused with the reason, reads go on, the next start has what was acknowledged', async () => {
     // The first writes make the journal itself.
-    const { lines, lake } = await failing(loads(30), 'tables/journal', 'pwrite64:error=EIO:when=8+'), found = ends(lines), first = found.indexOf('lake-failed');
+    const { lines, lake } = await failing(loads(60), 'tables/journal', 'pwrite64:error=EIO:when=4+'), found = ends(lines), first = found.indexOf('lake-failed');
     expect(first).toBeGreaterThan(1);
     expect(new Set(found.slice(0, first))).toEqual(new Set(['done']));
     expect(new Set(found.slice(first))).toEqual(new Set(['lake-failed']));
