@@ -224,7 +224,7 @@ const commitFault = async (error: unknown): Promise<string> => {
 };
 
 /** The smallest key that is greater than all that begin with this prefix. */
-export const after = (prefix: Uint8Array): Buffer | undefined => {
+const after = (prefix: Uint8Array): Buffer | undefined => {
   const end = Buffer.from(prefix);
   for (let i = end.length - 1; i >= 0; i--) {
     if (end[i]! < 0xff) {

@@ -2,8 +2,7 @@
  * The journal of the tables: a file of fixed length in which a transaction is durable after one synced write, long before LMDB has it (tables.ts).
  *
  * Layout: a ring of records in `journal`. A record begins where the one before ends, or at the file's begin where it would not fit. Little-endian: `LJRN`, length of the
- * payload u32, number u64, CRC-32 of length, number and payload u32; payload: changes to its end, each table u8 (its high bit: the row goes), length of the key u8, key,
- * and unless the row goes: length u32, bytes.
+ * payload u32, number u64, CRC-32 of length, number and payload u32; payload: changes to its end (change-bytes.ts).
  *
  * Invariants:
  * - Records are numbered without a gap over the lake's life. LMDB says up to which it has them all (`JournalEnd`), before the first one is written: what follows is to be done, in order.
@@ -14,17 +13,19 @@ import { closeSync, constants, fsyncSync, openSync, readFileSync, statSync, writ
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LakeError } from '../errors.ts';
+import { changesLength, readChanges, writeChanges } from './change-bytes.ts';
 import { isNoRoom } from './environment.ts';
 import { killing, killPoint } from './kill-points.ts';
 import { syncFolder } from './lock.ts';
-import { type Change, tableNames } from './table-rows.ts';
+import { type Change, type TableName, tableNames } from './table-rows.ts';
 
 /** Its length, and the share of it that a record may have. */
 const bytesDefault = 512 << 10, recordShareMax = 0.25;
 
-const magic = Buffer.from('LJRN'), headBytes = 20, goesFlag = 0x80;
+const magic = Buffer.from('LJRN'), headBytes = 20;
 /** Codes never change: tables are only ever added behind the others. */
 const codes = new Map(tableNames.map((name, i) => [name, i]));
+const codeOf = (table: TableName): number => codes.get(table)!, tableOf = (code: number): TableName => tableNames[code]!;
 
 /** The number of a record and the place behind it. */
 export interface JournalEnd { readonly number: number; readonly offset: number }
@@ -36,13 +37,6 @@ export const encodeJournalEnd = ({ number, offset }: JournalEnd): Buffer => {
   return out;
 };
 export const decodeJournalEnd = (bytes: Buffer): JournalEnd => ({ number: Number(bytes.readBigUInt64LE(0)), offset: bytes.readUInt32LE(8) });
-
-/** Bytes of changes in a record. */
-export const changesLength = (changes: readonly Change[]): number => {
-  let bytes = 0;
-  for (const { key, payload } of changes) bytes += 2 + key.length + (payload ? 4 + payload.length : 0);
-  return bytes;
-};
 
 /** The file, open for writing. */
 export class Journal {
@@ -76,20 +70,9 @@ export class Journal {
 
   /** Adds a transaction's changes to the record that is to be written. False: they do not fit into it. */
   add(changes: readonly Change[]): boolean {
-    const { out } = this;
-    let at = this.outEnd;
-    if (at + changesLength(changes) > out.length) return false;
-    for (const { table, key, payload } of changes) {
-      out[at++] = codes.get(table)! | (payload ? 0 : goesFlag);
-      out[at++] = key.length;
-      out.set(key, at);
-      at += key.length;
-      if (!payload) continue;
-      out.writeUInt32LE(payload.length, at);
-      out.set(payload, at + 4);
-      at += 4 + payload.length;
-    }
-    this.outEnd = at;
+    const { out, outEnd } = this;
+    if (outEnd + changesLength(changes) > out.length) return false;
+    this.outEnd = writeChanges(out, outEnd, changes, codeOf);
     return true;
   }
   /** Whether the record that is to be written has room in the file; none has while the tables lag behind. */
@@ -208,21 +191,11 @@ const recordAt = (bytes: Buffer, at: number, number?: number): { readonly number
   if (bytes.length - at < headBytes || bytes.compare(magic, 0, 4, at, at + 4) !== 0) return undefined;
   const length = bytes.readUInt32LE(at + 4), end = at + headBytes + length, own = Number(bytes.readBigUInt64LE(at + 8));
   if (end > bytes.length || (number !== undefined && own !== number) || bytes.readUInt32LE(at + 16) !== checksum(bytes, at, end)) return undefined;
-  return { number: own, changes: changesOf(bytes, at + headBytes, end), end };
+  return { number: own, changes: readChanges(bytes, at + headBytes, end, tableOf), end };
 };
 const lastNumber = (bytes: Buffer): number => {
   let last = 0;
   for (let at = bytes.indexOf(magic); at >= 0; at = bytes.indexOf(magic, at + 1)) last = Math.max(last, recordAt(bytes, at)?.number ?? 0);
   return last;
-};
-const changesOf = (bytes: Buffer, from: number, end: number): readonly Change[] => {
-  const changes: Change[] = [];
-  for (let at = from; at < end;) {
-    const code = bytes[at]!, table = tableNames[code & ~goesFlag]!, keyEnd = at + 2 + bytes[at + 1]!, key = bytes.subarray(at + 2, keyEnd);
-    if (code & goesFlag) changes.push({ table, key });
-    else changes.push({ table, key, payload: bytes.subarray(keyEnd + 4, keyEnd + 4 + bytes.readUInt32LE(keyEnd)) });
-    at = code & goesFlag ? keyEnd : keyEnd + 4 + bytes.readUInt32LE(keyEnd);
-  }
-  return changes;
 };
 const checksum = (bytes: Buffer, at: number, end: number): number => crc32(bytes.subarray(at + headBytes, end), crc32(bytes.subarray(at + 4, at + 16)));

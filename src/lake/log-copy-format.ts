@@ -10,6 +10,7 @@
  * generation than its own fails its checksum, so that moved, swapped or doubled bytes are found like changed ones.
  */
 import { crc32 } from 'node:zlib';
+import { changesLength, readChanges, writeChanges } from './change-bytes.ts';
 import { type Counters, countersKey, decodeCounters } from './rows.ts';
 import type { Change, TableName } from './tables.ts';
 
@@ -24,6 +25,7 @@ const kindNames = new Map<number, RecordKind>(Object.entries(kinds).map(([name, 
 /** Tables that are copied. The rest follows from them (names, files, checkpoints) or from what is no longer needed (purges). Codes never change. */
 const codes: Partial<Record<TableName, number>> = { about: 1, pools: 2, branches: 3, commits: 4, objects: 5, bodies: 6, vacuumed: 7, events: 8 };
 const tablesByCode = new Map<number, TableName>(Object.entries(codes).map(([name, code]) => [code, name as TableName]));
+const codeOf = (table: TableName): number => codes[table]!, tableOf = (code: number): TableName => tablesByCode.get(code)!;
 /** Only these lose rows in the copy: elsewhere a removal follows from another row (a pool that went, an object that was vacuumed). */
 const removable: ReadonlySet<TableName> = new Set(['pools', 'branches']);
 
@@ -34,7 +36,6 @@ const recordHeaderLength = 20;
 const segmentMagic = Buffer.from('LAKELOG1'), recordMagic = Buffer.from('LREC');
 /** A record takes no more than this, or it is no record. */
 const payloadBytesMax = 1 << 30;
-const goesFlag = 0x80;
 
 export interface SegmentName { readonly generation: number; readonly segment: number }
 const hex8 = (n: number): string => n.toString(16).padStart(8, '0');
@@ -65,28 +66,12 @@ export const decodeSegmentHeader = (bytes: Buffer, name: SegmentName): SegmentSt
 };
 
 /** Bytes that the record of these changes takes. */
-export const recordLength = (changes: readonly Change[]): number => {
-  let bytes = recordHeaderLength + 1;
-  for (const change of changes) if (isCopied(change)) bytes += 2 + change.key.length + (change.payload ? 4 + change.payload.length : 0);
-  return bytes;
-};
+export const recordLength = (changes: readonly Change[]): number => recordHeaderLength + 1 + changesLength(changes.filter(isCopied));
 
 /** Writes a record at `at`; answers its end. */
 export const writeRecord = (out: Buffer, at: number, record: { readonly generation: number; readonly number: number; readonly kind: RecordKind; readonly changes: readonly Change[] }): number => {
-  let end = at + recordHeaderLength;
-  out[end++] = kinds[record.kind];
-  for (const change of record.changes) {
-    if (!isCopied(change)) continue;
-    const { table, key, payload } = change;
-    out[end++] = codes[table]! | (payload ? 0 : goesFlag);
-    out[end++] = key.length;
-    out.set(key, end);
-    end += key.length;
-    if (!payload) continue;
-    out.writeUInt32LE(payload.length, end);
-    out.set(payload, end + 4);
-    end += 4 + payload.length;
-  }
+  out[at + recordHeaderLength] = kinds[record.kind];
+  const end = writeChanges(out, at + recordHeaderLength + 1, record.changes.filter(isCopied), codeOf);
   recordMagic.copy(out, at);
   out.writeUInt32LE(end - at - recordHeaderLength, at + 4);
   out.writeBigUInt64LE(BigInt(record.number), at + 8);
@@ -109,7 +94,7 @@ export const readRecord = (bytes: Buffer, at: number, generation: number): LogRe
   if (length === 0 || length > payloadBytesMax || end > bytes.length || bytes.readUInt32LE(at + 16) !== checksumOf(bytes, at, end, generation)) return undefined;
   const kind = kindNames.get(bytes[at + recordHeaderLength]!);
   if (kind === undefined) return undefined;
-  return { number: Number(bytes.readBigUInt64LE(at + 8)), kind, changes: changesOf(bytes, at + recordHeaderLength + 1, end), at, end };
+  return { number: Number(bytes.readBigUInt64LE(at + 8)), kind, changes: readChanges(bytes, at + recordHeaderLength + 1, end, tableOf), at, end };
 };
 /** Where the next sound record begins, from `at` on; undefined if none does. */
 export const findRecord = (bytes: Buffer, from: number, generation: number): LogRecord | undefined => {
@@ -118,23 +103,6 @@ export const findRecord = (bytes: Buffer, from: number, generation: number): Log
     if (record) return record;
   }
   return undefined;
-};
-
-const changesOf = (bytes: Buffer, from: number, end: number): readonly Change[] => {
-  const changes: Change[] = [];
-  for (let at = from; at < end;) {
-    const code = bytes[at]!, table = tablesByCode.get(code & ~goesFlag)!, keyEnd = at + 2 + bytes[at + 1]!;
-    const key = bytes.subarray(at + 2, keyEnd);
-    if (code & goesFlag) {
-      changes.push({ table, key });
-      at = keyEnd;
-    } else {
-      const payloadEnd = keyEnd + 4 + bytes.readUInt32LE(keyEnd);
-      changes.push({ table, key, payload: bytes.subarray(keyEnd + 4, payloadEnd) });
-      at = payloadEnd;
-    }
-  }
-  return changes;
 };
 
 /** The counters after these changes. */

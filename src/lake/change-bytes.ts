@@ -1,0 +1,47 @@
+/**
+ * Changes of rows as bytes, as the journal and the copy of the commit log have them: each table u8 (its high bit: the row goes), length of the key u8, key, and unless the row
+ * goes: length u32 little-endian, bytes. Which code a table has is theirs to say.
+ */
+import type { Change, TableName } from './table-rows.ts';
+
+const goesFlag = 0x80;
+
+/** Bytes that they take. */
+export const changesLength = (changes: readonly Change[]): number => {
+  let bytes = 0;
+  for (const { key, payload } of changes) bytes += 2 + key.length + (payload ? 4 + payload.length : 0);
+  return bytes;
+};
+
+/** Writes them at `at`; answers their end. */
+export const writeChanges = (out: Buffer, at: number, changes: readonly Change[], codeOf: (table: TableName) => number): number => {
+  let end = at;
+  for (const { table, key, payload } of changes) {
+    out[end++] = codeOf(table) | (payload ? 0 : goesFlag);
+    out[end++] = key.length;
+    out.set(key, end);
+    end += key.length;
+    if (!payload) continue;
+    out.writeUInt32LE(payload.length, end);
+    out.set(payload, end + 4);
+    end += 4 + payload.length;
+  }
+  return end;
+};
+
+/** Those between `from` and `end`, as views of the bytes. */
+export const readChanges = (bytes: Buffer, from: number, end: number, tableOf: (code: number) => TableName): readonly Change[] => {
+  const changes: Change[] = [];
+  for (let at = from; at < end;) {
+    const code = bytes[at]!, table = tableOf(code & ~goesFlag), keyEnd = at + 2 + bytes[at + 1]!, key = bytes.subarray(at + 2, keyEnd);
+    if (code & goesFlag) {
+      changes.push({ table, key });
+      at = keyEnd;
+    } else {
+      const payloadEnd = keyEnd + 4 + bytes.readUInt32LE(keyEnd);
+      changes.push({ table, key, payload: bytes.subarray(keyEnd + 4, payloadEnd) });
+      at = payloadEnd;
+    }
+  }
+  return changes;
+};
