@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { spawn } from 'node:child_process';
 import { startService, type TestService } from '../support/server.ts';
-import { lacksPython } from '../support/python.ts';
+import { lacksPython, quits } from '../support/python.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
 let service: TestService;
@@ -30,7 +30,7 @@ ARROW, PARQUET = 'application/vnd.apache.arrow.stream', 'application/x-parquet'
   child.stderr.on('data', (chunk: Buffer) => { fault += chunk.toString(); });
   child.on('error', reject);
   child.on('close', (status) => { if (status === 0) resolve(JSON.parse(out)); else reject(new Error(fault.slice(-3000))); });
-  child.stdin.end(before + script);
+  child.stdin.end(before + script + quits);
 });
 const rows = async (query: string): Promise<unknown> => (await service.ask('POST', '/query', { headers: { ...json, accept: 'application/json' }, body: JSON.stringify({ query }) }).then(({ body }) => JSON.parse(body) as unknown));
 const whole = { k: 1000, sum: 499_500, x: 249_750, first: 'n 0 \u00e4"\n,', last: 999 };
