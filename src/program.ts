@@ -1,5 +1,7 @@
 /** The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit status. */
-import { ConfigError, helpText, parseServe } from './config.ts';
+import { helpText } from './config/help.ts';
+import { ConfigError } from './config/options.ts';
+import { parseServe } from './config/serve.ts';
 import { type CommandIo } from './commands/io.ts';
 import { version } from './version.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromPolicyOf } from '../src/commands/from-options.ts';
 import { queryCommand } from '../src/commands/query.ts';
-import { parseServe } from '../src/config.ts';
+import { parseServe } from '../src/config/serve.ts';
 import { type TestService, startService } from './support/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'from-sources-'));

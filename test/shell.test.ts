@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shellCommand } from '../src/commands/shell.ts';
 import type { CommandIo } from '../src/commands/io.ts';
-import { ConfigError } from '../src/config.ts';
+import { ConfigError } from '../src/config/options.ts';
 import { type Service, program, startBuiltService } from './support/built-service.ts';
 import { lacksPython } from './support/python.ts';
 import { type TerminalStep, inTerminal, withoutEscapes } from './support/terminal.ts';

@@ -1,7 +1,8 @@
 /** The `-from.*` options as the policy that the workers follow. */
 import { realpathSync, statSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
-import { ConfigError, type FromConfig } from '../config.ts';
+import type { FromConfig } from '../config/limits.ts';
+import { ConfigError } from '../config/options.ts';
 import { type FromPolicy, type HttpRule, parseHttpRule } from '../workers/from-policy.ts';
 
 /** Folders by their real paths, URLs as rules. @throws ConfigError for a folder that is not there and for what is no host or URL */

@@ -4,7 +4,7 @@
  * after `-repair` 0 when the lake is sound again and nothing was lost, 1 when something was.
  */
 import { resolve as resolvePath } from 'node:path';
-import { parseFsck } from '../config.ts';
+import { parseFsck } from '../config/fsck.ts';
 import { fsck, type FsckReport } from '../lake/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { openObject, sourceOfBytes } from '../lake/object-reader.ts';

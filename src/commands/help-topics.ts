@@ -1,5 +1,6 @@
 /** `lake help TOPIC`: a command's options, or the tables of the language. */
-import { ConfigError, commands, optionsText } from '../config.ts';
+import { commands, optionsText } from '../config/help.ts';
+import { ConfigError } from '../config/options.ts';
 import { operatorTable } from '../query/operator-table.ts';
 import { functionsText } from './help.ts';
 import { shellHelp } from './shell.ts';

@@ -1,7 +1,9 @@
 /** `lake key add | list | revoke`: the API keys of a lake. A service that has it open follows within a second. */
 import { existsSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
-import { ConfigError, keyOptions, optionsText, parseOptions } from '../config.ts';
+import { optionsText } from '../config/help.ts';
+import { ConfigError, parseOptions } from '../config/options.ts';
+import { keyOptions } from '../config/tables.ts';
 import { newKey } from '../http/access/keys.ts';
 import { type Grant, parseGrant, roles } from '../http/access/roles.ts';
 import type { CommandIo } from './io.ts';

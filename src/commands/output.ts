@@ -1,10 +1,10 @@
 /** Where the results of `lake query` go: standard output, a file, or a folder with a file for each type (or of a certain size). */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
-import { ConfigError, type ParsedOptions } from '../config.ts';
+import { ConfigError, type ParsedOptions } from '../config/options.ts';
 import { LakeError } from '../errors.ts';
 import { type FormatName, type WriteOptions, type Writer, createWriter, formatTable, isFormatName } from '../formats/formats.ts';
-import { Uint32List } from '../vectors/builder.ts';
+import { Uint32List } from '../vectors/lists.ts';
 import { type Type } from '../vectors/type.ts';
 import { type Vector, dataAt, take, typeAt } from '../vectors/vector.ts';
 import type { CommandIo } from './io.ts';

@@ -5,7 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
-import { ConfigError, type ParsedOptions, formatLimits, optionsText, parseOptions, queryOptions, recursionLimits } from '../config.ts';
+import { optionsText } from '../config/help.ts';
+import { formatLimits, recursionLimits } from '../config/limits.ts';
+import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
+import { queryOptions } from '../config/tables.ts';
 import { LakeError } from '../errors.ts';
 import { execute } from '../exec/compile.ts';
 import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';

@@ -4,7 +4,8 @@
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
-import { ConfigError, parseReplay, type ReplayConfig } from '../config.ts';
+import { ConfigError } from '../config/options.ts';
+import { parseReplay, type ReplayConfig } from '../config/replay.ts';
 import { type Difference, differenceText, replayMachines } from '../recording/replay.ts';
 import { readRecording } from '../recording/reader.ts';
 import { parseScenario, playScenario } from '../recording/scenario.ts';

@@ -5,7 +5,10 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
-import { ConfigError, type ParsedOptions, fromConfig, optionsText, parseOptions, shellOptions } from '../config.ts';
+import { optionsText } from '../config/help.ts';
+import { fromConfig } from '../config/limits.ts';
+import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
+import { shellOptions } from '../config/tables.ts';
 import { fromPolicyOf } from './from-options.ts';
 import type { CommandIo } from './io.ts';
 import { History, historyFile } from './shell-history.ts';

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServeConfig } from '../config.ts';
+import type { ServeConfig } from '../config/serve.ts';
 import type { LentServer, Server } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import type { Lake } from '../lake/lake.types.ts';

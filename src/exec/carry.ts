@@ -7,7 +7,7 @@
  * - Only classes of the list below travel; a function never does.
  */
 import { strict as assert } from 'node:assert';
-import { Uint32List, Uint8List } from '../vectors/builder.ts';
+import { Uint32List, Uint8List } from '../vectors/lists.ts';
 import { type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, unionType } from '../vectors/type.ts';
 import { AnyState } from './aggregates/any.ts';
 import { AvgState } from './aggregates/avg.ts';

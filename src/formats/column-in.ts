@@ -5,7 +5,8 @@
  * function is given, `withNulls` puts them in afterwards.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { BytesBuilder, Uint32List } from '../vectors/builder.ts';
+import { BytesBuilder } from '../vectors/builder-leaves.ts';
+import { Uint32List } from '../vectors/lists.ts';
 import { concat } from '../vectors/concat.ts';
 import { type PrimitiveType, type Type, mapType, nullable, types, unionOfDistinct, unionType } from '../vectors/type.ts';
 import { compareBytes, encodeBody } from '../vectors/value.ts';

@@ -4,7 +4,8 @@
  * Invariant: all rows of a vector given here have the same type.
  */
 import assert from 'node:assert';
-import { vectorOf, BytesBuilder, constantOf } from '../vectors/builder.ts';
+import { vectorOf, constantOf } from '../vectors/builder.ts';
+import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { concat } from '../vectors/concat.ts';
 import { ipText, netText } from '../vectors/literal.ts';
 import { supText } from '../vectors/sup-print.ts';

@@ -1,4 +1,5 @@
 /** What is wrong with a text that is no JSON value, in the words that clients know: those of Go's decoder. */
+import { goQuoted } from '../vectors/literal.ts';
 
 /** The fault of the text; undefined if it is one JSON value. */
 export const jsonFault = (text: string): string | undefined => {
@@ -11,14 +12,6 @@ export const jsonFault = (text: string): string | undefined => {
     if (problem instanceof Fault) return problem.message;
     throw problem;
   }
-};
-
-/** Text in double quotes with Go's escapes. */
-export const goQuoted = (text: string): string => `"${text.replace(/["\\\p{Cc}]/gu, escaped)}"`;
-const named: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\x07': '\\a', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v' };
-const escaped = (char: string): string => {
-  const code = char.charCodeAt(0);
-  return named[char] ?? (code < 0x80 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`);
 };
 
 class Fault extends Error {}

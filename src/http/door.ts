@@ -6,7 +6,7 @@
  * - `take` hands the listening server on as it is: no connection is refused or cut in between.
  */
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
-import type { ServeConfig } from '../config.ts';
+import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import { errorAnswer } from './reply.ts';
 

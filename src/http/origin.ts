@@ -8,7 +8,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { LakeError } from '../errors.ts';
-import type { Address } from '../config.ts';
+import type { Address } from '../config/options.ts';
 import { remembered } from './known.ts';
 
 export interface OriginRules {

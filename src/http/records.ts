@@ -2,7 +2,7 @@
  * Answers of the API as values, with the type names that the reference's clients look for. Ids are 20 bytes of the type `ksuid.KSUID`
  * (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
  */
-import type { AuthConfig } from '../config.ts';
+import type { AuthConfig } from '../config/serve.ts';
 import { grantText, type Principal } from './access/roles.ts';
 import type { LoadRun, QueryRun } from './running.ts';
 import type { BranchRecord, GraphPage, Id, LakeEvent, ObjectSums, PoolConfig, PoolStats, Preview } from '../lake/lake.types.ts';

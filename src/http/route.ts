@@ -1,7 +1,7 @@
 /** What a row of the route table is, and what its handler is given. */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import type { ServeConfig } from '../config.ts';
+import type { ServeConfig } from '../config/serve.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';

@@ -11,7 +11,7 @@ import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestLi
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
-import type { ServeConfig } from '../config.ts';
+import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import type { Lake, PoolConfig } from '../lake/lake.types.ts';
 import { newIdText } from '../lake/ksuid.ts';

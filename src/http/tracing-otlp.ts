@@ -4,7 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { TraceConfig } from '../config.ts';
+import type { TraceConfig } from '../config/serve.ts';
 import { type Answered, type Noted, requestSpans, type SpanPlan, traceParent, type Tracing } from './tracing.ts';
 
 /** The longest that one sending, and the last one, may take; how often, and how many spans wait at most. */

@@ -9,7 +9,9 @@ import { compareBytes } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { ObjectMeta } from './lake.types.ts';
 import { blockRowsMax } from './object-format.ts';
-import { type ScanOptions, type ScanSource, openReader, scanObjects } from './scan.ts';
+import { scanObjects } from './scan.ts';
+import { openReader } from './scan-input.ts';
+import type { ScanOptions, ScanSource } from './scan.types.ts';
 import { isInRange, keyRange } from './scan-range.ts';
 
 /** Blocks of an object. */

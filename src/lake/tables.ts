@@ -15,7 +15,7 @@ import { crc32 } from 'node:zlib';
 import { LakeError } from '../errors.ts';
 import { changesLength } from './change-bytes.ts';
 import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row, type ValueChange } from './environment.ts';
-import { decodeJournalEnd, encodeJournalEnd, type Journal, openJournal, readJournal } from './journal.ts';
+import { decodeJournalEnd, encodeJournalEnd, type Journal, journalBegin, type JournalEnd, openJournal, readJournal } from './journal.ts';
 import { killPoint } from './kill-points.ts';
 import { newestOf, RecentRows } from './recent-rows.ts';
 import { type Change, type TableName, tableNames } from './table-rows.ts';
@@ -56,6 +56,8 @@ export class Tables {
   private readonly journal: Journal | undefined;
   /** Durable in the journal, not in LMDB. */
   private readonly recent = new RecentRows();
+  /** Of the last record whose changes `recent` has, or LMDB. */
+  private recentEnd: JournalEnd = journalBegin;
   /** Taken, on their way to the disk. */
   private readonly pending = new RecentRows();
   private queue: Taken[] = [];
@@ -83,6 +85,7 @@ export class Tables {
       this.checkVersion(directory);
       const row = this.get('about', journalKey), tablesEnd = row && decodeJournalEnd(row), { records, end, fault } = readJournal(directory, tablesEnd);
       for (const changes of records) this.recent.put(changes);
+      this.recentEnd = end;
       this.journalFault = fault;
       this.isFollowed = row !== undefined;
       if (options.readOnly) return;
@@ -157,27 +160,22 @@ export class Tables {
     const recent = this.recent.range(table, options), pending = this.checking ? this.pending.range(table, options) : [];
     const own = pending.length === 0 ? recent : newestOf(recent, pending, options.reverse);
     if (own.length === 0) return yield* this.environment.range(table, options);
-    const { limit = Infinity } = options, order = options.reverse ? -1 : 1;
-    let left = limit, at = 0;
-    // A row that goes takes the place of one that LMDB has.
-    for (const row of this.environment.range(table, { ...options, ...(limit < Infinity && { limit: limit + own.length }) })) {
-      let compared = -1;
-      for (; at < own.length && (compared = order * Buffer.compare(own[at]!.key, row.key)) < 0; at++) {
-        const { key, payload } = own[at]!;
-        if (payload === undefined) continue;
-        if (left-- <= 0) return;
-        yield { key: Buffer.from(key), value: framed(table, key, payload) };
-      }
-      if (at < own.length && compared === 0) continue;
+    let left = options.limit ?? Infinity;
+    for (const row of this.merged(table, own, { ...options, ...(left < Infinity && { limit: left + own.length }) })) {
       if (left-- <= 0) return;
       yield row;
     }
-    for (; at < own.length; at++) {
-      const { key, payload } = own[at]!;
-      if (payload === undefined) continue;
-      if (left-- <= 0) return;
-      yield { key: Buffer.from(key), value: framed(table, key, payload) };
+  }
+  private *merged(table: TableName, own: readonly Change[], options: RangeOptions): IterableIterator<Row> {
+    const order = options.reverse ? -1 : 1;
+    let at = 0;
+    for (const row of this.environment.range(table, options)) {
+      let compared = -1;
+      for (; at < own.length && (compared = order * Buffer.compare(own[at]!.key, row.key)) < 0; at++) yield* rowsOf(own[at]!);
+      // One of the same key takes its place.
+      if (at === own.length || compared > 0) yield row;
     }
+    for (; at < own.length; at++) yield* rowsOf(own[at]!);
   }
 
   /**
@@ -226,8 +224,7 @@ export class Tables {
     } catch (fault) {
       throw this.failed(fault);
     }
-    this.recent.put(changes);
-    this.applyLater();
+    this.keep([changes]);
     if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
     else {
       this.pausing = this.pause;
@@ -238,7 +235,7 @@ export class Tables {
     return new Promise((resolve, reject) => {
       this.pending.put(changes);
       this.queue.push({ changes, resolve, reject });
-      this.pumping ??= this.pump().finally(() => { this.pumping = undefined; });
+      this.pumping ??= this.pump();
     });
   }
 
@@ -246,25 +243,26 @@ export class Tables {
   private async pump(): Promise<void> {
     // What comes in this turn goes together.
     await Promise.resolve();
-    while (this.queue.length > 0) {
-      const group = this.nextGroup();
-      try {
-        if (!this.isFollowed || changesLength(group[0]!.changes) > this.journal!.changesBytesMax) await this.apply(group[0]!.changes);
-        else await this.writeRecord(group);
-      } catch (fault) {
-        const error = this.failed(fault), refused = [...group, ...this.queue];
-        // Those behind were checked against what does not come.
-        this.queue = [];
-        for (const { changes, reject } of refused) {
-          this.pending.drop(changes);
-          reject(error);
-        }
-        return;
-      }
-      for (const { changes, resolve } of group) {
-        this.pending.drop(changes);
-        resolve();
-      }
+    while (this.queue.length > 0) await this.writeGroup(this.nextGroup());
+    // In the step that found nothing: what is taken from here on begins anew.
+    this.pumping = undefined;
+  }
+  private async writeGroup(group: readonly Taken[]): Promise<void> {
+    try {
+      if (!this.isFollowed || changesLength(group[0]!.changes) > this.journal!.changesBytesMax) await this.apply(group[0]!.changes);
+      else await this.writeRecord(group);
+    } catch (fault) {
+      // Those behind were checked against what does not come.
+      this.settle([...group, ...this.queue.splice(0)], this.failed(fault));
+      return;
+    }
+    this.settle(group);
+  }
+  private settle(group: readonly Taken[], error?: unknown): void {
+    for (const { changes, resolve, reject } of group) {
+      this.pending.drop(changes);
+      if (error === undefined) resolve();
+      else reject(error);
     }
   }
   private nextGroup(): readonly Taken[] {
@@ -281,7 +279,12 @@ export class Tables {
     for (const { changes } of group) assert(journal.add(changes));
     while (!journal.hasRoom()) await this.apply();
     await journal.write();
-    for (const { changes } of group) this.recent.put(changes);
+    this.keep(group.map(({ changes }) => changes));
+  }
+  /** The journal's last record is durable: who reads sees what it changes, and LMDB is given it with its number. */
+  private keep(record: readonly (readonly Change[])[]): void {
+    for (const changes of record) this.recent.put(changes);
+    this.recentEnd = this.journal!.end;
     this.applyLater();
   }
 
@@ -311,7 +314,7 @@ export class Tables {
   private async doApply(changes: readonly Change[]): Promise<void> {
     clearTimeout(this.applyTimer);
     this.applyTimer = undefined;
-    const { end } = this.journal!, rows = this.recent.all();
+    const end = this.recentEnd, rows = this.recent.all();
     if (rows.length + changes.length === 0) return;
     this.isApplying = true;
     try {
@@ -359,6 +362,9 @@ export class Tables {
     await this.environment.close();
   }
 }
+
+/** The row that a change leaves, as LMDB would give it; none where it goes. */
+const rowsOf = ({ table, key, payload }: Change): readonly Row[] => (payload ? [{ key: Buffer.from(key), value: framed(table, key, payload) }] : []);
 
 const valueOf = ({ table, key, payload }: Change): ValueChange => ({ table, key, value: payload && framed(table, key, payload) });
 

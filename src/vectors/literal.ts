@@ -68,11 +68,13 @@ const placePoint = (mantissa: string, exponent: number): string => {
 };
 
 const specialFloat = (x: number): string => (x > 0 ? '+Inf' : x < 0 ? '-Inf' : 'NaN');
-/** The text of a float without a point for whole numbers: cells of CSV, `f"{x}"`, casts to string. `bits` is 64, or 32 for both smaller types. */
+/** The text of a float without a point for whole numbers: cells of CSV. `bits` is 64, or 32 for both smaller types. */
 export const plainFloatText = (x: number, bits = 64): string => {
   if (Number.isInteger(x) && x >= -9223372036854775808 && x < 9223372036854775808) return Number.isSafeInteger(x) ? String(x) : BigInt(x).toString();
   return Number.isFinite(x) ? generalFloat(x, bits) : specialFloat(x);
 };
+/** The text of a float as casts to string and f-strings have it: an exponent from a million on, whole numbers too. */
+export const castFloatText = (x: number): string => (Number.isFinite(x) ? (Object.is(x, -0) ? '-0' : generalFloat(x, 64)) : specialFloat(x));
 /** All digits, without an exponent: cells of Zeek logs and tables. */
 export const decimalFloatText = (x: number, bits = 64): string => {
   if (!Number.isFinite(x)) return specialFloat(x);
@@ -91,6 +93,16 @@ export const jsonFloatText = (x: number): string => (Number.isFinite(x) ? String
 export const roundFloat = (type: Type, x: number): number =>
   (type === types.float32 ? Math.fround(x) : type === types.float16 ? toFloat16(x) : x);
 export { toFloat16, float16Bits };
+
+// Text
+
+/** Text in double quotes with Go's escapes. */
+export const goQuoted = (text: string): string => `"${text.replace(/["\\\p{Cc}]/gu, escaped)}"`;
+const named: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\x07': '\\a', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v' };
+const escaped = (char: string): string => {
+  const code = char.charCodeAt(0);
+  return named[char] ?? (code < 0x80 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`);
+};
 
 // Durations
 

@@ -7,7 +7,8 @@ import type { ExecutionContext, ExecutionHost, Progress, ScanRequest } from '../
 import { type FormatName, type ReadOptions, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
-import { type ReaderCache, type ScanSource, scanObjects } from '../lake/scan.ts';
+import { scanObjects } from '../lake/scan.ts';
+import type { ReaderCache, ScanSource } from '../lake/scan.types.ts';
 import { isInRange } from '../lake/scan-range.ts';
 import type { ObjectReader } from '../lake/object-reader.ts';
 import type { ShareSizes } from '../lake/scan-shares.ts';

@@ -18,7 +18,7 @@ import type { ExecutionContext, Progress } from '../exec/source.ts';
 import { type FormatName, createWriter } from '../formats/formats.ts';
 import { canJoinParts } from '../formats/parts.ts';
 import { type Share, type ShareSizes, scanShare } from '../lake/scan-shares.ts';
-import type { ScanSource } from '../lake/scan.ts';
+import type { ScanSource } from '../lake/scan.types.ts';
 import type { Plan } from '../query/plan.ts';
 import { rowByRow } from '../query/split.ts';
 import type { WorkerTools } from './lake-source.ts';

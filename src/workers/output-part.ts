@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { unpack } from '../exec/carry.ts';
 import type { PartPlan } from '../exec/parts.ts';
 import { scanShare } from '../lake/scan-shares.ts';
-import type { ScanSource } from '../lake/scan.ts';
+import type { ScanSource } from '../lake/scan.types.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from './messages.ts';
 import { News } from './news.ts';

@@ -13,7 +13,7 @@ import type { Division, PartAnswer, PartPlan, PartWorker, ShareScan } from '../e
 import type { ExecutionHost, Progress, ScanRequest } from '../exec/source.ts';
 import type { Scan } from '../query/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
-import type { ScanSource } from '../lake/scan.ts';
+import type { ScanSource } from '../lake/scan.types.ts';
 import { type Share, type ShareSizes, scanShare, sharesOf } from '../lake/scan-shares.ts';
 import { collectRead } from './collector.ts';
 import { type WorkerTools, poolSource } from './lake-source.ts';

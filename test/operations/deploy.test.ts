@@ -9,7 +9,8 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseServe, serveOptions } from '../../src/config.ts';
+import { parseServe } from '../../src/config/serve.ts';
+import { serveOptions } from '../../src/config/tables.ts';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url)), path = (name: string): string => join(repository, '.deploy', name);
 

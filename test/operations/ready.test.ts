@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseServe } from '../../src/config.ts';
+import { parseServe } from '../../src/config/serve.ts';
 import { openDoor } from '../../src/http/door.ts';
 import { program, startBuiltService } from '../support/built-service.ts';
 

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseServe } from '../../src/config.ts';
+import { parseServe } from '../../src/config/serve.ts';
 import { requestSpans, traceParent } from '../../src/http/tracing.ts';
 import { program } from '../support/built-service.ts';
 

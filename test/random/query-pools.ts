@@ -7,7 +7,8 @@ import type { KeyRange, ObjectMeta, SortOrder } from '../../src/lake/lake.types.
 import { sortIntoObjects } from '../../src/lake/load-sort.ts';
 import { ObjectList } from '../../src/lake/object-list.ts';
 import { openScratch } from '../../src/lake/objects.ts';
-import { type ScanSource, scanObjects } from '../../src/lake/scan.ts';
+import { scanObjects } from '../../src/lake/scan.ts';
+import type { ScanSource } from '../../src/lake/scan.types.ts';
 import type { ResolvedSource } from '../../src/query/plan.ts';
 import { compareBytes } from '../../src/vectors/value.ts';
 import { concat } from '../../src/vectors/concat.ts';

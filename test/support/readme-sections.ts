@@ -1,7 +1,8 @@
 /** The parts of README.md that the code's own tables print. */
 import { readFileSync } from 'node:fs';
 import { type HelpRow, aggregateRows, functionRows, windowRows } from '../../src/commands/help.ts';
-import { commands, fsckOptions, loadOptions, optionsTable, queryOptions, keyOptions, replayOptions, serveOptions, shellOptions } from '../../src/config.ts';
+import { commands, optionsTable } from '../../src/config/help.ts';
+import { fsckOptions, loadOptions, queryOptions, keyOptions, replayOptions, serveOptions, shellOptions } from '../../src/config/tables.ts';
 import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { operatorTable } from '../../src/query/operator-table.ts';

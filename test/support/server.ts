@@ -8,7 +8,7 @@ import { fromPolicyOf } from '../../src/commands/from-options.ts';
 import { openAudit } from '../../src/commands/audit.ts';
 import { watchKeys } from '../../src/commands/key-file.ts';
 import { beginRecording } from '../../src/commands/serve.ts';
-import { parseServe } from '../../src/config.ts';
+import { parseServe } from '../../src/config/serve.ts';
 import { accessOf } from '../../src/http/access/access.ts';
 import { type Server, startServer } from '../../src/http/server.ts';
 import { openLake } from '../../src/lake/lake.ts';

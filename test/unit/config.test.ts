@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, commands, environmentName, optionsText, parseAddress, parseBytes, parseDurationMs, parseFsck, parseOptions, parseServe, queryOptions, serveOptions } from '../../src/config.ts';
+import { parseFsck } from '../../src/config/fsck.ts';
+import { commands, optionsText } from '../../src/config/help.ts';
+import { ConfigError, environmentName, parseAddress, parseBytes, parseDurationMs, parseOptions } from '../../src/config/options.ts';
+import { parseServe } from '../../src/config/serve.ts';
+import { queryOptions, serveOptions } from '../../src/config/tables.ts';
 
 const fault = (argv: readonly string[], environment: Readonly<Record<string, string>> = {}): string => {
   try {

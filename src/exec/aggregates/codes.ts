@@ -10,7 +10,8 @@ import { ByteWriter, writeBody, zeroData } from '../../vectors/value.ts';
 import {
   type Vector, type FlatVector, type BytesVector, type DictionaryVector, type DynamicVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
 } from '../../vectors/vector.ts';
-import { Builder, Uint32List } from '../../vectors/builder.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import { concat } from '../../vectors/concat.ts';
 import { BytesTable, NumberTable, PairTable, Room, lookUp, none } from './tables.ts';
 

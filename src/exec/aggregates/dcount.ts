@@ -4,7 +4,7 @@
  */
 import { types } from '../../vectors/type.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
-import { Uint32List } from '../../vectors/builder.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import { kinds, rowsWithout } from '../operators/kinds.ts';
 import { type Hashes, hashRows } from './hash.ts';
 import { pick } from './parts.ts';

@@ -5,7 +5,7 @@
  * - Groups of a share are in the order in which its rows meet them; merged share by share they are in the order of all rows.
  * - Numbers belong to the store of one thread; a store that has grown large is given up for a new one.
  */
-import { Uint32List } from '../../vectors/builder.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { GroupTable } from './groups.ts';

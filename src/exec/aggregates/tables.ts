@@ -4,7 +4,7 @@
  * `none` as a code: not in the table (look-ups that do not insert).
  */
 import type { NumberArray } from '../../vectors/vector.ts';
-import { Uint32List, Uint8List } from '../../vectors/builder.ts';
+import { Uint32List, Uint8List } from '../../vectors/lists.ts';
 
 export const none = 0xffffffff;
 

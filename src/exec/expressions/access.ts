@@ -4,7 +4,8 @@ import {
   type Vector, type RecordVector, type ListVector, type MapVector, type BytesVector, type TypeVector, type NumberVector, constant, dataAt, flatten, noRows, nulls, take, typeAt, valueAt,
 } from '../../vectors/vector.ts';
 import { equalValues } from '../../vectors/compare.ts';
-import { Builder, BytesBuilder } from '../../vectors/builder.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { missing, underValue } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
 import { castVector } from './cast.ts';
@@ -54,7 +55,7 @@ const mapEntry = (v: MapVector, key: string): Vector => {
       if (k.type === types.string && k.data === key) break;
       at++;
     }
-    out.append(at < end ? valueAt(v.values, at) : missing);
+    out.append(at < end ? underUnion(valueAt(v.values, at)) : missing);
   }
   return out.finish();
 };

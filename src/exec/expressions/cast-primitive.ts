@@ -1,9 +1,10 @@
 /** Casts to primitive types: one loop per pair of forms. The vectors here are flat, without names, unions and nulls. */
 import { type PrimitiveType, type Type, bitsOf, isFloat, isSigned, isUnsigned, typeText, types } from '../../vectors/type.ts';
 import { type Data, integer } from '../../vectors/value.ts';
-import { durationText, fitsInt64, ipText, netText, parseDuration, parseInteger, parseIp, parseNet, plainFloatText, roundFloat, timeText } from '../../vectors/literal.ts';
+import { castFloatText, durationText, fitsInt64, ipText, netText, parseDuration, parseInteger, parseIp, parseNet, roundFloat, timeText } from '../../vectors/literal.ts';
 import { type BoolVector, type BytesVector, type FlatVector, type NumberVector, type Vector, bools, dataAt, numbers, textAt, valueAt } from '../../vectors/vector.ts';
-import { Builder, BytesBuilder, NumberBuilder } from '../../vectors/builder.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import { parseSupType } from '../../vectors/sup-parse.ts';
 import { SupError } from '../../vectors/sup-error.ts';
@@ -198,7 +199,7 @@ const toText = (v: FlatVector): Vector => {
   return out.finish();
 };
 const numberText = (type: PrimitiveType): (x: number | bigint) => string => {
-  if (isFloat(type)) return (x) => (Object.is(x, -0) ? '-0' : plainFloatText(x as number));
+  if (isFloat(type)) return castFloatText as (x: number | bigint) => string;
   if (type === types.duration) return durationText;
   return type === types.time ? timeText : String;
 };

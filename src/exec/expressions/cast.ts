@@ -3,11 +3,11 @@
  * names and unions of the operand are removed; what cannot be cast is wrapped in an error, also inside containers.
  */
 import {
-  type EnumType, type MapType, type NamedType, type RecordType, type Type, type UnionType, type ArrayType, type SetType, namedType, nullable, primitiveNamed, typeText, types, underType,
+  type EnumType, type MapType, type NamedType, type RecordType, type Type, type UnionType, type ArrayType, type SetType, namedType, nullable, primitiveNamed, typeText, types,
 } from '../../vectors/type.ts';
-import { zeroData } from '../../vectors/value.ts';
+import { underValue, zeroData } from '../../vectors/value.ts';
 import {
-  type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, type Vector, constant, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType,
+  type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, type Vector, constant, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType, valueAt,
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { castPrimitive } from './cast-primitive.ts';
@@ -182,6 +182,7 @@ export const castToName = (v: Vector, name: string, names: Map<string, Type>): V
   });
 };
 
+const notTarget = 'cast target must be a type or type name';
 /** `cast(e, t)` where the targets are values: types, names, or neither. */
 export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>): Vector => {
   const length = v.length;
@@ -192,7 +193,7 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
   const firsts: number[] = [];
   const tags = new Uint32Array(length), slots = new Uint32Array(length), counts: number[] = [];
   for (let i = 0; i < length; i++) {
-    const t = typeAt(flat, i), u = underType(t), key = u === types.type || u === types.string ? dataAt(flat, i) : undefined;
+    const key = targetAt(flat, i);
     let k = keys.get(key);
     if (k === undefined) {
       keys.set(key, (k = keys.size));
@@ -205,13 +206,18 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
   const rows = counts.map((n) => new Uint32Array(n));
   for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
   const wrong = keys.get(undefined);
-  return combine(tags, slots, rows.map((r, k) => (k === wrong ? refuseTargets(take(v, r), take(flat, r)) : castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k]!)), names))));
+  return combine(tags, slots, rows.map((r, k) => (k === wrong ? refuseTargets(notTarget, take(v, r), take(flat, r)) : castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k]!)), names))));
 };
-/** Errors around targets that are neither types nor names, but for rows that are errors themselves. */
-const refuseTargets = (v: Vector, targets: Vector): Vector => {
+/** Errors around targets that are none, but for rows that are errors themselves. */
+export const refuseTargets = (message: string, v: Vector, targets: Vector): Vector => {
   const codes = truthOf(v), passed = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) if (codes[i] === truth.error) passed[i] = 1;
-  return overlay(wrapErrors('cast target must be a type or type name', targets), passed, v);
+  return overlay(wrapErrors(message, targets), passed, v);
+};
+/** The type or name of a row, within names and unions too. */
+const targetAt = (targets: Vector, row: number): Type | string | undefined => {
+  const { type, data } = underValue(valueAt(targets, row));
+  return type === types.type || type === types.string ? data as Type | string : undefined;
 };
 const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vector => {
   let t: Vector = flatten(target);
@@ -223,7 +229,7 @@ const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vect
   }
   if (t.form === 'type') return castVector(v, dataAt(t, 0) as Type);
   if (t.form === 'bytes' && t.type === types.string) return castToName(v, dataAt(t as BytesVector, 0) as string, names);
-  const wrong = constant(wrapErrors('cast target must be a type or type name', target.form === 'constant' ? target.inner : target), 1);
+  const wrong = constant(wrapErrors(notTarget, target.form === 'constant' ? target.inner : target), 1);
   return lift(v, (flat) => (flat.form === 'error' ? flat : { ...wrong, length: flat.length }));
 };
 

@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto';
 import { types } from '../../vectors/type.ts';
 import { type Data, type Value, nullValue } from '../../vectors/value.ts';
 import { type Vector } from '../../vectors/vector.ts';
-import { BytesBuilder } from '../../vectors/builder.ts';
+import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { byValues, refused, type FunctionRow } from './row.ts';
 
 const bytesValue = (bytes: Uint8Array): Value => ({ type: types.bytes, data: bytes });

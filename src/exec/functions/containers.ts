@@ -73,9 +73,9 @@ const lenRow = (name: string): FunctionRow => ({
 });
 
 const compareRow = (a: Value, b: Value, nullsMax: Value): Value => {
+  if (nullsMax.type !== types.bool) return refused('compare: nullsMax arg is not bool', nullsMax);
   const failed = [a, b].find((v) => underType(v.type).kind === 'error');
   if (failed) return failed;
-  if (nullsMax.type !== types.bool) return refused('compare: nullsMax arg is not bool', nullsMax);
   return { type: types.int64, data: Math.sign(compareValues(a, b, nullsMax.data as boolean)) };
 };
 const compare: Evaluate = ([a, b, nullsMax], length) => {
@@ -91,6 +91,7 @@ const nullif: Evaluate = ([a, b], length) => {
   for (let i = 0; i < length; i++) {
     slots[i] = i;
     tags[i] = left[i] === truth.error || left[i] === truth.null ? 0 : right[i] === truth.error ? 1 : equal[i] === truth.true ? 2 : 0;
+    if (mayDiffer && tags[i] !== 1) tags[i] = tags[i] === 0 ? (left[i] === truth.other && areNaN(valueAt(a!, i), valueAt(b!, i)) ? 2 : 0) : haveOneEnum(valueAt(a!, i), valueAt(b!, i)) ? 0 : 2;
   }
   return combine(tags, slots, [under(a!), under(b!), { form: 'null', length }]);
 };

@@ -15,9 +15,9 @@ const cache = new Map<string, Grok | string>();
 
 /** The match of `pattern` in `text` as a record of strings, or an error. */
 export const grok = (pattern: Value, text: Value, definitions?: Value): Value => {
-  if (pattern.type === types.null || text.type === types.null) return nullValue;
-  if (pattern.type !== types.string) return refused('grok: pattern argument must be a string', pattern);
+  if (pattern.type === types.null || text.type === types.null || definitions?.type === types.null) return nullValue;
   if (definitions && definitions.type !== types.string) return refused('grok: definitions argument must be a string', definitions);
+  if (pattern.type !== types.string) return refused('grok: pattern argument must be a string', pattern);
   if (text.type !== types.string) return refused('grok: input argument must be a string', text);
   const compiled = compiledOf(pattern.data as string, (definitions?.data ?? '') as string);
   if (typeof compiled === 'string') return refused(`grok: ${compiled}`, compiled.startsWith('the pattern already') && definitions ? definitions : pattern);

@@ -1,7 +1,8 @@
 /** Functions on numbers. */
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
+import { parseInteger } from '../../vectors/literal.ts';
 import { type Value, integer, underValue } from '../../vectors/value.ts';
-import { type NumberVector, type Vector, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
+import { type NumberVector, type Vector, bools, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
 import { apply } from '../expressions/apply.ts';
 import { castVector } from '../expressions/cast.ts';
 import { goFloat } from '../expressions/number-text.ts';
@@ -93,12 +94,16 @@ const scaled = (x: number, n: number): number => {
   for (; left < -1000; left += 1000) out *= 2 ** -1000;
   return out * 2 ** left;
 };
-/** Unions of numbers count as what they hold; errors show them whole. */
+/** Of the rows that failed those where `arg` is no number. */
+const refusedRows = (arg: Vector, failed: Uint8Array, length: number): Uint8Array => {
+  const good = truthOf(apply([arg], length, ([a], n) => bools(new Uint8Array(n).fill(isNumber(a!) ? 1 : 0)))).subarray(0, length);
+  return failed.map((f, i) => (f === 1 && good[i] !== truth.true ? 1 : 0));
+};
+/** Unions of numbers count as what they hold; an error shows the first argument that is no number, a union whole. */
 const pow: Kernel = (args, length) => {
-  const whole = args.find((a) => inner(a).form === 'union');
-  if (whole) {
-    const result = apply(args, length, pow);
-    return overlay(result, truthOf(result).map((c) => (c === truth.error ? 1 : 0)).subarray(0, length), wrapErrors('pow: not a number', whole));
+  if (args.some((a) => inner(a).form === 'union')) {
+    const result = apply(args, length, pow), failed = truthOf(result).subarray(0, length).map((c) => (c === truth.error ? 1 : 0));
+    return args.reduceRight((out, arg) => overlay(out, refusedRows(arg, failed, length), wrapErrors('pow: not a number', arg)), result);
   }
   if (args.some(isNull)) return nulls(length);
   const other = args.find((a) => !isNumber(a));
@@ -142,12 +147,13 @@ const converted = (v: Value, to: PrimitiveType): number | bigint | undefined => 
   const n = from === types.float64 ? BigInt(Math.trunc(x as number)) : BigInt(x);
   return to === types.uint64 ? (n >= 0n && n <= uint64Max ? integer(n) : undefined) : n >= int64Min && n <= int64Max ? integer(n) : undefined;
 };
-/** Text of a number and bools count as numbers behind the first argument, unions as what they hold. */
-const numeric = (arg: Value): Value => {
+/** Text of a number of the result's kind and bools count as numbers behind the first argument, unions as what they hold. */
+const numeric = (arg: Value, to: PrimitiveType): Value => {
   const v = arg.type.kind === 'union' ? underValue(arg) : arg;
   if (v.type === types.bool) return { type: types.int64, data: v.data === true ? 1 : 0 };
-  const x = v.type === types.string ? goFloat(v.data as string) : undefined;
-  return x === undefined ? v : { type: types.float64, data: x };
+  if (v.type !== types.string) return v;
+  const x = to === types.float64 ? goFloat(v.data as string) : parseInteger(v.data as string);
+  return x === undefined ? v : { type: to === types.float64 ? to : types.int64, data: x };
 };
 /** The first argument decides the result's type, the others are converted to it. */
 const extreme = (name: string, better: (x: number | bigint, y: number | bigint) => boolean) => (...args: readonly Value[]): Value => {
@@ -155,9 +161,9 @@ const extreme = (name: string, better: (x: number | bigint, y: number | bigint) 
   if (!type) return refused(`${name}: not a number`, args[0]!);
   let best = converted(args[0]!, type)!;
   for (const arg of args.slice(1)) {
-    const x = converted(numeric(arg), type);
+    const x = converted(numeric(arg, type), type);
     if (x === undefined) return refused(`${name}: not a number`, arg);
-    if (better(x, best)) best = x;
+    if (better(x, best) || Number.isNaN(x)) best = x;
   }
   return { type, data: best };
 };

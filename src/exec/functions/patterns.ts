@@ -2,7 +2,7 @@
 import { checkStop } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, bools, dataAt, nulls, noRows, take } from '../../vectors/vector.ts';
-import { BytesBuilder } from '../../vectors/builder.ts';
+import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { applyCarrying } from '../expressions/apply.ts';
 import { compileRegexp, isPlainText, regexpTest } from '../expressions/regexp.ts';
 import { combine, overlay, truth, truthOf, wrapErrors } from '../expressions/rows.ts';

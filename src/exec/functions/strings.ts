@@ -2,7 +2,7 @@
 import { checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { types, arrayType } from '../../vectors/type.ts';
 import { type BytesVector, type ListVector, type Vector, flatten, nulls, numbers, range } from '../../vectors/vector.ts';
-import { BytesBuilder } from '../../vectors/builder.ts';
+import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { concatKernel } from '../expressions/construct.ts';
 import { wrapErrors } from '../expressions/rows.ts';
 import { byKernel, isError, isNull, isText, onTexts, texts, type FunctionRow, type Kernel } from './row.ts';

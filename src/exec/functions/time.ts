@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { types } from '../../vectors/type.ts';
 import { integer } from '../../vectors/value.ts';
 import { type NumberArray, type NumberVector, type Vector, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
-import { BytesBuilder, NumberBuilder } from '../../vectors/builder.ts';
+import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { narrowed } from '../expressions/arithmetic.ts';
 import { combine, wrapErrors } from '../expressions/rows.ts';
 import { joinSeconds, secondsOf, splitSeconds } from '../expressions/time-bytes.ts';

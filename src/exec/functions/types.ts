@@ -4,7 +4,7 @@ import { missing, typeValue } from '../../vectors/value.ts';
 import { type FlatVector, type Vector, type TypeVector, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { upcastVector } from '../../vectors/upcast.ts';
-import { castByValue } from '../expressions/cast.ts';
+import { castByValue, refuseTargets } from '../expressions/cast.ts';
 import { elementsOf, lift } from '../expressions/lift.ts';
 import { listsOf } from '../expressions/lists.ts';
 import { apply, applyCarrying } from '../expressions/apply.ts';
@@ -87,7 +87,7 @@ const upcastInside = (rows: Vector, type: Type): Vector => {
 
 const upcast: Evaluate = ([v, t], length) => applyCarrying([t!], [v!], length, ([target], [rows], n) => {
   const wanted = inner(target!);
-  if (wanted.form !== 'type') return wrapErrors('upcast target must be a type', target!);
+  if (wanted.form !== 'type') return refuseTargets('upcast target must be a type', rows!, target!);
   const codes = truthOf(rows!), failed = new Uint32Array(n), slots = new Uint32Array(n);
   let errors = 0;
   for (let i = 0; i < n; i++) {

@@ -1,12 +1,13 @@
 /** parse_uri: a URI in its parts, by the rules of RFC 3986 as common parsers relax them. */
-import { arrayType, mapType, quoteText, types } from '../../vectors/type.ts';
+import { goQuoted } from '../../vectors/literal.ts';
+import { arrayType, mapType, types } from '../../vectors/type.ts';
 import { type Data, type Value, canonicalMap, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
 
 interface Uri { scheme?: string; opaque?: string; user?: string; password?: string; host?: string; port?: number; path?: string; query?: string; fragment?: string }
 
 /** The record of a URI, or the text of what is wrong with it. */
 export const parseUri = (text: string): Value | string => {
-  if (/[\u0000-\u001f\u007f]/.test(text)) return `parse ${quoteText(text)}: net/url: invalid control character in URL`;
+  if (/[\u0000-\u001f\u007f]/.test(text)) return `parse ${goQuoted(text)}: net/url: invalid control character in URL`;
   const uri = partsOf(text);
   return typeof uri === 'string' ? uri : recordOfParts(uri);
 };
@@ -41,8 +42,8 @@ const queryValue = (query: string | undefined): Value => {
 
 const partsOf = (whole: string): Uri | string => {
   const uri: Uri = {};
-  const fail = (what: string): string => `parse ${quoteText(whole)}: ${what}`;
-  const escape = (bad: string): string => fail(`invalid URL escape ${quoteText(bad)}`);
+  const fail = (what: string): string => `parse ${goQuoted(whole)}: ${what}`;
+  const escape = (bad: string): string => fail(`invalid URL escape ${goQuoted(bad)}`);
   let rest = whole;
   const hash = rest.indexOf('#');
   if (hash >= 0) {
@@ -87,20 +88,20 @@ const readAuthority = (uri: Uri, authority: string, fail: (what: string) => stri
     const info = authority.slice(0, at), colon = info.indexOf(':');
     const user = unescape(colon < 0 ? info : info.slice(0, colon), 'path'), password = colon < 0 ? undefined : unescape(info.slice(colon + 1), 'path');
     const bad = user.bad ?? password?.bad;
-    if (bad !== undefined) return fail(`invalid URL escape ${quoteText(bad)}`);
+    if (bad !== undefined) return fail(`invalid URL escape ${goQuoted(bad)}`);
     uri.user = user.text;
     if (password) uri.password = password.text;
   }
   const place = authority.slice(at + 1);
   const m = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(place);
-  if (!m) return fail(`invalid port ${quoteText(place.slice(place.lastIndexOf(':')))} after host`);
+  if (!m) return fail(`invalid port ${goQuoted(place.slice(place.lastIndexOf(':')))} after host`);
   const host = unescape(m[1]!, 'path');
-  if (host.bad !== undefined) return fail(`invalid URL escape ${quoteText(host.bad)}`);
-  if (/[ <>"]/.test(host.text)) return fail(`invalid character ${quoteText(/[ <>"]/.exec(host.text)![0])} in host name`);
+  if (host.bad !== undefined) return fail(`invalid URL escape ${goQuoted(host.bad)}`);
+  if (/[ <>"]/.test(host.text)) return fail(`invalid character ${goQuoted(/[ <>"]/.exec(host.text)![0])} in host name`);
   uri.host = host.text.startsWith('[') ? host.text.slice(1, -1) : host.text;
   if (m[2] === undefined || m[2] === '') return undefined;
-  if (!/^\d+$/.test(m[2])) return fail(`invalid port ${quoteText(`:${m[2]}`)} after host`);
-  if (Number(m[2]) > 65535) return `invalid port ${quoteText(m[2])}`;
+  if (!/^\d+$/.test(m[2])) return fail(`invalid port ${goQuoted(`:${m[2]}`)} after host`);
+  if (Number(m[2]) > 65535) return `invalid port ${goQuoted(m[2])}`;
   uri.port = Number(m[2]);
   return undefined;
 };

@@ -1,7 +1,7 @@
 /** groupSlice: some rows of each group, as they come: LIMIT and OFFSET of subqueries that run for many outer rows at once. */
 import { take } from '../../vectors/vector.ts';
 import { GroupTable } from '../aggregates/groups.ts';
-import { Uint32List } from '../../vectors/builder.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Step, evaluate, stage } from '../operator.ts';
 import type { Memory } from './build.ts';

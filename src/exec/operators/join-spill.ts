@@ -7,7 +7,7 @@
  */
 import { type Vector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
-import { Uint8List } from '../../vectors/builder.ts';
+import { Uint8List } from '../../vectors/lists.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { type Item, type Stream, isBatch } from '../operator.ts';
 import type { SpillRun } from '../source.ts';

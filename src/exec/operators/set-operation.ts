@@ -4,7 +4,7 @@
  * When memory runs out, both sides are put aside by the hash of their rows and worked on a partition at a time; rows then come in the order of partitions.
  * Not `all`: each row once. `all`: a row that is m times on the left and n times on the right comes min(m, n) times, or m - n times.
  */
-import { Uint32List } from '../../vectors/builder.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import { type Vector, sizeOf, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';

@@ -8,7 +8,8 @@
  *   lends its type from any row of its part, so all rows of a part there have one type.
  * - Recursion goes no deeper than the type, whose depth is bounded.
  */
-import { Uint32List, shapeOf } from '../../vectors/builder.ts';
+import { shapeOf } from '../../vectors/builder.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import type { MapType, RecordType, SetType, Type, UnionType } from '../../vectors/type.ts';
 import { compareBytes } from '../../vectors/value.ts';
 import { type Field, type FlatVector, type Vector, constant, gather } from '../../vectors/vector.ts';

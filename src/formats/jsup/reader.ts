@@ -1,7 +1,7 @@
 /** Reads JSUP: a JSON object with type and value a line, types numbered over the whole stream. */
 import { LakeError } from '../../errors.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { parseBytes, parseDuration, parseFloat64, parseInteger, parseIp, parseNet, parseTime, roundFloat } from '../../vectors/literal.ts';
+import { goQuoted, parseBytes, parseDuration, parseFloat64, parseInteger, parseIp, parseNet, parseTime, roundFloat } from '../../vectors/literal.ts';
 import {
   type RecordType, type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, types, unionType,
 } from '../../vectors/type.ts';
@@ -9,7 +9,7 @@ import { type Data, canonicalMap, canonicalSet } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
-import { goQuoted, jsonFault } from '../json-fault.ts';
+import { jsonFault } from '../json-fault.ts';
 import { textOf } from '../text-cell.ts';
 
 /** @throws LakeError `format-broken` with the line, after giving out what came before */

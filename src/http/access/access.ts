@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../../errors.ts';
-import type { AuthConfig } from '../../config.ts';
+import type { AuthConfig } from '../../config/serve.ts';
 import { isKey, keyPrincipal, type KeyRing } from './keys.ts';
 import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role } from './roles.ts';
 import { Sessions } from './sessions.ts';

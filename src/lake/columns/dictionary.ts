@@ -5,7 +5,7 @@
  * - Codes are given in order of first appearance and never change.
  * - A dictionary that turns out not to pay is retired: later blocks store their bytes themselves, earlier ones keep their codes.
  */
-import { Uint32List, Uint8List } from '../../vectors/builder.ts';
+import { Uint32List, Uint8List } from '../../vectors/lists.ts';
 import type { PrimitiveType } from '../../vectors/type.ts';
 import type { BytesVector } from '../../vectors/vector.ts';
 import { sameRuns, viewOf } from './words.ts';

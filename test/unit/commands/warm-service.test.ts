@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WarmClient } from '../../../src/commands/warm-client.ts';
 import { warmService } from '../../../src/commands/warm-service.ts';
-import { parseServe } from '../../../src/config.ts';
+import { parseServe } from '../../../src/config/serve.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { type TestService, startService } from '../../support/server.ts';

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createActor } from 'xstate';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
-import { parseServe } from '../../../src/config.ts';
+import { parseServe } from '../../../src/config/serve.ts';
 import { Inspection, type Wire } from '../../../src/http/inspect.ts';
 import { sendError } from '../../../src/http/reply.ts';
 import { addPages, sendPage } from '../../../src/http/static-pages.ts';

@@ -9,7 +9,8 @@ import { countBelow, distancesAt, packDistances, unpackDistances } from '../../.
 import type { ObjectMeta } from '../../../src/lake/lake.types.ts';
 import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
-import { type ScanOptions, scanObjects } from '../../../src/lake/scan.ts';
+import { scanObjects } from '../../../src/lake/scan.ts';
+import type { ScanOptions } from '../../../src/lake/scan.types.ts';
 import { cutOut } from '../../../src/lake/scan-cut.ts';
 import { keyRange, overlaps } from '../../../src/lake/scan-range.ts';
 import type { CompareOperator, PlanExpr, PlanOp } from '../../../src/query/plan.ts';

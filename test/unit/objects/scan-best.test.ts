@@ -8,7 +8,8 @@ import type { ObjectMeta, ObjectPage, PageRequest, SortOrder } from '../../../sr
 import { sortIntoObjects } from '../../../src/lake/load-sort.ts';
 import { ObjectList } from '../../../src/lake/object-list.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
-import { type ScanOptions, scanObjects } from '../../../src/lake/scan.ts';
+import { scanObjects } from '../../../src/lake/scan.ts';
+import type { ScanOptions } from '../../../src/lake/scan.types.ts';
 import { BestKeys } from '../../../src/lake/scan-best.ts';
 import type { PlanExpr, PlanOp, SortKey } from '../../../src/query/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
