@@ -12,7 +12,12 @@ const heapGrowth = '--heap-growing-percent=150';
  */
 const keepForms = '--retain-maps-for-n-gc=100';
 
+/**
+ * What a function was compiled to goes when some collections have passed without a call of it: after a few large queries the next small commit took ten times as long. It is a few megabytes.
+ */
+const keepCode = '--no-flush-bytecode';
+
 /** Worker threads collect at moments of their own choice; lmdb turns fast calls on. Here too, since code that the build kept is for the very same options. */
 const others = ['--expose-gc', '--turbo-fast-api-calls'];
 
-export const engineFlags: readonly string[] = [heapGrowth, keepForms, ...others];
+export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...others];

@@ -40,6 +40,7 @@ type Packed =
 const transferBytesMin = 4096;
 const plain = -1;
 
+/** A plan, vector or state as what `postMessage` can send. */
 export const pack = (value: unknown): Cargo => {
   const known = new Map<object, Packed>(), buffers: ArrayBuffer[] = [];
   const packed = (v: unknown): unknown => {
@@ -72,6 +73,7 @@ const typeKinds: ReadonlySet<unknown> = new Set(['primitive', 'record', 'array',
 /** Expressions have kinds of the same names, but no numbers. */
 const isType = (v: object): v is Type => 'id' in v && typeof v.id === 'number' && 'kind' in v && typeKinds.has(v.kind);
 
+/** What `pack` packed. */
 export const unpack = (content: unknown): unknown => {
   const known = new Map<object, unknown>(), typeOf = typeReader();
   const unpacked = (v: unknown): unknown => {

@@ -4,6 +4,7 @@ import type { Type } from '../vectors/type.ts';
 import type { FieldPath, Pruner, ResolvedSource } from '../query/plan.ts';
 import type { Division, PartPlan } from './parts.ts';
 
+/** What a scan of a source is to give; hosts may give more columns and rows than asked for, unless they filter. */
 export interface ScanRequest {
   readonly columns?: readonly FieldPath[];
   readonly pruner?: Pruner;

@@ -34,6 +34,7 @@ const roomBytesToBegin = 1 << 20, roomBytesPlenty = 256 << 20, roomLookMs = 200;
 /** An environment that is stuck may not close. */
 const closeMsMax = 2000;
 
+/** One open LMDB environment with a database for each table. */
 export class Environment {
   private root: RootDatabase<Buffer, Uint8Array>;
   private stores: Stores;

@@ -9,6 +9,7 @@ import type { Draws, Id, LakeEvent, LakeFact, LakeOptions } from './lake.types.t
 import { type Counters, countersKey, decodeCounters, decodeEvent, encodeCounters, encodeEvent, eventKey, idOfEventKey } from './rows.ts';
 import type { Change, Tables } from './tables.ts';
 
+/** The feed of one lake: gives events their numbers, tells listeners, and reads kept events again. */
 export class Feed {
   private readonly tables: Tables;
   private readonly keptMax: number;

@@ -167,5 +167,6 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
   },
 };
 
+/** The error of a commit some of whose objects were vacuumed. */
 export const vacuumedError = (commit: Id, missing: readonly Id[]): LakeError =>
   new LakeError('vacuumed', { id: base62(commit), objects: objectNames(missing) }, { details: { object_ids: missing.map((id) => `0x${id}`) } });

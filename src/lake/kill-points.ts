@@ -27,4 +27,5 @@ const kill = (name: KillPoint): void => {
   // The signal may take a moment to arrive; nothing must happen in it.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 };
+/** Ends the process by SIGKILL where `LAKE_KILL_AT` names this point; usually an empty call. */
 export const killPoint: (name: KillPoint) => void = !wanted ? () => undefined : wanted === 'count' ? count : kill;

@@ -34,6 +34,7 @@ export const newId = (nowMs: number = Date.now()): Id => {
   return seconds.toString(16).padStart(8, '0') + pool.toString('hex', at, at + 16);
 };
 
+/** The 20 bytes of an id. */
 export const idBuffer = (id: Id): Buffer => Buffer.from(id, 'hex');
 export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 

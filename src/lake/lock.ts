@@ -10,6 +10,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
 
+/** The lock that this process holds. */
 export interface Lock {
   /** The directory's real path. */
   readonly directory: string;

@@ -37,6 +37,7 @@ const segmentMagic = Buffer.from('LAKELOG1'), recordMagic = Buffer.from('LREC');
 /** A record takes no more than this, or it is no record. */
 const payloadBytesMax = 1 << 30;
 
+/** A file of the copy; generations and segments count from 1. */
 export interface SegmentName { readonly generation: number; readonly segment: number }
 const hex8 = (n: number): string => n.toString(16).padStart(8, '0');
 export const segmentFile = ({ generation, segment }: SegmentName): string => `${hex8(generation)}-${hex8(segment)}.log`;
@@ -85,6 +86,7 @@ const checksumOf = (bytes: Buffer, at: number, end: number, generation: number):
   return crc32(bytes.subarray(at + recordHeaderLength, end), crc32(bytes.subarray(at + 4, at + 16), crc32(generationBytes)));
 };
 
+/** One record of the copy, and its place [at, end) in the file. */
 export interface LogRecord { readonly number: number; readonly kind: RecordKind; readonly changes: readonly Change[]; readonly at: number; readonly end: number }
 
 /** The record at this place; undefined if there is no whole, sound one. */

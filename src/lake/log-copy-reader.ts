@@ -11,6 +11,7 @@ import {
 } from './log-copy-format.ts';
 import type { Counters } from './rows.ts';
 
+/** Where the copy is in the lake's folder. */
 export const logFolder = (lakeDirectory: string): string => join(lakeDirectory, 'log');
 
 /** By generation, then number. */

@@ -47,6 +47,7 @@ const growthMax = 2, growthBytesMin = 64 << 20;
 
 interface Entry { readonly kind: RecordKind; readonly changes: readonly Change[]; readonly bytes: number }
 
+/** The writer of one lake's copy. */
 export class LogCopy {
   private readonly folder: string;
   private readonly tables: Tables;

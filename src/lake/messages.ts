@@ -12,6 +12,7 @@ const lines = (objects: readonly Named[]): string => {
 };
 const section = (verb: string, noun: string, objects: readonly Named[]): string => `${verb} ${plural(objects.length, noun)}\n\n${lines(objects)}`;
 
+/** The message of a load: how many objects it made, and which. */
 export const loadMessage = (objects: readonly Named[]): string => section('loaded', 'data object', objects);
 export const deleteMessage = (removed: readonly Named[], added: readonly Named[] = []): string =>
   section('deleted', 'data object', removed) + (added.length > 0 ? `\n${section('added', 'data object', added)}` : '');

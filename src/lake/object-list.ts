@@ -37,6 +37,7 @@ export interface Chunk { readonly entries: readonly ObjectEntry[]; readonly low:
 
 const chunkEntriesMax = 256;
 
+/** An immutable list: changes give a new one that shares chunks with it. */
 export class ObjectList {
   readonly order: SortOrder;
   readonly length: number;

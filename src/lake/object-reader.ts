@@ -37,6 +37,7 @@ export const sourceOfBytes = (id: string, bytes: Uint8Array): ObjectSource => {
   return { id, size: aligned.length, read: (offset, length) => aligned.subarray(offset, offset + length) };
 };
 
+/** Rows of a block and its first and last key, as sort keys (vectors/sort-key.ts), which may be cut outwards. */
 export interface ObjectBlock { readonly rows: number; readonly firstKey: Uint8Array; readonly lastKey: Uint8Array }
 
 /** The part of each row of a block, and its place in it. */
@@ -95,6 +96,7 @@ const parseSchema = (bytes: Uint8Array): Schema => {
   return { typeOf, layouts: input.list(() => readLayout(input, typeOf)) };
 };
 
+/** One open data object: its directory is read, its segments are read when they are asked for. */
 export class ObjectReader {
   readonly id: string;
   readonly count: number;

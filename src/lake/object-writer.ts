@@ -30,6 +30,7 @@ const footerRoom = 64;
 
 interface BlockEntry { readonly rows: number; readonly layout: number; readonly offset: number; readonly dataLength: number; readonly directory: Uint8Array; readonly keys: BlockKeys }
 
+/** Writes one data object, block by block; its bytes go to `emit`. */
 export class ObjectWriter {
   /** Rows so far. */
   count = 0;

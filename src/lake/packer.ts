@@ -30,6 +30,7 @@ export interface PackerHost {
   readonly deleteFile: (id: Id) => Promise<void>;
 }
 
+/** Packs the small objects of branches that it is told of (`note`), one branch after the other. */
 export class Packer {
   private readonly host: PackerHost;
   private readonly waiting = new Map<PoolFace, Set<string>>();

@@ -34,6 +34,7 @@ const decodePack = (payload: Buffer): { readonly pack: Pack; readonly body: Uint
   return { pack: { entry: decodeObject(payload.subarray(entryAt, bodyAt)), members }, body: payload.subarray(bodyAt) };
 };
 
+/** The packs of one pool, and which objects each of them stands for. */
 export class PackIndex {
   private readonly tables: Tables;
   private readonly poolId: Id;

@@ -57,6 +57,7 @@ interface WrittenTip { readonly branch: BranchRecord; readonly height: number; r
 interface MovingTip { readonly before: BranchRecord; readonly key: Buffer; now: Id; height: number; readonly removes: ObjectEntry[]; readonly adds: ObjectEntry[]; changed: number }
 interface MovedTip { readonly tip: MovingTip; readonly after: WrittenTip }
 
+/** The branches, commits and objects of one pool, in memory and in the tables. */
 export class PoolStore {
   readonly stores: Stores;
   readonly poolId: Id;

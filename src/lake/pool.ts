@@ -38,6 +38,7 @@ const attemptsMax = 8;
 const unknownEnds: ReadonlySet<string> = new Set(['lake-failed', 'internal']);
 const nothing: Payload = { note: {}, objects: [], candidates: [] };
 
+/** One open pool: each method that changes it is a job of its machine. */
 export class PoolFace implements Pool {
   readonly store: PoolStore;
   private readonly host: PoolHost;

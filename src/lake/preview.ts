@@ -11,6 +11,7 @@ import { objectMeta } from './snapshot.ts';
 /** Refusals that a preview shows instead of being refused itself. */
 const shown: ReadonlySet<string> = new Set(['merge-empty', 'merge-conflict', 'revert-empty', 'revert-conflict', 'revert-vacuumed', 'transaction-empty']);
 
+/** What a merge of branch `child` into `target` would do. */
 export const previewMerge = (store: PoolStore, target: string, child: string): Promise<Preview> =>
   previewOf(store, target, async () => changed((await prepareMerge(store, target, child)).changes));
 export const previewRevert = (store: PoolStore, branch: string, commit: Id): Promise<Preview> =>

@@ -17,6 +17,7 @@ const byTime = (ms: number, key: string): Buffer => {
   return Buffer.concat([Buffer.from('t'), time, Buffer.from(key, 'hex')]);
 };
 
+/** The idempotency keys of a lake and the commits that were made under them. */
 export class Retries {
   readonly #tables: Tables;
   readonly #keepMs: number;

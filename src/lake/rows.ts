@@ -11,10 +11,13 @@ import type { ObjectEntry } from './object-list.ts';
 
 /** 20 bytes that stand for a name of any length. */
 const nameDigest = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
+/** Key of a pool's name. */
 export const nameKey = (name: string): Buffer => nameDigest(name);
+/** Key of a branch of a pool. */
 export const branchKey = (pool: Id, name: string): Buffer => Buffer.concat([idBuffer(pool), nameDigest(name)]);
 /** Key of a commit, object or vacuumed object of a pool. */
 export const pairKey = (pool: Id, id: Id): Buffer => Buffer.from(pool + id, 'hex');
+/** Key of a part of the checkpoint at a commit. */
 export const checkpointKey = (pool: Id, commit: Id, part: number): Buffer => {
   const key = Buffer.allocUnsafe(44);
   key.write(pool, 0, 'hex');
@@ -22,6 +25,7 @@ export const checkpointKey = (pool: Id, commit: Id, part: number): Buffer => {
   key.writeUInt32BE(part, 40);
   return key;
 };
+/** Key of an event: its number, big-endian, so that events are in order. */
 export const eventKey = (id: number): Buffer => {
   const key = Buffer.allocUnsafe(8);
   key.writeUInt32BE(Math.floor(id / 2 ** 32), 0);
@@ -34,6 +38,7 @@ const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf
 const parse = <T>(payload: Buffer): T => JSON.parse(payload.toString('utf8')) as T;
 
 interface PoolRow { ts: string; name: string; id: Id; order: SortOrder; keys: string[][]; seekStride: number; threshold: number }
+/** Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds. */
 export const encodePool = (pool: PoolConfig): Buffer => json({
   ts: String(pool.tsNs), name: pool.name, id: pool.id, order: pool.layout.order, keys: pool.layout.keys, seekStride: pool.seekStride, threshold: pool.threshold,
 });
@@ -102,6 +107,7 @@ export const encodeObjects = (entries: readonly ObjectEntry[]): Buffer => {
   return out.subarray(0, at);
 };
 
+/** The entries that `encodeObjects` wrote; they keep nothing of the payload. */
 export const decodeObjects = (payload: Buffer): ObjectEntry[] => {
   // One copy that the entries' sort keys view: the payload itself may be a view of memory that lmdb uses again.
   const from = Buffer.from(payload), entries: ObjectEntry[] = [];

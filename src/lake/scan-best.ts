@@ -22,6 +22,7 @@ export const spanOfBlock = ({ firstKey, lastKey }: ObjectBlock, descending: bool
 /** Numbers, bools, bytes, strings, addresses and nets: in the order of their keys whatever a sort says of nulls. */
 const isPlain = (key: Uint8Array): boolean => key.length > 0 && key[0]! < types.type.id;
 
+/** What is known of the best rows of one scan so far, and whether a span of keys may hold a better one. */
 export class BestKeys {
   private readonly path: readonly string[];
   private readonly rows: number;

@@ -41,6 +41,7 @@ export interface BestRows {
   readonly ahead: (rows: Vector) => number | Promise<number>;
 }
 
+/** What a scan asks of each block. */
 export interface BlockOptions {
   readonly columns?: Paths;
   readonly pruner?: ColumnPruner;
@@ -56,6 +57,7 @@ export interface BlockOptions {
 
 /** Rows of a part that are wanted. `index` absent: all of them. */
 interface Kept { readonly rows: Vector; readonly index?: KeptRows }
+/** The rows that were kept, as a view of the block's or copied where they are few. */
 export const wantedRows = ({ rows, index }: Kept): Vector => {
   if (!index) return rows;
   if (!(index instanceof Uint32Array)) return slice(rows, index.start, index.start + index.length);
@@ -64,6 +66,7 @@ export const wantedRows = ({ rows, index }: Kept): Vector => {
 };
 const fewOf = 16;
 
+/** Reads blocks of any reader with the options of one scan. */
 export class BlockScanner {
   private readonly options: BlockOptions;
   private readonly projection: Projection | undefined;

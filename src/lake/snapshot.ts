@@ -33,6 +33,7 @@ const changesMin = 256;
 const advancedCost = 512;
 const commitsPerTurn = 512;
 
+/** The lists of objects of commits; the least recently used ones are dropped beyond `objectsMax`. */
 export class SnapshotCache {
   private readonly tables: Tables;
   private readonly objectsMax: number;

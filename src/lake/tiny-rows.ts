@@ -18,6 +18,7 @@ import { header, magic, plainVersion, trailerLength } from './object-format.ts';
 /** Each shape keeps columns of its own; data of ever new ones is left to the ordinary reader. */
 const shapesMax = 256;
 
+/** Gathers such rows until `take` gives them as one vector. */
 export class TinyRows {
   /** Rows that wait. */
   count = 0;

@@ -2,11 +2,11 @@
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
-import { missing } from '../vectors/value.ts';
 import { functionHint } from './hints.ts';
-import { fieldOf, literal } from './plan-walk.ts';
+import { fieldOf } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
+import { types } from '../vectors/type.ts';
 import { unknownType } from './types-of.ts';
 
 export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
@@ -90,13 +90,14 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext): Pl
     const [only] = e.args;
     if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };
   }
-  const signature = a.environment.functions.find(name);
-  if (!signature) return a.wrong('no such function', e, a.hintAt(e, () => functionHint(name, c.scope, a.environment)));
-  if (!countFits(a, signature, e.args.length, e)) return literal(missing);
   const values = e.args.map((arg) => {
     if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);
     return a.wrong('function value may only be passed to a function', arg);
   });
+  const signature = a.environment.functions.find(name);
+  if (!signature) a.fault('no such function', e, a.hintAt(e, () => functionHint(name, c.scope, a.environment)));
+  // The arguments have faults of their own.
+  if (!signature || !countFits(a, signature, e.args.length, e)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
   return { kind: 'call', name, arguments: values };
 };
@@ -118,7 +119,10 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   if (e.args.length !== 2 || !of || !fn) return a.wrong('map requires two arguments', e);
   if (isFunctionArg(of)) return a.wrong('function value may only be passed to a function', of);
   const binding = bindingOf(a, fn, c.scope);
-  if (!binding) return a.wrong('second argument to map must be a function', e);
+  if (!binding) {
+    const wrong = a.wrong('second argument to map must be a function', e);
+    return isFunctionArg(fn) ? wrong : lowerExpr(a, fn, c);
+  }
   const container = lowerExpr(a, of, c);
   if (binding.kind === 'builtin') {
     const element = fieldOf({ kind: 'this' }, 'value');

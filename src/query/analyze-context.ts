@@ -44,11 +44,13 @@ export class Analysis {
   /** Faults without a place, found when all else is well; only the first is told. */
   readonly lateFaults: { readonly message: string; readonly hint?: string | undefined }[] = [];
   readonly functions: PlanFunction[] = [];
-  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), hint: new WeakMap<object, string>() };
+  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), untyped: new WeakSet<object>(), hint: new WeakMap<object, string>() };
   readonly pending = new Map<string, SourceRequest>();
   operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
   inConstant = 0;
+  /** Declarations of named queries whose bodies are being lowered. */
+  readonly openQueries = new Set<object>();
   /** For the next subquery that may use outer values, and the next recursion. */
   nextLevel = 0;
   /** The main query needs the environment's default source. */
@@ -58,6 +60,7 @@ export class Analysis {
   readonly #specialisations: Specialisation[] = [];
   readonly #hints = new Map<Span, string | undefined>();
   #sourceFailed = false;
+  #typesLost = false;
   #parts = 0;
   #nesting = 0;
 
@@ -79,6 +82,17 @@ export class Analysis {
   hintAt(place: Span, hint: () => string | undefined): string | undefined {
     if (!this.#hints.has(place)) this.#hints.set(place, hint());
     return this.#hints.get(place);
+  }
+
+  /** A fault that leaves rows without a shape: types are not looked at then. */
+  faultOfShape(message: string, place: Span): void {
+    this.fault(message, place);
+    this.#typesLost = true;
+  }
+
+  /** False once a source or the shape of rows is not known for a fault: what would be told of types then follows from that. */
+  get typesKnown(): boolean {
+    return this.sourcesKnown && !this.#typesLost;
   }
 
   /** Counts a part of the plan: macros, named queries and tables of WITH can multiply a short text beyond measure. */
@@ -191,12 +205,16 @@ export class Analysis {
 
   /** Checks the types of the whole query and notes the faults. */
   check(pipeline: Pipeline): void {
-    const report = (message: string, place: Span | undefined, hint?: string): void => {
-      // A message may quote what is very long.
-    const shown = message.length > faultCharactersMax ? `${message.slice(0, faultCharactersMax)}...` : message;
-    this.faults.push({ message: shown, start: place?.start ?? -1, end: place?.end ?? -1, ...(hint !== undefined && { hint }) });
-    };
-    new TypeChecker(this.environment, this.functions, this.places, report).pipeline(pipeline, types.null);
+    this.#reporting().pipeline(pipeline, types.null);
+  }
+
+  /** The same for the expression of a constant, which sees no row. */
+  checkConstant(e: PlanExpr): void {
+    this.#reporting().expr(e, types.null);
+  }
+
+  #reporting(): TypeChecker {
+    return new TypeChecker(this.environment, this.functions, this.places, (message, place, hint) => this.fault(message, place ?? nowhere, hint));
   }
 
   throwFaults(): void {
@@ -214,6 +232,8 @@ export class Analysis {
     return names;
   }
 }
+
+const nowhere: Span = { start: -1, end: -1 };
 
 const failure = (message: string): CompileError => new CompileError([{ message, start: -1, end: -1 }]);
 

@@ -1,8 +1,9 @@
 /** Declarations: what they bind in a scope, constants, pragmas. */
-import { nullValue } from '../vectors/value.ts';
+import { missing, nullValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { lowerExpr } from './analyze-exprs.ts';
-import type { Decl, NameNode, PragmaDecl, QueryNode } from './ast.ts';
+import { checkNames } from './analyze-literals.ts';
+import type { Decl, PragmaDecl, QueryNode } from './ast.ts';
 import { wordHint } from './hints.ts';
 import { literal, mapParts, substituteRow } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
@@ -12,9 +13,10 @@ import { types } from '../vectors/type.ts';
 /** The scope of a query: its declarations in a new scope inside `outer`. */
 export const openScope = (a: Analysis, query: QueryNode, outer: Scope | undefined): Scope => {
   const scope = new Scope(outer);
-  for (const decl of query.decls) if (decl.kind !== 'pragma-decl') declare(a, scope, decl.name, symbolOf(decl, scope));
+  for (const decl of query.decls) if (decl.kind !== 'pragma-decl') declare(a, scope, decl, symbolOf(decl, scope));
   for (const decl of query.decls) if (decl.kind === 'pragma-decl') applyPragma(a, scope, decl);
   for (const symbol of scope.symbols.values()) if (symbol.kind === 'const') constantOf(a, symbol);
+  for (const symbol of scope.symbols.values()) if (symbol.kind === 'type') checkNames(a, symbol.decl.type, scope);
   return scope;
 };
 
@@ -28,9 +30,10 @@ const symbolOf = (decl: Exclude<Decl, PragmaDecl>, scope: Scope): ScopeSymbol =>
   }
 };
 
-const declare = (a: Analysis, scope: Scope, name: NameNode, symbol: ScopeSymbol): void => {
-  if (scope.symbols.has(name.text)) a.fault(`symbol "${name.text}" redefined`, name);
-  else scope.symbols.set(name.text, symbol);
+const declare = (a: Analysis, scope: Scope, decl: Exclude<Decl, PragmaDecl>, symbol: ScopeSymbol): void => {
+  const { text } = decl.name;
+  if (scope.symbols.has(text)) a.fault(`symbol "${text}" redefined`, decl.kind === 'op-decl' ? decl : decl.name);
+  else scope.symbols.set(text, symbol);
 };
 
 const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
@@ -47,8 +50,22 @@ const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
   if (value?.type !== types.int64) return a.fault('expected integer', place);
   const base = Number(value.data);
   if (base < 0) return a.fault('expected positive integer', place);
-  if (base > 1) return a.fault('index_base must be 0 or 1', { start: name.start, end: place.end });
+  if (base > 1) return a.fault('index_base must be 0 or 1', name);
   scope.pragmas.indexBase = base === 1 ? 1 : 0;
+};
+
+/** Lowers the body of a named query; undefined, with a fault noted, inside of that body itself. */
+export const inNamedQuery = <T>(a: Analysis, { decl }: ScopeSymbol & { readonly kind: 'let' }, lower: () => T): T | undefined => {
+  if (a.openQueries.has(decl)) {
+    a.fault(`named query "${decl.name.text}" involved in cyclic dependency`, decl.name);
+    return undefined;
+  }
+  a.openQueries.add(decl);
+  try {
+    return lower();
+  } finally {
+    a.openQueries.delete(decl);
+  }
 };
 
 /**
@@ -62,18 +79,19 @@ export const constantOf = (a: Analysis, symbol: ConstSymbol): PlanExpr => {
   const faults = a.faults.length;
   const lowered = lowerExpr(a, symbol.decl.expr, { scope: symbol.scope, input: types.null });
   a.inConstant--;
+  if (a.faults.length === faults && a.typesKnown) a.checkConstant(lowered);
   const onNull = unrooted(lowered);
   symbol.expr = a.faults.length > faults ? literal(nullValue) : a.constant(onNull) ?? onNull;
   symbol.state = 'done';
   return symbol.expr;
 };
 
-/** The expression as it is on a null: no reference to the row, subqueries on their own. */
+/** The expression as it is without a row: references to it are missing, subqueries on their own. */
 const unrooted = (e: PlanExpr): PlanExpr => {
   const alone = (part: PlanExpr): PlanExpr => {
     if (part.kind !== 'subquery' || !part.correlated) return mapParts(part, alone);
     return { ...part, correlated: false, body: { ops: [{ kind: 'null' }, ...part.body.ops] } };
   };
   const separate = alone(e);
-  return substituteRow(separate, literal(nullValue)) ?? separate;
+  return substituteRow(separate, literal(missing)) ?? separate;
 };

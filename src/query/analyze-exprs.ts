@@ -10,8 +10,10 @@ import { lowerSubquery, subqueryOf } from './analyze-queries.ts';
 import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
 import { callOf, compareOf, fieldOf, literal } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
-import { constantOf } from './analyze-decls.ts';
+import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
+import { isOpen } from './types-check.ts';
+import { alternatives } from './types-of.ts';
 import { betweenSymmetric, distinctFrom, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { lowerWindow } from './sql-windows.ts';
 
@@ -92,7 +94,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: sub(x.key), value: sub(x.value) })) };
     case 'tuple': return { kind: 'record', elements: e.elems.map((x, i) => ({ kind: 'field', name: `c${i}`, value: sub(x) })) };
     case 'subquery': return a.at(e.query, lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c));
-    case 'array-subquery': return a.at(e.query, lowerSubquery(a, e.query, 'array', c));
+    case 'array-subquery': return a.at(e.query, lowerSubquery(a, e.query, 'collected', c));
     case 'exists': return lowerSubquery(a, e.query, 'exists', c);
     case 'extract': return lowerExtract(a, e, c);
     case 'substring': return lowerSubstring(a, e, c);
@@ -104,7 +106,16 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
 const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
   const time: PlanExpr = { kind: 'cast', operand: literal(stringValue(e.text)), type: types.time };
   const day: PlanExpr = e.type === 'date' ? { kind: 'call', name: 'bucket', arguments: [time, oneDay] } : time;
-  return a.constant(day) ?? day;
+  const found = a.constant(day) ?? day;
+  return found.kind === 'literal' && found.value.type.kind === 'error' ? a.wrong(faultOfTime(e.text), { start: e.textStart, end: e.end }) : found;
+};
+/** What is wrong with a text that is no time. */
+const faultOfTime = (text: string): string => {
+  const m = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?.*)?$/.exec(text);
+  if (!m) return `Could not find format for ${JSON.stringify(text)}`;
+  const [, , month = 0, day = 0, hour = 0, minute = 0, second = 0] = m.map(Number);
+  const part = month < 1 || month > 12 ? 'month' : day < 1 || day > 31 ? 'day' : hour > 23 ? 'hour' : minute > 59 ? 'minute' : second > 59 ? 'second' : day > 28 ? 'day' : 'year';
+  return `parsing time ${JSON.stringify(text)}: ${part} out of range`;
 };
 const oneDay = literal({ type: types.duration, data: 86_400_000_000_000 });
 
@@ -120,7 +131,7 @@ const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
   const symbol = c.scope.lookup(e.name);
   switch (symbol?.kind) {
     case 'const': return { ...constantOf(a, symbol) };
-    case 'let': return lowerSubquery(a, symbol.decl.query, 'scalar', { ...c, scope: symbol.scope });
+    case 'let': return inNamedQuery(a, symbol, () => lowerSubquery(a, symbol.decl.query, 'scalar', { ...c, scope: symbol.scope })) ?? literal(missing);
     case 'type': {
       const type = declaredType(a, e.name, c.scope);
       return type ? literal(typeValue(type)) : a.wrong(`no such type name: "${e.name}"`, e);
@@ -181,32 +192,37 @@ const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? {
 
 /** On the right side of `in` a query is always taken as the array of its results. */
 const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {
-  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c) ?? lowerExpr(a, e, c) };
+  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c) };
   const found = lowerCorrelatedIn(a, left, e.query, c);
-  return 'kind' in found ? found : { kind: 'in', left, right: a.at(e, subqueryOf(found.ops, 'array')) };
+  if ('kind' in found) return found;
+  const right = a.at(e, subqueryOf(found.ops, 'array'));
+  a.places.untyped.add(right);
+  return { kind: 'in', left, right };
 };
 
 /** All results of a subquery or named query as an array; undefined for other expressions. */
-const queryAsArray = (a: Analysis, e: Expr, c: ExprContext): PlanExpr | undefined => {
-  if (e.kind === 'subquery') return a.at(e, lowerSubquery(a, e.query, 'array', c));
+const queryAsArray = (a: Analysis, e: Expr, c: ExprContext, form: 'array' | 'collected'): PlanExpr | undefined => {
+  if (e.kind === 'subquery') return a.at(e, lowerSubquery(a, e.query, form, c));
   const symbol = e.kind === 'id' ? c.scope.lookup(e.name) : undefined;
-  return symbol?.kind === 'let' ? a.at(e, lowerSubquery(a, symbol.decl.query, 'array', { ...c, scope: symbol.scope })) : undefined;
+  return symbol?.kind === 'let' ? a.at(e, inNamedQuery(a, symbol, () => lowerSubquery(a, symbol.decl.query, form, { ...c, scope: symbol.scope })) ?? literal(missing)) : undefined;
 };
 
 /** What `unnest` opens: a query as the second field of a record stands for all its results. */
 export const lowerUnnested = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   const [, second] = e.kind === 'record' ? e.elems : [];
   const lowered = lowerExpr(a, e, c);
-  const all = second?.kind === 'record-field' && lowered.kind === 'record' && lowered.elements.length === 2 ? queryAsArray(a, second.expr, c) : undefined;
+  const all = second?.kind === 'record-field' && lowered.kind === 'record' && lowered.elements.length === 2 ? queryAsArray(a, second.expr, c, 'array') : undefined;
   const [first, last] = lowered.kind === 'record' ? lowered.elements : [];
   return all && first && last ? a.like(lowered, { kind: 'record', elements: [first, { ...last, value: all }] }) : lowered;
 };
 
 const lowerLike = (a: Analysis, operand: PlanExpr, { op, right }: BinaryExpr, c: ExprContext): PlanExpr => {
-  const caseless = op.endsWith('ilike'), pattern = a.constant(lowerExpr(a, right, c));
-  if (!pattern) return a.wrong(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
-  if (typeof pattern.value.data !== 'string') return literal(nullValue);
-  return { kind: 'like', operand, pattern: pattern.value.data, ...(caseless ? { caseless } : {}) };
+  const caseless = op.endsWith('ilike'), lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
+  if (pattern?.value.type !== types.string) {
+    a.fault(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
+    return { kind: 'compare', operator: '==', left: operand, right: lowered };
+  }
+  return { kind: 'like', operand, pattern: pattern.value.data as string, ...(caseless ? { caseless } : {}) };
 };
 
 /** A regular expression that has to match all of the text, line breaks included. */
@@ -284,7 +300,7 @@ const lowerRecord = (a: Analysis, e: RecordExpr, c: ExprContext): PlanExpr => {
 const lowerElements = (a: Analysis, e: ArrayExpr | SetExpr, c: ExprContext): PlanExpr => {
   const [only] = e.elems;
   if (e.kind === 'array' && e.elems.length === 1 && only && only.kind !== 'spread') {
-    const all = queryAsArray(a, only, c);
+    const all = queryAsArray(a, only, c, 'collected');
     if (all) return all;
   }
   return {
@@ -295,7 +311,7 @@ const lowerElements = (a: Analysis, e: ArrayExpr | SetExpr, c: ExprContext): Pla
 
 const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: ExprContext): PlanExpr => {
   const { part } = e;
-  const name = part.kind === 'id' ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
+  const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
   return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)] };
 };
@@ -304,6 +320,7 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
 const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr => {
   if (!e.from && !e.length) return a.wrong('FROM or FOR must be set', e);
   const operand = lowerExpr(a, e.expr, c), base = c.scope.indexBase;
+  if (!alternatives(a.typeOfExpr(operand, c.input)).some((t) => t === types.string || isOpen(t))) return a.wrong('expected type string', e.expr);
   const from = e.from && lowerExpr(a, e.from, c), length = e.length && lowerExpr(a, e.length, c);
   const to: PlanExpr | undefined = length && { kind: 'arithmetic', operator: '+', left: from ?? literal(intValue(base)), right: length };
   const slice: PlanExpr = { kind: 'slice', of: operand, ...(from ? { from } : {}), ...(to ? { to: a.constant(to) ?? to } : {}), base };

@@ -10,9 +10,9 @@ import { recordType } from '../vectors/type.ts';
 
 export const lowerJoin = (a: Analysis, op: JoinOp, flow: Flow): PlanOp => {
   const leftName = op.alias?.left.text ?? 'left', rightName = op.alias?.right.text ?? 'right';
-  if (leftName === rightName) a.fault('left and right join aliases cannot be the same', op.alias ?? op);
+  if (leftName === rightName) a.faultOfShape('left and right join aliases cannot be the same', op.alias ?? op);
   const right = op.right && lowerAlone(a, op.right, flow.scope);
-  if (!right && streamsOf(flow.previous) !== 2) a.fault('join without subquery requires two pipe parents', op);
+  if (!right && streamsOf(flow.previous) !== 2) a.faultOfShape('join without subquery requires two pipe parents', op);
   const { condition } = op;
   const base = { kind: 'join', style: op.style, ...(right ? { right } : {}), leftName, rightName, nullsMatch: true } as const;
   if (condition?.kind === 'join-using') {

@@ -31,17 +31,29 @@ export const literalValue = (a: Analysis, e: LiteralExpr): Value => {
     case 'time': return timeOf(e.text, wrong);
     case 'ip': {
       const x = parseIp(e.text);
-      return x ? { type: types.ip, data: x } : wrong(`invalid IP address: ${e.text}`);
+      return x ? { type: types.ip, data: x } : wrong(faultOfIp(e.text) ?? `invalid IP address: ${e.text}`);
     }
     case 'net': {
       const x = parseNet(e.text);
-      return x ? { type: types.net, data: x } : wrong(`invalid network: ${e.text}`);
+      return x ? { type: types.net, data: x } : wrong(faultOfNet(e.text));
     }
     case 'bytes': {
       const x = parseBytes(e.text);
       return x ? { type: types.bytes, data: x } : wrong(`invalid bytes: ${e.text} (encoding/hex: odd length hex string)`);
     }
   }
+};
+
+/** What is wrong with an IPv4 address; undefined for other texts. */
+const faultOfIp = (text: string): string | undefined => {
+  const octet = /^[\d.]+$/.test(text) ? text.split('.').find((part) => /^0\d/.test(part) || Number(part) > 255) : undefined;
+  return octet && `ParseAddr("${text}"): IPv4 field has ${/^0\d/.test(octet) ? 'octet with leading zero' : 'value >255'}`;
+};
+
+const faultOfNet = (text: string): string => {
+  const [address = '', bits = ''] = text.split('/');
+  const reason = faultOfIp(address) ?? (/^0\d/.test(bits) ? `bad bits after slash: "${bits}"` : parseIp(address) ? 'prefix length out of range' : undefined);
+  return `invalid network: ${text}${reason === undefined ? '' : ` (netip.ParsePrefix("${text}"): ${reason})`}`;
 };
 
 const floatOf = (text: string): number => {
@@ -52,7 +64,7 @@ const floatOf = (text: string): number => {
 
 const timeOf = (text: string, wrong: (message: string) => Value): Value => {
   const x = parseTime(text);
-  if (x === undefined) return wrong(`invalid time: ${text}`);
+  if (x === undefined) return wrong(`invalid ISO time: ${text}`);
   if (fitsInt64(x)) return { type: types.time, data: x };
   return wrong(BigInt(x) > 0n ? `time overflow: ${text} (max: 2262-04-11T23:47:16Z)` : `time overflow: ${text} (min: 1677-09-21T00:12:44Z)`);
 };
@@ -145,9 +157,11 @@ export const typeValueExpr = (a: Analysis, node: TypeNode, scope: Scope): PlanEx
 
 /** The type of a cast's target that is written as a type; names that resolve to nothing are faults. */
 export const castType = (a: Analysis, target: Exclude<CastTarget, { readonly kind: 'id' | 'cast-name' | 'cast-date' }>, scope: Scope): Type => {
-  const unknown: string[] = [];
-  const type = typeOfNode(a, target, scope, new Map(), unknown);
-  if (type) return type;
-  if (unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, target, typeHint(unknown[0]!));
-  return types.null;
+  return checkNames(a, target, scope) ?? types.null;
+};
+/** The type; names in it that resolve to nothing are faults. */
+export const checkNames = (a: Analysis, node: TypeNode, scope: Scope): Type | undefined => {
+  const unknown: string[] = [], type = typeOfNode(a, node, scope, new Map(), unknown);
+  if (!type && unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, node, typeHint(unknown[0]!));
+  return type;
 };

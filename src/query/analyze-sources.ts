@@ -1,6 +1,6 @@
 /** Sources: what `from` and SQL tables read, and the pool that `load` writes to. */
 import type { Analysis } from './analyze-context.ts';
-import { constantOf } from './analyze-decls.ts';
+import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import { lowerExpr, lowerFString } from './analyze-exprs.ts';
 import { type Flow, lowerQuery, sourced } from './analyze-queries.ts';
 import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias } from './ast.ts';
@@ -35,7 +35,7 @@ export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow): LoweredS
   }
   switch (origin.kind) {
     case 'source-text': {
-      const text = origin.quoted ? origin.text : boundText(a, origin.text, origin, source, flow);
+      const text = boundText(a, origin, source, flow);
       return typeof text === 'string' ? readText(a, text, source) : text;
     }
     case 'source-glob': case 'source-regexp': {
@@ -51,8 +51,8 @@ export const lowerFrom = (a: Analysis, source: SourceNode, flow: Flow): LoweredS
   }
 };
 
-/** A name without quotes may stand for a table of WITH, a named query, a constant or an operator's parameter. */
-const boundText = (a: Analysis, text: string, place: Span, source: SourceNode, flow: Flow, scope: Scope = flow.scope): string | LoweredSource => {
+/** A name may stand for a table of WITH or a named query; one without quotes also for a constant or an operator's parameter. */
+const boundText = (a: Analysis, { text, quoted, ...place }: NamedSource, source: SourceNode, flow: Flow, scope: Scope = flow.scope): string | LoweredSource => {
   const table = scope.table(text);
   if (table) {
     if (table.open) {
@@ -66,15 +66,18 @@ const boundText = (a: Analysis, text: string, place: Span, source: SourceNode, f
   }
   const symbol = scope.lookup(text);
   // A named query without a source reads what comes in at this place.
-  if (symbol?.kind === 'let') return { ops: lowerQuery(a, symbol.decl.query, { scope: symbol.scope, input: flow.input, hasParent: false }), name: text };
+  if (symbol?.kind === 'let') return inNamedQuery(a, symbol, () => ({ ops: lowerQuery(a, symbol.decl.query, { scope: symbol.scope, input: flow.input, hasParent: false }), name: text })) ?? failed;
+  if (quoted) return text;
   if (symbol?.kind === 'const') return constantText(a, constantOf(a, symbol), place);
   if (symbol?.kind === 'template') {
     const { expr } = symbol;
-    if (expr.kind === 'id' && symbol.scope.lookup(expr.name)?.kind !== 'const') return boundText(a, expr.name, place, source, flow, symbol.scope);
+    if (expr.kind === 'id' && symbol.scope.lookup(expr.name)?.kind !== 'const') return boundText(a, { ...place, text: expr.name, quoted: false }, source, flow, symbol.scope);
     return constantText(a, a.asCaller(symbol, () => lowerExpr(a, expr, { scope: symbol.scope, input: flow.input })), place);
   }
   return text;
 };
+
+interface NamedSource extends Span { readonly text: string; readonly quoted: boolean }
 
 const constantText = (a: Analysis, e: PlanExpr, place: Span): string | LoweredSource => {
   const data = a.constant(e)?.value.data;

@@ -50,8 +50,8 @@ const resolve = async (environment: CompileEnvironment, request: SourceRequest):
 };
 
 const finish = (analysis: Analysis, pipeline: Pipeline, environment: CompileEnvironment, options: CompileOptions): Plan => {
-  analysis.throwFaults();
-  analysis.check(pipeline);
+  // Faults of types are told beside the others: an expression that is wrong already has no type that could be another.
+  if (analysis.typesKnown) analysis.check(pipeline);
   analysis.throwFaults();
   analysis.throwLateFaults();
   return applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff);

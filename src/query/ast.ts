@@ -177,7 +177,7 @@ export type LiteralType = 'int64' | 'float64' | 'duration' | 'time' | 'ip' | 'ne
  */
 export interface LiteralExpr extends Span { readonly kind: 'literal'; readonly type: LiteralType; readonly text: string }
 /** `date '..'`, `timestamp '..'`: a constant of type time. */
-export interface DateExpr extends Span { readonly kind: 'date'; readonly type: 'date' | 'timestamp'; readonly text: string }
+export interface DateExpr extends Span { readonly kind: 'date'; readonly type: 'date' | 'timestamp'; readonly text: string; /** Where the string begins, in bytes; it ends with the whole. */ readonly textStart: number }
 /** `<type>`. */
 export interface TypeValueExpr extends Span { readonly kind: 'type-value'; readonly type: TypeNode }
 /** Parts in order: decoded text or an expression. */

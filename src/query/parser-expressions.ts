@@ -68,7 +68,7 @@ export function parsePath(s: Scanner): Expr | undefined {
 }
 
 function parseConditional(s: Scanner): Expr | undefined {
-  const condition = parseLevels(s, levelOr);
+  const start = s.pos, condition = parseLevels(s, levelOr);
   if (condition === undefined) return undefined;
   const before = s.pos;
   if (s.takeNext('?')) {
@@ -78,33 +78,59 @@ function parseConditional(s: Scanner): Expr | undefined {
     if (then !== undefined && s.takeNext(':')) {
       s.skip();
       const otherwise = parseExpr(s);
-      if (otherwise !== undefined) return { kind: 'conditional', condition, then, otherwise, start: condition.start, end: otherwise.end };
+      if (otherwise !== undefined) return { kind: 'conditional', condition, then, otherwise, start: s.byte(start), end: s.byte(s.pos) };
     }
   }
   s.pos = before;
   return condition;
 }
 
-/** Operands and operators of `min` and all levels that bind tighter. */
+/** Operands and operators of `min` and all levels that bind tighter. The place of an operation takes in the parentheses of its operands. */
 function parseLevels(s: Scanner, min: number): Expr | undefined {
+  const start = s.byte(s.pos);
   // Levels above it cannot follow any more: `1<2<3` and `not a + b` stop where the grammar does.
   let ceiling = levelConcat;
   let left = min <= levelNot ? parseNot(s) : undefined;
   if (left === undefined) left = parseUnary(s);
   else ceiling = levelAnd;
+  // Operations of one level in a row, which all have the place of the whole row.
+  let level = 0, row = 0;
   while (left !== undefined) {
     const before = s.pos;
     s.skip();
     const operator = peekOperator(s);
+    if (operator?.level !== level) {
+      left = sharePlace(left, row);
+      level = operator?.level ?? 0;
+      row = 0;
+    }
     const next: Expr | undefined = operator === undefined || operator.level < min || operator.level > ceiling
-      ? s.fail() : parseRight(s, left, operator);
+      ? failWord(s, min, ceiling) : parseRight(s, left, operator, start);
     if (next === undefined) {
       s.pos = before;
-      return left;
+      return sharePlace(left, row);
     }
+    row++;
     left = next;
     ceiling = operator!.level === levelComparison ? levelBetween : operator!.level === levelBetween ? levelAnd : operator!.level;
   }
+  return undefined;
+}
+
+/** Gives `count` operations, each the left operand of the one before, the end of the outermost. */
+function sharePlace(expr: Expr, count: number): Expr {
+  if (count < 2) return expr;
+  const row: BinaryExpr[] = [];
+  for (let e = expr; row.length < count && e.kind === 'binary'; e = e.left) row.push(e);
+  return row.reduceRight<BinaryExpr | undefined>((left, e) => ({ ...e, end: expr.end, ...(left && { left }) }), undefined) ?? expr;
+}
+
+/** No operator is here; what only begins like a word of one fails behind that. */
+function failWord(s: Scanner, min: number, ceiling: number): undefined {
+  s.fail();
+  const letter = s.code | 0x20;
+  if (letter < 0x61 || letter > 0x7a) return undefined;
+  for (const { op, level } of beginnings) if (level >= min && level <= ceiling && letter === op.charCodeAt(0)) s.failsBehind(op);
   return undefined;
 }
 
@@ -127,6 +153,9 @@ const words: Readonly<Record<string, Operator>> = {
   is: word('is', levelComparison), between: word('between', levelBetween), not: word('not', levelComparison),
   ilike: word('ilike', levelComparison), similar: word('similar', levelComparison),
 };
+
+/** The words of v0.2.0's operators. */
+const beginnings: readonly Operator[] = [words['and']!, words['or']!, words['in']!, words['like']!, words['is']!, words['between']!, words['not']!];
 
 /** The operator at this place, not taken. */
 function peekOperator(s: Scanner): Operator | undefined {
@@ -153,37 +182,41 @@ function peekOperator(s: Scanner): Operator | undefined {
   }
 }
 
-function parseRight(s: Scanner, left: Expr, operator: Operator): Expr | undefined {
+function parseRight(s: Scanner, left: Expr, operator: Operator, start: number): Expr | undefined {
   switch (operator.op) {
-    case 'and': return parseChain(s, left, 'and', levelAnd);
-    case 'or': return parseChain(s, left, 'or', levelOr);
-    case 'is': return parseIsNull(s, left);
-    case 'between': return parseBetween(s, left, false);
-    case 'not': return parseNegated(s, left);
-    case 'ilike': return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
-    case 'similar': return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
+    case 'and': return parseChain(s, { left, start }, 'and', levelAnd);
+    case 'or': return parseChain(s, { left, start }, 'or', levelOr);
+    case 'is': return parseIsNull(s, { left, start });
+    case 'between': return parseBetween(s, { left, start }, false);
+    case 'not': return parseNegated(s, { left, start });
+    case 'ilike': return takesIlike(s) ? parseOperand(s, { left, start }, 'ilike', levelComparison) : undefined;
+    case 'similar': return takesSimilarTo(s) ? parseOperand(s, { left, start }, 'similar to', levelComparison) : undefined;
     default: {
       const written = s.text.slice(s.pos, s.pos += operator.length || operator.op.length);
-      return parseOperand(s, left, operator.op, operator.level, written);
+      return parseOperand(s, { left, start }, operator.op, operator.level, written);
     }
   }
 }
 
-function parseOperand(s: Scanner, left: Expr, op: BinaryOperator, level: number, written: string = op): Expr | undefined {
+/** A left operand, and where it begins with its parentheses (in bytes). */
+interface Left { readonly left: Expr; readonly start: number }
+
+function parseOperand(s: Scanner, { left, start }: Left, op: BinaryOperator, level: number, written: string = op): Expr | undefined {
   s.skip();
   const quantified = parseQuantified(s, left, op);
   if (quantified !== undefined) return quantified;
   const right = parseLevels(s, level + 1);
-  return right === undefined ? undefined : binary(op, left, right, written);
+  return right === undefined ? undefined : { ...binary(op, left, right, start, s.byte(s.pos)), ...(written !== op && { written }) };
 }
 
-function binary(op: BinaryOperator, left: Expr, right: Expr, written: string = op): BinaryExpr {
-  return { kind: 'binary', op, ...(written !== op && { written }), left, right, start: left.start, end: right.end };
+function binary(op: BinaryOperator, left: Expr, right: Expr, start: number, end: number): BinaryExpr {
+  return { kind: 'binary', op, left, right, start, end };
 }
 
 /** `a and b and c ..`: the whole chain at once. */
-function parseChain(s: Scanner, left: Expr, op: 'and' | 'or', level: number): Expr | undefined {
+function parseChain(s: Scanner, { left, start }: Left, op: 'and' | 'or', level: number): Expr | undefined {
   const operands = [left];
+  let end = left.end;
   for (;;) {
     const before = s.pos;
     if (!s.keywordNext(op)) break;
@@ -194,27 +227,29 @@ function parseChain(s: Scanner, left: Expr, op: 'and' | 'or', level: number): Ex
       break;
     }
     operands.push(right);
+    end = s.byte(s.pos);
   }
   if (operands.length === 1) return undefined;
-  return operands.length > chainLengthMax ? balanced(op, operands, 0, operands.length) : operands.reduce((one, two) => binary(op, one, two));
+  return operands.length > chainLengthMax ? balanced(op, operands, 0, operands.length) : operands.reduce((one, two) => binary(op, one, two, start, end));
 }
 
 function balanced(op: BinaryOperator, operands: readonly Expr[], from: number, to: number): Expr {
   if (to - from === 1) return operands[from];
   const middle = (from + to) >> 1;
-  return binary(op, balanced(op, operands, from, middle), balanced(op, operands, middle, to));
+  const left = balanced(op, operands, from, middle), right = balanced(op, operands, middle, to);
+  return binary(op, left, right, left.start, right.end);
 }
 
-function parseIsNull(s: Scanner, expr: Expr): Expr | undefined {
+function parseIsNull(s: Scanner, { left: expr, start }: Left): Expr | undefined {
   s.pos += 2;
   const negated = s.spaceKeyword('not');
   const distinct = parseDistinctFrom(s, expr, negated, (scanner) => parseLevels(scanner, levelSum));
   if (distinct !== undefined) return distinct;
   if (!s.spaceKeyword('null')) return undefined;
-  return { kind: 'is-null', negated, expr, start: expr.start, end: s.byte(s.pos) };
+  return { kind: 'is-null', negated, expr, start, end: s.byte(s.pos) };
 }
 
-function parseNegated(s: Scanner, left: Expr): Expr | undefined {
+function parseNegated(s: Scanner, left: Left): Expr | undefined {
   s.pos += 3;
   if (s.keywordNext('in')) return parseOperand(s, left, 'not in', levelComparison);
   if (s.keywordNext('like')) return parseOperand(s, left, 'not like', levelComparison);
@@ -225,7 +260,7 @@ function parseNegated(s: Scanner, left: Expr): Expr | undefined {
 }
 
 /** Behind `not`, the keyword is taken already. */
-function parseBetween(s: Scanner, expr: Expr, negated: boolean): Expr | undefined {
+function parseBetween(s: Scanner, { left: expr, start }: Left, negated: boolean): Expr | undefined {
   if (!negated) s.pos += 'between'.length;
   s.skip();
   const symmetric = takesSymmetric(s);
@@ -233,7 +268,7 @@ function parseBetween(s: Scanner, expr: Expr, negated: boolean): Expr | undefine
   if (lower === undefined || !s.keywordNext('and')) return undefined;
   s.skip();
   const upper = parseLevels(s, levelComparison);
-  return upper === undefined ? undefined : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start: expr.start, end: upper.end };
+  return upper === undefined ? undefined : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start, end: s.byte(s.pos) };
 }
 
 function parseNot(s: Scanner): Expr | undefined {
@@ -245,7 +280,7 @@ function parseNot(s: Scanner): Expr | undefined {
   s.enter();
   const operand = parseLevels(s, levelNot);
   s.leave();
-  if (operand !== undefined) return { kind: 'unary', op: '!', operand, start: s.byte(start), end: operand.end };
+  if (operand !== undefined) return { kind: 'unary', op: '!', operand, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
@@ -264,12 +299,13 @@ function parseUnary(s: Scanner): Expr | undefined {
   s.enter();
   const operand = parseUnary(s);
   s.leave();
-  if (operand !== undefined) return { kind: 'unary', op: code === 0x2d ? '-' : '+', operand, start: s.byte(start), end: operand.end };
+  if (operand !== undefined) return { kind: 'unary', op: code === 0x2d ? '-' : '+', operand, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }
 
 function parseCast(s: Scanner): Expr | undefined {
+  const start = s.byte(s.pos);
   let expr = parsePostfixExpr(s);
   while (expr !== undefined) {
     const before = s.pos;
@@ -280,17 +316,18 @@ function parseCast(s: Scanner): Expr | undefined {
       s.pos = before;
       return expr;
     }
-    expr = { kind: 'cast', expr, target, start: expr.start, end: s.byte(s.pos) };
+    expr = { kind: 'cast', expr, target, start, end: s.byte(s.pos) };
   }
   return undefined;
 }
 
 function parsePostfix(s: Scanner): Expr | undefined {
+  const start = s.byte(s.pos);
   let expr = parsePrimary(s);
   while (expr !== undefined) {
     const next: Expr | undefined = s.code === 0x5b ? parseIndex(s, expr) : s.code === 0x2e ? parseDot(s, expr) : s.fail();
     if (next === undefined) return expr;
-    expr = next;
+    expr = { ...next, start };
   }
   return undefined;
 }

@@ -23,8 +23,9 @@ interface Form {
   /** Whether an identifier character behind it refuses the form. */
   readonly whole: boolean;
 }
-/** The beginning of a time: what must follow is the zone. */
-const timeWithoutZone = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?/y;
+/** As much of a time or an address as is there: it fails behind that. */
+const timeBeginning = /\d{4}-\d\d-\d\d(?:T(?:\d(?:\d(?::(?:\d(?:\d(?::(?:\d(?:\d(?:\.\d+)?(?:[+-](?:\d(?:\d(?::\d?)?)?)?)?)?)?)?)?)?)?)?)?)?/y;
+const ipv4Beginning = /\d+\.\d+\.(?:\d+\.?)?/y;
 const unsignedForms: readonly Form[] = [
   { type: 'ip', pattern: ipv4, whole: true },
   { type: 'bytes', pattern: bytes, whole: true },
@@ -83,8 +84,10 @@ function parseNumber(s: Scanner): LiteralExpr | undefined {
 
 function firstForm(s: Scanner, forms: readonly Form[]): LiteralExpr | undefined {
   const start = s.pos;
-  timeWithoutZone.lastIndex = start;
-  if (timeWithoutZone.test(s.text)) s.fail(timeWithoutZone.lastIndex);
+  for (const beginning of [timeBeginning, ipv4Beginning]) {
+    beginning.lastIndex = start;
+    if (beginning.test(s.text)) s.fail(beginning.lastIndex);
+  }
   for (const { type, pattern, whole } of forms) {
     pattern.lastIndex = start;
     const text = pattern.exec(s.text)?.[0];
@@ -105,7 +108,7 @@ function parseIpv6(s: Scanner): LiteralExpr | undefined {
     hexRun.lastIndex = start;
     if (!hexRun.test(s.text)) return s.fail();
     if (s.text.charCodeAt(hexRun.lastIndex) !== 0x3a) return s.fail(hexRun.lastIndex);
-  }
+  } else if (s.text.charCodeAt(start + 1) !== 0x3a) return s.fail();
   ipv6.lastIndex = start;
   const text = ipv6.exec(s.text)?.[0];
   if (text === undefined) {

@@ -306,8 +306,8 @@ function parseDate(s: Scanner): DateExpr | undefined {
   const type = s.keyword('date') ? 'date' : s.keyword('timestamp') ? 'timestamp' : undefined;
   if (type === undefined) return undefined;
   s.skip();
-  const text = parseStringLiteral(s);
-  if (text !== undefined) return { kind: 'date', type, text, start: s.byte(start), end: s.byte(s.pos) };
+  const textStart = s.byte(s.pos), text = parseStringLiteral(s);
+  if (text !== undefined) return { kind: 'date', type, text, textStart, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }

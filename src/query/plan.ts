@@ -56,7 +56,7 @@ export type PlanExpr =
   | { readonly kind: 'searchValue'; readonly operand: PlanExpr; readonly value: Value; readonly text: string }
   /** `(query)`, `[query]`, `exists(query)` and SQL subqueries. `correlated`: runs once a row with the row as its single input; else once for all rows.
    *  `scalar`: one value, null for none, the error for several. `sqlScalar`: rows of one column, as sql.md section 5 says. `array`: all values. */
-  | { readonly kind: 'subquery'; readonly body: Pipeline; readonly form: 'scalar' | 'sqlScalar' | 'array' | 'exists'; readonly correlated: boolean }
+  | { readonly kind: 'subquery'; readonly body: Pipeline; readonly form: 'scalar' | 'sqlScalar' | 'array' | 'collected' | 'exists'; readonly correlated: boolean }
   /** A SQL subquery that uses columns of the queries around it: those are `outer`, expressions over the row at hand. */
   | { readonly kind: 'apply'; readonly form: 'sqlScalar' | 'array' | 'exists'; readonly outer: readonly PlanExpr[]; readonly body: Correlated }
   /** In the pipeline of a `Correlated` of mode `each`: the value of its `outer` at `index`. `level` tells it apart from those of subqueries around. */

@@ -20,7 +20,8 @@ export function impliedName(expr: Expr, options: NameOptions): string {
     case 'window': return impliedName(expr.call, options);
     case 'literal':
       if (expr.type === 'null') return '';
-      return expr.type === 'string' && !options.sql ? expr.text : printExpr(expr);
+      // Alone, a string is not escaped.
+      return expr.type !== 'string' ? printExpr(expr) : options.sql ? `"${expr.text}"` : expr.text;
     default: return printExpr(expr, options.text);
   }
 }

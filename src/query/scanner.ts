@@ -147,6 +147,12 @@ export class Scanner {
     return true;
   }
 
+  /** Notes a failure behind the letters of a keyword, if they are here. */
+  failsBehind(word: string): void {
+    const end = this.pos + word.length;
+    if (end > this.furthest && this.text.slice(this.pos, end).toLowerCase() === word) this.fail(end);
+  }
+
   /** Skips white space and takes a keyword; else stays. */
   keywordNext(word: string): boolean {
     const start = this.pos;
@@ -159,7 +165,7 @@ export class Scanner {
   /** `~ keyword`: white space is required before it. */
   spaceKeyword(word: string): boolean {
     const start = this.pos;
-    if (this.skip() && this.keyword(word)) return true;
+    if (this.space() && this.keyword(word)) return true;
     this.pos = start;
     return false;
   }
@@ -180,7 +186,7 @@ export class Scanner {
   /** Takes a plain identifier (no quotes). */
   identifier(): string | undefined {
     const word = this.peekWord();
-    if (word === '' || isConstantWord(word)) return this.fail();
+    if (word === '' || isConstantWord(word)) return this.fail(this.pos + word.length);
     this.pos += word.length;
     return word;
   }

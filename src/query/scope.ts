@@ -39,6 +39,7 @@ export interface Recursion { readonly id: number; readonly columns: readonly str
 export class Scope {
   readonly parent: Scope | undefined;
   readonly symbols = new Map<string, ScopeSymbol>();
+  /** By their names in lower case. */
   readonly tables = new Map<string, CteBinding>();
   /** Pragmas set in this very scope. */
   readonly pragmas: { indexBase?: 0 | 1; pg?: boolean } = {};
@@ -62,9 +63,10 @@ export class Scope {
     return found;
   }
 
+  /** A table of WITH by its name in any letter case. */
   table(name: string): CteBinding | undefined {
     for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
-      const table = scope.tables.get(name);
+      const table = scope.tables.get(name.toLowerCase());
       if (table) return table;
     }
     return undefined;

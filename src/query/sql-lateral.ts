@@ -19,7 +19,7 @@ export const lowerLateral = (a: Analysis, e: LateralJoin, left: LoweredTables, f
   const tables = [...underSide('left', left.tables), ...underSide('right', right.tables)], star = [...underSide('left', left.star), ...underSide('right', right.star)];
   const names = { leftName: 'left', rightName: 'right' } as const;
   if (style !== 'inner' && style !== 'left') {
-    a.fault(`LATERAL cannot be the right side of a ${style.toUpperCase()} join: write JOIN LATERAL or LEFT JOIN LATERAL`, e.right);
+    a.faultOfShape(`LATERAL cannot be the right side of a ${style.toUpperCase()} join: write JOIN LATERAL or LEFT JOIN LATERAL`, e.right);
     return { ops: left.ops, tables, star };
   }
   if (condition?.kind === 'join-using') a.fault('LATERAL takes ON and no USING: write ON with the columns of both sides', condition);

@@ -14,6 +14,7 @@ import { type LoweredSql, type SqlTail, limits, ordinalOf, outputColumn } from '
 import { type ClauseOptions, type ColumnUses, clauseNames } from './sql-names.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, single } from './sql-tables.ts';
+import { distinctNames } from '../vectors/field-names.ts';
 import type { Type } from '../vectors/type.ts';
 
 /** What a SELECT counts for in the size of a query. */
@@ -63,7 +64,7 @@ class Select {
     const orderBy = tail.orderBy ?? [];
     const { faults } = this.#a, start = faults.length;
     this.#probeOrder(orderBy);
-    const ofOrder = faults.splice(start), columns = distinctNames(this.#select.columns.flatMap((c) => this.#columns(c)));
+    const ofOrder = faults.splice(start), columns = withDistinctNames(this.#select.columns.flatMap((c) => this.#columns(c)));
     const ofColumns = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
     const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
     const ofHaving = faults.splice(start);
@@ -84,8 +85,8 @@ class Select {
     const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(output)] };
     const ends = limits(this.#a, this.#flow, tail);
     if (distinct) {
-      const sortOutput = sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }));
-      ops.push(project, { kind: 'distinct', expr: { kind: 'this' } }, ...sorting(sortOutput), ...ends);
+      if (!sort.every((k) => isOverOutput(k.expr, output))) ops.push(...distinctByHidden(recordOfColumns(output), sort), ...ends, { kind: 'values', exprs: [fieldOf(thisExpr, 'row')] });
+      else ops.push(project, { kind: 'distinct', expr: thisExpr }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends);
     } else ops.push(...sorting(sort), ...ends, project);
     return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
   }
@@ -97,8 +98,9 @@ class Select {
       return single([], { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() });
     }
     const dynamic = from.kind === 'sql-table' && from.source.origin.kind === 'source-fstring';
+    const tables = lowerTables(this.#a, from, flow);
     if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', this.#select);
-    return lowerTables(this.#a, from, flow);
+    return tables;
   }
 
   /** Lowers an expression of a clause. */
@@ -145,6 +147,7 @@ class Select {
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
     const expr = this.#expr(c.expr, { aggregate: this.#collect, window: this.#windows.collect });
+    if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
     return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : {}), expr }];
   }
 
@@ -185,8 +188,19 @@ class Select {
   #groupKey(e: Expr, columns: readonly Column[]): PlanExpr | undefined {
     const position = ordinalOf(e);
     if (position === undefined) {
-      const aliases = (name: string): PlanExpr | undefined => columns.find((c) => c.alias === name)?.expr;
-      return this.#notWindow(this.#expr(e, { aliases, aliasesFirst: !this.#flow.scope.pg, clause: 'GROUP BY' }), e);
+      let isSound = true;
+      const aliases = (name: string): PlanExpr | undefined => {
+        // The first of that name in the select list counts, be it an alias or a column of the input.
+        const first = this.#select.columns.find((c) => (c.as ? c.as.text === name : c.kind === 'sql-column' && c.expr.kind === 'id' && c.expr.name === name));
+        const found = first?.as && columns.find((c) => c.alias === name)?.expr;
+        const aggregate = found && this.#aggregateIn(found);
+        if (aggregate === undefined) return found;
+        this.#a.faultOfShape(`aggregate function "${aggregate}" called in non-aggregate context`, this.#a.places.whole.get(found!) ?? e);
+        isSound = false;
+        return found;
+      };
+      const key = this.#notWindow(this.#expr(e, { aliases, aliasesFirst: !this.#flow.scope.pg, clause: 'GROUP BY' }), e);
+      return isSound ? key : undefined;
     }
     const column = columns[position - 1];
     if (!column || columns.slice(0, position).some((c) => c.without)) {
@@ -201,7 +215,7 @@ class Select {
 
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
     const name = this.#windows.nameIn(expr);
-    if (name !== undefined) this.#a.fault(`window function "${name}" cannot be called in GROUP BY`, place);
+    if (name !== undefined) this.#a.faultOfShape(`window function "${name}" cannot be called in GROUP BY`, place);
     return expr;
   }
 
@@ -277,22 +291,36 @@ const recordOfColumns = (columns: readonly Column[]): PlanExpr => {
   };
 };
 
-/** Repeated names get `_1`, `_2`. */
-const distinctNames = (columns: readonly Column[]): readonly Column[] => {
+const withDistinctNames = (columns: readonly Column[]): readonly Column[] => {
+  // Which names a star stands for is known only when the query runs.
   if (columns.some((c) => c.without)) return columns;
-  const taken = new Set(columns.map((c) => c.name)), seen = new Map<string, number>();
-  return columns.map((c) => {
-    let count = seen.get(c.name);
-    if (count === undefined) {
-      seen.set(c.name, 0);
-      return c;
-    }
-    let name: string;
-    do name = `${c.name}_${++count}`; while (taken.has(name));
-    seen.set(c.name, count);
-    taken.add(name);
-    return { ...c, name };
-  });
+  const names = distinctNames(columns.map((c) => c.name));
+  return columns.map((c, i) => ({ ...c, name: names[i]! }));
+};
+
+/** DISTINCT with sort keys that are no columns of the output: each row comes as `row` beside its keys, and of equal rows those of the first count, as in v0.2.0. */
+const distinctByHidden = (row: PlanExpr, sort: readonly SortKey[]): readonly PlanOp[] => {
+  const keyed: PlanExpr = { kind: 'record', elements: [{ kind: 'field', name: 'row', value: row }, ...sort.map((k, i) => ({ kind: 'field' as const, name: `k${i}`, value: k.expr }))] };
+  return [
+    { kind: 'values', exprs: [keyed] }, { kind: 'distinct', expr: fieldOf(thisExpr, 'row') },
+    ...sorting(sort.map((k, i) => ({ ...k, expr: fieldOf(thisExpr, `k${i}`) }))),
+  ];
+};
+
+/** True if the key can be worked out from the output's columns. */
+const isOverOutput = (key: PlanExpr, columns: readonly Column[]): boolean => {
+  if (columns.some((c) => c.without)) return true;
+  const keys = new Set(columns.map((c) => exprKey(c.expr)));
+  const isCovered = (part: PlanExpr): boolean => {
+    if (keys.has(exprKey(part))) return true;
+    let covered = part.kind !== 'this';
+    mapParts(part, (inner) => {
+      covered &&= isCovered(inner);
+      return inner;
+    });
+    return covered;
+  };
+  return isCovered(key);
 };
 
 /** A sort key of a DISTINCT query, over the output's columns. */

@@ -55,7 +55,7 @@ export const aliased = (a: Analysis, ops: readonly PlanOp[], alias: SqlAlias | u
   }
   const names = alias.columns.map((n) => n.text);
   if (names.length > columns.length) {
-    a.fault(`cannot apply ${names.length} column aliases in table alias "${alias.name.text}" to table with ${columns.length} columns`, alias);
+    a.faultOfShape(`cannot apply ${names.length} column aliases in table alias "${alias.name.text}" to table with ${columns.length} columns`, alias);
     return single(ops, { ...made, columns: names });
   }
   const record: PlanExpr = { kind: 'record', elements: names.map((n, i) => ({ kind: 'field', name: n, value: fieldOf({ kind: 'this' }, columns[i]!) })) };

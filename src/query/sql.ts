@@ -33,7 +33,7 @@ export const lowerSqlQuery = (a: Analysis, query: SqlQuery, flow: Flow): Lowered
 const withScope = (a: Analysis, e: SqlWith, flow: Flow): Scope => {
   const scope = new Scope(flow.scope);
   for (const cte of e.ctes) {
-    const name = cte.alias.name.text;
+    const name = cte.alias.name.text.toLowerCase();
     if (scope.tables.has(name)) a.fault('duplicate WITH clause name', cte.alias.name);
     else scope.tables.set(name, { cte, scope, recursive: e.recursive, inner: flow.outer !== undefined, open: false });
   }

@@ -24,6 +24,8 @@ export interface Places {
   readonly path: WeakMap<object, readonly Span[]>;
   /** Expressions whose faults are reported twice. */
   readonly twice: WeakSet<object>;
+  /** Subqueries whose results are of no known type. */
+  readonly untyped: WeakSet<object>;
   /** What to write instead of a field that is not there. */
   readonly hint: WeakMap<object, string>;
 }
@@ -115,7 +117,9 @@ export class TypeChecker {
       case 'index': return this.index(e, self);
       case 'slice': return this.slice(e, self);
       case 'negate': return this.expr(e.operand, self);
-      case 'not': case 'isNull': this.expr(e.operand, self); return types.bool;
+      // As v0.2.0 has it, so that a predicate's fault is told of the whole.
+      case 'not': return this.expr(e.operand, self);
+      case 'isNull': this.expr(e.operand, self); return types.bool;
       case 'like': case 'match': case 'searchText': case 'searchRegexp': case 'searchValue': this.expr(e.operand, self); return types.bool;
       case 'compare': this.both(e, self); return types.bool;
       case 'and': case 'or': return this.operands(e, self, types.bool, (of, t) => this.notBool(of, t));
@@ -173,7 +177,10 @@ export class TypeChecker {
 
   private field(e: PlanExpr & { readonly kind: 'field' }, self: Type): Type {
     const of = this.expr(e.of, self), found = fieldType(of, e.name);
-    if (found) return found;
+    if (found) {
+      if (alternatives(of).every((m) => m.kind === 'map' && !isKey(types.string, m.key))) this.fault(otherKey, this.places.name.get(e) ?? this.places.whole.get(e));
+      return found;
+    }
     this.fault(`no such field "${e.name}"`, this.places.name.get(e) ?? this.places.whole.get(e), this.places.hint.get(e) ?? fieldHint(of, e.name));
     return unknownType;
   }
@@ -189,22 +196,26 @@ export class TypeChecker {
       else if (m.kind === 'map') add(m.value);
       else if (m.kind === 'record') add(name === undefined ? unknownType : fieldType(m, name));
     }
-    if (!found && name !== undefined && alternatives(of).some((m) => m.kind === 'record')) this.fault(`no such field "${name}"`, this.places.whole.get(e), fieldHint(of, name));
-    else if (!found) this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
-    else if (alternatives(of).every((m) => m.kind === 'array' || m.kind === 'set')) this.integer(e.at, at);
+    const isField = name !== undefined && isPath(e.of), whole = this.places.whole.get(e), isEach = (test: (m: Type) => boolean): boolean => alternatives(of).every(test);
+    if (isField && (!found || isEach((m) => m.kind === 'array' || m.kind === 'set'))) this.fault(`no such field "${name}"`, whole, fieldHint(of, name));
+    else if (!found && !(name !== undefined && alternatives(of).some((m) => m.kind === 'record'))) this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
+    else if (isEach((m) => m.kind === 'array' || m.kind === 'set')) this.integer(e.at, at);
+    else if (isEach((m) => m.kind === 'record') && !alternatives(at).some((m) => isOpen(m) || m === types.string || isInteger(m))) {
+      this.fault('string or integer type required to index record', this.places.whole.get(e.at));
+    } else if (isEach((m) => m.kind === 'map' && !isKey(at, m.key))) this.fault(isField ? otherKey : 'type mismatch indexing map', isField ? whole : this.places.whole.get(e.at));
     return found ?? unknownType;
   }
 
   private slice(e: PlanExpr & { readonly kind: 'slice' }, self: Type): Type {
     const of = this.expr(e.of, self);
-    const possible = alternatives(of).some((m) => isOpen(m) || m.kind === 'array' || m.kind === 'set' || m === types.string || m === types.bytes);
+    const possible = of !== types.null && alternatives(of).some((m) => isOpen(m) || m.kind === 'array' || m.kind === 'set' || m.kind === 'record' || m === types.string || m === types.bytes);
     if (!possible) this.fault('sliced entity is not sliceable', this.places.whole.get(e.of));
     for (const bound of [e.from, e.to]) if (bound) this.integer(bound, this.expr(bound, self));
     return possible ? of : unknownType;
   }
 
   private integer(e: PlanExpr, t: Type): void {
-    if (!alternatives(t).some((m) => isOpen(m) || isInteger(m) || isFloat(m) || m === types.duration || m === types.time)) {
+    if (!alternatives(t).some((m) => (isOpen(m) && t !== types.null) || isInteger(m))) {
       this.fault(`integer type required, encountered ${shownType(t)}`, this.places.whole.get(e));
     }
   }
@@ -222,7 +233,8 @@ export class TypeChecker {
       return sumType(left, right);
     }
     if (!alternatives(left).some((l) => isNumberLike(l) && alternatives(right).some(isNumberLike))) {
-      if (!alternatives(left).some(isOpen) && !alternatives(right).some(isOpen)) {
+      const couldFit = (t: Type): boolean => alternatives(t).some((m) => isOpen(m) && m !== types.null);
+      if (!couldFit(left) && !couldFit(right)) {
         this.fault(`type mismatch: ${shownType(left)} + ${shownType(right)}`, this.places.whole.get(e));
       }
       return unknownType;
@@ -232,17 +244,20 @@ export class TypeChecker {
 
   private containment(e: PlanExpr & { readonly kind: 'in' }, self: Type): void {
     const [left, right] = this.both(e, self);
-    const inText = alternatives(right).every((m) => m === types.string || m === types.net) && !alternatives(left).some(isOpen);
-    if (!inText && compatible(left, right)) return;
-    const container = bare(right);
-    if (container === types.net) {
+    if (bare(right) === types.net) {
       this.fault('right-hand side of in operator cannot be type net; consider cidr_match()', this.places.whole.get(e.right));
-    } else if (container.kind === 'record') {
+      return;
+    }
+    const inText = alternatives(right).every((m) => m === types.string) && !alternatives(left).some(isOpen);
+    if (!inText && compatible(left, right)) return;
+    // A query is known by what it gives, as in v0.2.0.
+    const ofQuery = e.right.kind === 'subquery' && e.right.form === 'array' && right.kind === 'array' ? right.element : right, container = bare(ofQuery);
+    if (container.kind === 'record') {
       this.fault('left-hand side of in operator not compatible with any fields of record on right-hand side', this.places.whole.get(e.left));
     } else if (container.kind === 'array' || container.kind === 'set' || container.kind === 'map') {
       this.fault(`left-hand side of in operator be compatible with ${container.kind === 'map' ? 'map value or key' : container.kind} type`, this.places.whole.get(e.left));
     } else if (container.kind === 'primitive') {
-      this.fault(`scalar type mismatch for 'in' operator where right-hand side is not container type: ${shownType(right)}`, this.places.whole.get(e));
+      this.fault(`scalar type mismatch for 'in' operator where right-hand side is not container type: ${shownType(ofQuery)}`, this.places.whole.get(e));
     }
   }
 
@@ -304,7 +319,7 @@ export class TypeChecker {
     const of = this.expr(e.of, self);
     let element: Type | undefined, possible = false;
     for (const m of alternatives(of)) {
-      if (isOpen(m)) possible = true;
+      if (isOpen(m) && m !== types.null) possible = true;
       if (m.kind !== 'array' && m.kind !== 'set') continue;
       possible = true;
       element = element ? either(element, m.element) : m.element;
@@ -363,10 +378,21 @@ export class TypeChecker {
   private subquery(e: PlanExpr & { readonly kind: 'subquery' }, self: Type): Type {
     const out = this.pipeline(e.body, e.correlated ? self : types.null);
     if (e.form === 'exists') return types.bool;
-    if (e.form === 'array') return hasUnknown(out) ? unknownType : arrayType(out);
+    if (this.places.untyped.has(e)) return unknownType;
+    if (e.form === 'array' || e.form === 'collected') return hasUnknown(out) ? unknownType : arrayType(out);
     return e.form === 'scalar' ? out : unknownType;
   }
 }
+
+const otherKey = 'type mismatch between map key and index';
+/** Whether a value of this type could be a key of that type. */
+const isKey = (t: Type, key: Type): boolean => {
+  const keys = alternatives(key);
+  return alternatives(t).some((m) => isOpen(m) || keys.some((k) => k === m || isOpen(k) || (isNumber(m) && isNumber(k))));
+};
+
+/** The row, or a field of a field of it by names alone: there an index by a constant text is another way to write a field. */
+const isPath = (e: PlanExpr): boolean => e.kind === 'this' || (e.kind === 'field' && isPath(e.of)) || (e.kind === 'index' && e.byName === true && isPath(e.of));
 
 /** Null, errors and the unknown go with everything. */
 export const isOpen = (t: Type): boolean => t === unknownType || t === types.null || t.kind === 'error';
@@ -382,17 +408,20 @@ const sumType = (a: Type, b: Type): Type => {
 const shownType = (t: Type): string => typeText(t).replaceAll(typeText(unknownType), 'error({})').replaceAll('"\\u0000unknown"', 'error({})');
 
 const isNumber = (t: Type): boolean => isInteger(t) || isFloat(t) || t === types.duration || t === types.time;
-/** Whether a value of the one type could be found in a value of the other by `in`. */
-const compatible = (left: Type, right: Type): boolean => {
+/** Whether a value of the one type could be found in a value of the other by `in`. Inside of that, containers may equal containers whatever they hold. */
+const compatible = (left: Type, right: Type, isInside = false): boolean => {
   const l = alternatives(left), r = alternatives(right);
-  if (l.some(isOpen) || r.some(isOpen)) return true;
+  if (l.length > 1 || l.some(isOpen) || r.some(isOpen) || l.some((m) => m.kind === 'enum')) return true;
   return r.some((c) => {
+    if (l.includes(c) || (isInside && l.some((m) => areAlike(m, c)))) return true;
     switch (c.kind) {
-      case 'record': return l.includes(c) || c.fields.some((f) => compatible(left, f.type));
-      case 'array': case 'set': return l.includes(c) || compatible(left, c.element);
-      case 'map': return l.includes(c) || compatible(left, c.key) || compatible(left, c.value);
-      default: return l.some((m) => m === c || (isNumber(m) && isNumber(c)));
+      case 'record': return c.fields.some((f) => compatible(left, f.type, true));
+      case 'array': case 'set': return compatible(left, c.element, true);
+      case 'map': return compatible(left, c.key, true) || compatible(left, c.value, true);
+      default: return l.some((m) => isNumber(m) && isNumber(c));
     }
   });
 };
+const isList = (t: Type): boolean => t.kind === 'array' || t.kind === 'set' || t.kind === 'map';
+const areAlike = (a: Type, b: Type): boolean => (isList(a) && isList(b)) || (a.kind === 'record' && b.kind === 'record');
 

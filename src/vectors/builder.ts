@@ -100,7 +100,8 @@ class UnionBuilder implements Part {
 /** The names and optional flags of a record's fields; records of one shape share a builder. */
 export interface Shape { readonly key: string; readonly names: readonly string[]; readonly optional: readonly boolean[] }
 
-const shapeKey = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): string =>
+/** Tells shapes apart: equal for the same names with the same optional flags, in order. */
+export const shapeKey = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): string =>
   fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('');
 /** The shape of these fields. */
 export const shapeOf = (fields: readonly { readonly name: string; readonly optional?: boolean }[]): Shape =>

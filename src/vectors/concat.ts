@@ -1,4 +1,5 @@
 /** Vectors one behind the other as one vector, and rows of several vectors interleaved; arrays are copied whole, never row by row through values. */
+import { shapeKey } from './builder.ts';
 import { checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import {
@@ -30,14 +31,14 @@ const concatCoded = (vectors: readonly Vector[]): Vector | undefined => {
 /** Below so many rows a loop is quicker than `set`. */
 const loopRowsMax = 16;
 
-/** What can share one flat vector has one class. */
-const classOf = (v: FlatVector): string | Type => {
+/** What rows of a flat vector are: vectors of one class can be put together as one flat vector, but for dynamic ones. */
+export const classOf = (v: FlatVector): string | Type => {
   switch (v.form) {
     case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return v.type;
     case 'bool': return types.bool;
     case 'null': return types.null;
     case 'type': return types.type;
-    case 'record': return `r${v.fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('')}`;
+    case 'record': return `r${shapeKey(v.fields)}`;
     case 'error': return 'e';
     case 'named': return `n${v.name}`;
     case 'dynamic': return 'dynamic';

@@ -31,8 +31,9 @@ export const supType = (type: Type): string => typeText(type);
 
 /** The decorator that follows the bare text of a value of that type: `::uint8`, `::(int64|string)`. Names that it defines go into `names`. */
 export const supDecorator = (type: Type, names: TypeNames): string => {
+  const isDefinition = type.kind === 'named' && names.get(type.name) !== type && type.inner.kind !== 'union';
   const text = typeText(type, names, true);
-  return type.kind === 'union' ? `::(${text})` : `::${text}`;
+  return type.kind === 'union' || isDefinition ? `::(${text})` : `::${text}`;
 };
 
 const plainTypeName = /^[\p{L}_$][\p{L}\p{Nd}_$.]*$/u;

@@ -7,7 +7,8 @@ import { type Type, type TypeNames, types, quoteName } from './type.ts';
 import { type Vector, type BytesVector, type RecordVector, type ListVector, type UnionVector, type NumberVector, typeAt, valueAt } from './vector.ts';
 import { isImplied, supDecorator, supText } from './sup-print.ts';
 import { bytesText, durationText, floatText, ipText, netText } from './literal.ts';
-import { type RowPrinter, type WeaveStyle, cleanliness, isPlainAscii, printedStrand, strandOf, weavePrinter } from './row-weave.ts';
+import { type RowPrinter, type WeaveStyle, cleanliness, printedStrand, strandOf, weavePrinter } from './row-weave.ts';
+import { escapeTable, isClean, quotedRun } from './quoted-text.ts';
 import { type TextOut, bytesOfText } from './text-out.ts';
 import { timePrinter } from './time-out.ts';
 
@@ -92,51 +93,14 @@ const numberPrinter = ({ out }: Context, v: NumberVector): RowPrinter => {
   };
 };
 
-/** 1: a byte that a string in quotes cannot have as it is. */
-const escaped = new Uint8Array(256);
-for (let i = 0; i < 32; i++) escaped[i] = 1;
-for (const c of '"\\\u007f') escaped[c.charCodeAt(0)] = 1;
-const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
-
-/** No text in the bytes has to be escaped. */
-const isCleanText = (bytes: Uint8Array, start: number, end: number): boolean => {
-  if (isPlainAscii(bytes, start, end)) return true;
-  for (let i = start; i < end; i++) if (escaped[bytes[i]!] === 1) return false;
-  return true;
-};
-
-/** bytes[start, end) between double quotes. */
-const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number): void => {
-  out.byte(0x22);
-  const plainEnd = out.plainRun(source, from, start, end);
-  out.reserve(end - plainEnd + 1);
-  const { bytes } = out;
-  let to = out.length;
-  for (let i = plainEnd; i < end; i++) {
-    const b = source[i]!;
-    if (escaped[b] === 1) {
-      out.length = to;
-      return quotedRest(out, source, i, end);
-    }
-    bytes[to++] = b;
-  }
-  bytes[to++] = 0x22;
-  out.length = to;
-};
-const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
-  for (let i = start; i < end; i++) {
-    const b = source[i]!;
-    if (escaped[b] === 1) out.ascii(shortEscapes[b] ?? `\\u00${b.toString(16).padStart(2, '0')}`);
-    else out.byte(b);
-  }
-  out.byte(0x22);
-};
+const escapes = escapeTable('"\\\u007f', false);
+const isCleanText = (bytes: Uint8Array, start: number, end: number): boolean => isClean(bytes, start, end, escapes);
 
 const bytesPrinter = ({ out }: Context, v: BytesVector): RowPrinter => {
   const { bytes, offsets, type } = v;
   if (type === types.string) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return (row) => quotedRun(out, bytes, view, offsets[row]!, offsets[row + 1]!);
+    return (row) => quotedRun(out, bytes, view, offsets[row]!, offsets[row + 1]!, escapes);
   }
   if (type === types.ip) return (row) => {
     const at = offsets[row]!;

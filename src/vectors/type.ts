@@ -188,7 +188,7 @@ export type TypeNames = Map<string, Type>;
 
 /**
  * SUP text of a type without the angle brackets: `{a:int64,b?:string|null}`. The first mention of a named type defines it, as does a mention after
- * the name got another meaning; `names` grows. A definition is in parentheses inside a union, in a decorator everywhere.
+ * the name got another meaning; `names` grows. A definition is in parentheses inside a union; in a decorator that of a union is too, but in an error.
  */
 export const typeText = (type: Type, names: TypeNames = new Map(), decorator = false): string => {
   const inner = (t: Type): string => typeText(t, names, decorator);
@@ -199,16 +199,16 @@ export const typeText = (type: Type, names: TypeNames = new Map(), decorator = f
     case 'set': return `|[${inner(type.element)}]|`;
     case 'map': return `|{${inner(type.key)}:${inner(type.value)}}|`;
     case 'union': return type.members.map((m) => {
-      const parentheses = m.kind === 'union' || (!decorator && m.kind === 'named' && names.get(m.name) !== m);
+      const parentheses = m.kind === 'union' || (m.kind === 'named' && names.get(m.name) !== m && !(decorator && m.inner.kind === 'union'));
       return parentheses ? `(${inner(m)})` : inner(m);
     }).join('|');
     case 'enum': return `enum(${type.symbols.map(quoteName).join(',')})`;
-    case 'error': return `error(${inner(type.inner)})`;
+    case 'error': return `error(${typeText(type.inner, names, decorator && type.inner.kind !== 'named')})`;
     case 'named': {
       if (names.get(type.name) === type) return quoteReference(type.name);
       const text = `${quoteName(type.name)}=${inner(type.inner)}`;
       names.set(type.name, type);
-      return decorator ? `(${text})` : text;
+      return decorator && type.inner.kind === 'union' ? `(${text})` : text;
     }
   }
 };

@@ -118,7 +118,14 @@ const errorOf = (v: Vector): Vector => (v.form === 'error' ? v : { form: 'error'
 /** Errors do not get the name. */
 const renamed = (v: Vector, to: Extract<Type, { kind: 'named' }>): Vector => {
   const inner = ofType(v, to.inner);
-  return inner ? { form: 'named', name: to.name, length: v.length, inner } : v;
+  if (inner) return { form: 'named', name: to.name, length: v.length, inner };
+  const parts = byType(v);
+  return parts ? splitByCode(v, parts.codes, parts.count, (rows) => renamed(rows, to)) : v;
+};
+/** The types of the rows by number; undefined if all have one. */
+const byType = (v: Vector): { readonly codes: Uint32Array; readonly count: number } | undefined => {
+  const { table, codes } = typesOf(v);
+  return codes?.subarray(0, v.length).some((c) => c !== codes[0]) ? { codes: Uint32Array.from(codes.subarray(0, v.length)), count: table.length } : undefined;
 };
 
 /** The rows as a vector of that one type; undefined if some row has another. Only mixed vectors whose rows turn out to be alike are built anew. */
@@ -144,14 +151,20 @@ const intoUnion = (v: FlatVector, from: Type, to: UnionType): Vector => {
   if (v.form === 'union') return fromUnion(v, to);
   const tag = memberFor(from, to);
   if (tag < 0) return failed(v, to);
-  const member = ofType(upcastVector(v, to.members[tag]!), to.members[tag]!);
-  if (!member) return failed(v, to);
+  const upcast = upcastVector(v, to.members[tag]!), member = ofType(upcast, to.members[tag]!);
+  if (!member) return notMembers(v, from, to, upcast);
   const slots = new Uint32Array(v.length);
   for (let i = 0; i < slots.length; i++) slots[i] = i;
   return {
     form: 'union', type: to, length: v.length, tags: new Uint32Array(v.length).fill(tag), slots,
     members: to.members.map((m, k) => (k === tag ? member : new Builder(m).finish())),
   };
+};
+
+/** Rows of which some do not fit: each by itself then. Records that do not fit show within what is wrong. */
+const notMembers = (v: FlatVector, from: Type, to: UnionType, upcast: Vector): Vector => {
+  if (v.length > 1) return splitByCode(v, Uint32Array.from({ length: v.length }, (_, i) => i), v.length, (rows) => intoUnion(flatten(rows), from, to));
+  return underType(from).kind === 'record' ? upcast : failed(v, to);
 };
 
 /** Each member's rows by themselves. */

@@ -87,6 +87,8 @@ export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data]
   return coded.filter((c, i) => i === 0 || compareBytes(coded[i - 1]!.bytes, c.bytes) !== 0).map((c) => c.entry);
 };
 
+/** The value in a union, with its name if it has one. */
+export const underUnion = (v: Value): Value => (v.type.kind === 'union' ? v.data as Value : v);
 /** Removes names and unions: the value that operators and most functions act on. */
 export const underValue = (v: Value): Value => {
   let { type, data } = v;

@@ -24,6 +24,7 @@ export interface HttpRule {
   readonly path: string;
 }
 
+/** Which URLs a query may read, and limits of their answers. */
 export interface HttpPolicy {
   /** `all`: any URL, whatever its address (the command line of a person). */
   readonly rules: readonly HttpRule[] | 'all';
@@ -33,6 +34,7 @@ export interface HttpPolicy {
   readonly waitMsMax: number;
 }
 
+/** What a query may read besides pools. */
 export interface FromPolicy { readonly files: readonly FromFolder[]; readonly http: HttpPolicy }
 
 /** Pools alone. */

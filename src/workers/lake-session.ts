@@ -32,6 +32,7 @@ const idShape = /^(?:0x[0-9a-f]{40}|[0-9A-Za-z]{27})$/i;
 /** Errors of names: compile errors at the name's place in the text. */
 const nameFaults: ReadonlySet<string> = new Set(['pool-not-found', 'branch-not-found', 'meta-unknown', 'meta-unknown-lake']);
 
+/** The lake as one task sees it; `release` ends it. */
 export class LakeSession {
   private readonly lake: LakeServices;
   private readonly opened: Opened[] = [];
@@ -239,6 +240,7 @@ const poolMetas: ReadonlySet<string> = new Set(['branches', 'objects', 'partitio
 const viewOf = (snapshot: Snapshot): Omit<Snapshot, 'release'> =>
   ({ pool: snapshot.pool, commit: snapshot.commit, objectCount: snapshot.objectCount, page: (request) => snapshot.page(request) });
 
+/** What a worker needs to know of a pool to load into it. */
 export const layoutOf = (pool: { readonly layout: { readonly keys: readonly (readonly string[])[]; readonly order: 'asc' | 'desc' }; readonly threshold: number }): PoolLayout =>
   ({ keys: pool.layout.keys, order: pool.layout.order, threshold: pool.threshold });
 

@@ -51,6 +51,7 @@ const next = (snapshot: LoadSnapshot, event: LoadEvent): LoadSnapshot => {
   return { ...after, context };
 };
 
+/** The machine of one load, in the place of an actor. */
 export class LoadRun {
   readonly id = 'load';
   readonly logic = loadMachine;

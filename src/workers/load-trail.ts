@@ -9,6 +9,7 @@
 import type { LoadEvent } from '../../machines/load.events.ts';
 import type { LoadRun } from './load-run.ts';
 
+/** The messages of one load that its machine has not been told. */
 export class LoadTrail {
   private readonly begin: () => LoadRun;
   private run: LoadRun | undefined;

@@ -17,6 +17,7 @@ import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
 import type { PackedPage } from './packed-page.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
 
+/** Keys, order and size of objects of a pool that is loaded into. */
 export interface PoolLayout { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; readonly threshold: number }
 
 export type TaskRequest =
@@ -74,6 +75,7 @@ export type Call =
   | { readonly kind: 'commit'; readonly handle: string; readonly objects: readonly ObjectMeta[]; readonly note: CommitNote }
   /** A part in another thread. */
   | { readonly kind: 'helper'; readonly of: PartOf };
+/** What the main thread answers to each call of a worker. */
 export interface Answers {
   readonly resolve: readonly ResolvedSource[];
   readonly page: PackedPage;
@@ -117,5 +119,6 @@ export const fromWire = (error: WireError): LakeError => {
 
 /** Places for the numbers of tasks that were given up. Two tasks that share one are told by message alone. */
 const stopPlaces = 1024;
+/** Bytes of the memory by which a thread is told which tasks to stop. */
 export const stopBytes = stopPlaces * Int32Array.BYTES_PER_ELEMENT;
 export const stopPlace = (task: number): number => task % stopPlaces;

@@ -16,6 +16,7 @@ export interface PackedPage {
 const idLength = 40, perObject = 5;
 const aligned = (length: number): number => Math.ceil(length / 8) * 8;
 
+/** A page as few large pieces. */
 export const packPage = ({ objects, next }: ObjectPage): PackedPage => {
   const numbers = new Float64Array(objects.length * perObject), texts: string[] = [];
   let length = 0;
@@ -37,6 +38,7 @@ export const packPage = ({ objects, next }: ObjectPage): PackedPage => {
   return { ids: objects.map((o) => o.id).join(''), texts, numbers, bytes, ...(next !== undefined && { next }) };
 };
 
+/** The page again; its keys and bodies are views of the packed bytes. */
 export const unpackPage = ({ ids, texts, numbers, bytes, next }: PackedPage): ObjectPage => {
   const objects: ObjectMeta[] = [];
   let at = 0;

@@ -6,13 +6,16 @@ import type { PartStart } from './query-division.ts';
 
 const unavailable = (): never => { throw new Error('parts read shares of one scan alone'); };
 
+/** The context of a helper: anything but reading shares is an error of ours. */
 export const partContext = (tools: WorkerTools, progress: Progress, signal: AbortSignal): ExecutionContext => ({
   host: { scan: unavailable, open: unavailable, load: unavailable, debug: unavailable, filters: () => true, progress },
   signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, names: new Map(),
 });
 
+/** The source of the shares of a part. */
 export const partSource = (tools: WorkerTools, { keys, order }: PartStart): ScanSource => ({ keys, order, objects: tools.objects, readers: tools.readers, page: unavailable });
 
+/** Nothing read yet. */
 export const noProgress = (): Progress => ({ bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 });
 
 /** What was read between two moments. */

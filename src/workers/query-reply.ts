@@ -6,6 +6,7 @@ import type { QueryWatch } from './watches.ts';
 
 type End = { readonly error?: LakeError };
 
+/** The answer of one query: the worker's side pushes chunks and closes it, `reply` is the client's side. */
 export class QueryStream {
   stats: QueryStats = { startMs: Date.now(), updateMs: Date.now(), bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
   private readonly queue: Uint8Array[] = [];

@@ -11,6 +11,7 @@ import type { queryMachine } from '../../machines/query.machine.ts';
 
 type QueryActor = Actor<typeof queryMachine>;
 
+/** The messages of one query that its machine has not been told. */
 export class QueryTrail {
   private readonly begin: () => QueryActor;
   /** Trails with something to tell. */

@@ -11,6 +11,7 @@
 const windowShares = 8;
 const free = 0;
 
+/** Which shares of one scan are still to be taken. */
 export class ShareClaims {
   readonly memory: SharedArrayBuffer;
   private readonly homes: readonly number[];

@@ -10,6 +10,7 @@ import type { Progress } from '../exec/source.ts';
 const places = 1024, perPlace = 11;
 /** Behind the places: what the thread as a whole tells of itself. */
 const threadAt = places * perPlace, perThread = 4;
+/** Bytes of the memory that a thread and the main thread share for it. */
 export const countsBytes = (threadAt + perThread) * Float64Array.BYTES_PER_ELEMENT;
 const placeOf = (task: number): number => (task % places) * perPlace;
 
@@ -29,6 +30,7 @@ export interface TaskCounts extends Readonly<Progress> {
   readonly firstStepAt: number;
   readonly secondStepAt: number;
 }
+/** The counts of a task that has not begun. */
 export const noCounts: TaskCounts = { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0, recordsSent: 0, syncs: 0, syncAt: 0, syncedAt: 0, firstStepAt: 0, secondStepAt: 0 };
 
 /** The counts of a task in its thread. */
@@ -83,5 +85,6 @@ export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, 
   shared[threadAt + 2] = scratchBytes;
   if (lateMs > shared[threadAt + 3]!) shared[threadAt + 3] = lateMs;
 };
+/** What a thread tells of itself. */
 export const threadTotals = (shared: Float64Array): ThreadTotals => ({ syncs: shared[threadAt]!, syncMs: shared[threadAt + 1]!, scratchBytes: shared[threadAt + 2]!, lateMs: shared[threadAt + 3]! });
 export const forgetLate = (shared: Float64Array): void => { shared[threadAt + 3] = 0; };

@@ -29,6 +29,7 @@ export const discard = (message: ToWorker): void => {
   if (message.type === 'answer' && message.value instanceof MessagePort) message.value.close();
 };
 
+/** One task in its worker thread, from its request to its end. */
 export class Task {
   readonly id: number;
   readonly body = new Body((bytes) => { this.post({ type: 'credit', task: this.id, bytes }); });

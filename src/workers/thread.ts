@@ -148,6 +148,7 @@ export class RunningTask {
   }
 }
 
+/** `cancelMsMax`: a thread whose task goes on for longer after its cancel is ended. */
 export interface ThreadOptions {
   readonly settings: Omit<WorkerSettings, 'stops' | 'counts'>;
   readonly cancelMsMax: number;
@@ -162,6 +163,7 @@ const entry = new URL(entries[extname(import.meta.url)]!, import.meta.url);
 /** Of a thread's heap, for what is young: new columns live about as long, and what is held back for them is twice two thirds of it. More gains nothing and stays resident. */
 const youngMb = 24;
 
+/** One worker thread, and the tasks that it is at. */
 export class Thread {
   readonly tasks = new Map<number, RunningTask>();
   /** When it was started, to tell one that dies at once. */

@@ -72,6 +72,7 @@ export interface WarmUpOptions {
   readonly isIdle: () => boolean;
 }
 
+/** The warm-up of one worker, which goes on only while the worker has no task. */
 export class WarmUp {
   private readonly options: WarmUpOptions;
   private current: Task | undefined;

@@ -48,6 +48,7 @@ class Watch {
   }
 }
 
+/** How far a query is. */
 export class QueryWatch extends Watch {
   compiledAt = 0;
   firstBytesAt = 0;
@@ -57,6 +58,7 @@ export class QueryWatch extends Watch {
   bytesSent = 0;
 }
 
+/** How far a load is. Times are marks of `performance.now()`; 0: not yet. */
 export class LoadWatch extends Watch {
   readAt = 0;
   sortedAt = 0;

@@ -2,34 +2,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { PoolInfo } from '../../src/client/client.ts';
-import { mediaTypes } from '../../src/client/query.ts';
-import { curlName, curlOf } from './action.ts';
 import { useNote } from './changes.tsx';
-import { shellWord } from './curl.ts';
-import { arrayElements, type FaultLine, faultPlace, type FileFacts, likelyKey, linesAt, lookInto } from './file-text.ts';
+import { FileRow } from './file-row.tsx';
+import { type FileFacts, likelyKey, lookInto } from './file-text.ts';
 import { branches, pools, refresh } from './lake.ts';
-import { CopyLine, Dialog, Field, Icon, Id, Name, tell } from './parts.tsx';
+import { type Item, type LoadOptions, loadFile, loadLine } from './load-file.ts';
+import { CopyLine, Dialog, Field, Icon, tell } from './parts.tsx';
 import { keysOf } from './pool-dialogs.tsx';
 import { go, link, route } from './route.ts';
 import { client, may } from './session.ts';
-import { bytes, count, counted, duration, faultText, visible } from './text.ts';
-import { newId, upload, UploadFailure, UploadLost, type UploadState } from './upload.ts';
+import { counted, faultText, visible } from './text.ts';
 
-interface Item {
-  readonly file: File;
-  readonly facts: FileFacts | undefined;
-  readonly state: 'waiting' | 'preparing' | 'loading' | 'done' | 'failed' | 'cancelled';
-  readonly progress?: UploadState;
-  readonly commit?: string;
-  readonly fault?: string;
-  readonly hint?: string | undefined;
-  readonly lines?: readonly FaultLine[] | undefined;
-  readonly ms?: number;
-  /** Of a try whose end is not known: its key, and what was asked for by it. */
-  readonly lost?: { readonly onceKey: string; readonly request: string } | undefined;
-}
 const formats = [['', 'Found out by the service'], ['json', 'JSON, NDJSON'], ['csv', 'CSV'], ['tsv', 'TSV'], ['sup', 'SUP'], ['jsup', 'JSUP'], ['bsup', 'BSUP'], ['csup', 'CSUP'], ['parquet', 'Parquet'], ['arrows', 'Arrow IPC stream'], ['zeek', 'Zeek'], ['line', 'Lines of text']] as const;
-const states: Readonly<Record<string, string>> = { waiting: 'Waiting for its turn', receiving: 'Reading', sorting: 'Sorting', writing: 'Writing', committing: 'Committing' };
 
 export interface LoadProps { readonly pool?: PoolInfo; readonly branch?: string; readonly files: readonly File[]; readonly onClose: () => void }
 
@@ -56,34 +40,7 @@ export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadP
   const taken = isNew && pools.value.some((p) => p.name === name), all = pool ? branches(pool) : [];
   const ready = items.value.length > 0 && !busy && items.value.some((i) => i.state === 'waiting' || i.state === 'failed' || i.state === 'cancelled') && (isNew ? name !== '' && !taken && keysOf(keyNow).length > 0 : pool !== undefined) && unknown < 0;
 
-  const loadOne = async (index: number, into: PoolInfo, to: string): Promise<void> => {
-    const { file, facts } = items.value[index]!, began = performance.now(), split = (facts?.isArray ?? false) && asElements;
-    update(index, { state: split ? 'preparing' : 'loading', fault: undefined, lines: undefined, progress: undefined } as Partial<Item>);
-    let body: Blob = file;
-    const mediaType = format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : split ? mediaTypes.json : mediaTypeOf(file.name), separator = format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(file.name)) ? delimiter : '';
-    const request = JSON.stringify([into.id, to, split, mediaType, separator, note.author, note.message]), { lost } = items.value[index]!, onceKey = lost?.request === request ? lost.onceKey : newId();
-    try {
-      if (split) body = await arrayElements(file);
-      update(index, { state: 'loading' });
-      const { done, cancel } = upload({
-        pool: into, branch: to, body, gzip: (facts?.gzip ?? false) && !split, delimiter: separator, mediaType, onceKey, note: { ...(note.author !== '' && { author: note.author }), ...(note.message !== '' && { body: note.message }) },
-      }, (progress) => { update(index, { progress }); });
-      running.current = cancel;
-      const commit = await done;
-      update(index, { state: 'done', commit, ms: performance.now() - began });
-    } catch (error) {
-      if (error instanceof DOMException && error.name === 'AbortError') {
-        update(index, { state: 'cancelled' });
-        return;
-      }
-      const fault = faultText(error), place = faultPlace(fault);
-      update(index, { state: 'failed', fault, lost: error instanceof UploadLost ? { onceKey, request } : undefined, hint: error instanceof UploadFailure ? error.hint : undefined });
-      // Where the file was made into values, lines are others: the byte tells.
-      if (place) update(index, { lines: await linesAt(file, split && place.byte !== undefined ? { byte: place.byte } : place) });
-    } finally {
-      running.current = undefined;
-    }
-  };
+  const options: LoadOptions = { format, delimiter, asElements, author: note.author, message: note.message };
   const submit = async (): Promise<void> => {
     setBusy(true);
     setStarted(true);
@@ -97,7 +54,7 @@ export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadP
         setTarget(into.id);
         setBranch('main');
       }
-      for (let index = 0; index < items.value.length; index++) if (items.value[index]!.state !== 'done') await loadOne(index, into!, to);
+      for (let index = 0; index < items.value.length; index++) if (items.value[index]!.state !== 'done') await loadFile(items.value[index]!, { pool: into!, branch: to }, options, { update: (change) => { update(index, change); }, running: (cancel) => { running.current = cancel; } });
       void refresh();
       if (items.value.every((i) => i.state === 'done')) tell(`Loaded ${counted(items.value.length, 'file')} into ${visible(into!.name, 60)}.`);
     } catch (error) {
@@ -111,13 +68,6 @@ export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadP
     onClose();
     if (pool && (route.peek().path[0] !== 'pool' || given === undefined)) go(link(['pool', pool.name.length <= 80 ? pool.name : pool.id]));
   };
-  const first = items.value[0], file = first?.file.name ?? 'FILE', piped = (first?.facts?.isArray ?? false) && asElements;
-  const curl = curlOf({
-    method: 'POST', path: ['pool', pool ? curlName(pool) : name || 'POOL', 'branch', isNew ? 'main' : branch], headers: { ...note.headers, 'Content-Type': format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : piped ? mediaTypes.json : mediaTypeOf(file) || '*/*', ...(first?.facts?.gzip && !piped && { 'Content-Encoding': 'gzip' }) },
-    ...(delimiter !== '' && { query: { 'csv.delim': delimiter } }), file,
-  });
-  const loadText = piped ? `${first!.facts!.gzip ? 'gzip -dc' : 'jq -c \'.[]\''} ${shellWord(file.startsWith('-') ? `./${file}` : file)} | ${first!.facts!.gzip ? 'jq -c \'.[]\' | ' : ''}${curl.slice(0, curl.lastIndexOf(' < '))}` : curl;
-  const curlText = isNew ? `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: { order: 'desc', keys: keysOf(keyNow) } } })} && ${loadText}` : loadText;
   return (
     <Dialog title="Load data" wide onClose={() => { running.current?.(); onClose(); }} onSubmit={() => { if (allDone) finish(); else if (ready) void submit(); }}
       actions={<>
@@ -145,45 +95,10 @@ export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadP
       </div>
       {hasArray && <label class="check"><input type="checkbox" checked={!asOne} disabled={busy} onChange={(e) => { setAsOne(!e.currentTarget.checked); }} />Each element of the JSON array is a record</label>}
       {note.fields}
-      {items.value.length > 0 && <CopyLine text={curlText} />}
+      {items.value.length > 0 && <CopyLine text={loadLine(items.value[0], { pool, branch, name, key: keyNow }, { ...options, headers: note.headers })} />}
     </Dialog>
   );
 };
 
 /** A name for the pool of a file. */
 export const poolNameOf = (file: string): string => visible(file.replace(/\.gz$/i, '').replace(/\.[A-Za-z0-9]{1,8}$/, ''), 60);
-/** By the name's ending where content can be taken for something else. */
-const mediaTypeOf = (name: string): string => {
-  const ending = /\.(csv|tsv|json|ndjson|jsonl|parquet|sup|bsup|csup|jsup|zeek)(\.gz)?$/i.exec(name)?.[1]?.toLowerCase();
-  if (ending === undefined) return '';
-  return ending === 'ndjson' || ending === 'jsonl' ? mediaTypes.json : mediaTypes[ending as keyof typeof mediaTypes];
-};
-
-const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRemove?: () => void }) => {
-  const { file, state, progress, commit, fault, hint, lines, ms, lost } = item, service = progress?.progress;
-  const share = progress && progress.total > 0 ? progress.sent / progress.total : 0, sending = state === 'loading' && share < 1;
-  const text = state === 'waiting' ? bytes(file.size) : state === 'preparing' ? 'Taking the array apart' : state === 'cancelled' ? 'Cancelled: nothing was loaded' : state === 'failed' ? (lost ? 'Not known whether it was loaded' : 'Failed: nothing was loaded')
-    : state === 'done' ? `${service ? `${counted(service.records, 'record')}, ` : ''}${bytes(file.size)} in ${duration(ms!)}`
-      : `${sending ? `Sent ${Math.floor(share * 100)} %` : states[service?.state ?? 'receiving'] ?? 'Working'}${service && service.records > 0 ? `, ${counted(service.records, 'record')}` : ''}${service && service.recordsPerSecond > 0 ? `, ${count(Math.round(service.recordsPerSecond))} a second` : ''}`;
-  return (
-    <li class={`file ${state}`}>
-      <div class="file-head"><strong><Name text={file.name} max={80} /></strong><span class="soft" {...(state !== 'loading' && { role: 'status' })}>{text}{commit !== undefined && <> · commit <Id id={commit} /></>}</span>{onRemove && <button type="button" class="quiet" onClick={onRemove} aria-label={`Leave out ${visible(file.name, 80)}`}><Icon name="close" /></button>}</div>
-      {(state === 'loading' || state === 'preparing') && <progress max={1} {...(sending && state === 'loading' && { value: share })} aria-label={`Load of ${visible(file.name, 80)}`} />}
-      {fault !== undefined && <p class="fault" role="alert">{visible(fault, 2000)}{hint !== undefined && <><br />{visible(hint, 500)}</>}</p>}
-      {lines && (
-        <figure class="fault-place"><figcaption class="soft">In the file</figcaption>
-          <pre tabIndex={0} aria-label="The text around the fault">{lines.map((line, i) => <FaultText key={i} line={line} />)}</pre>
-        </figure>
-      )}
-    </li>
-  );
-};
-const FaultText = ({ line: { number, text, isFault, at } }: { readonly line: FaultLine }) => {
-  const mark = useRef<HTMLElement>(null);
-  // In a narrow window a long line shows the fault, not its beginning.
-  useEffect(() => { mark.current?.scrollIntoView({ block: 'nearest', inline: 'center' }); }, []);
-  const before = at === undefined ? '' : text.slice(0, at), there = at === undefined ? '' : [...text.slice(at)][0] ?? ' ', after = at === undefined ? text : text.slice(at + there.length);
-  return (
-    <span class={`fault-line${isFault ? ' is-fault' : ''}`}><span class="line-number" aria-hidden="true">{number ?? ''}</span><bdi>{at === undefined ? visible(after, 200) : <>{visible(before, 200)}<mark ref={mark}>{visible(there)}</mark>{visible(after, 200)}</>}</bdi>{'\n'}</span>
-  );
-};

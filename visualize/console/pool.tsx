@@ -4,7 +4,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { BranchInfo, GraphCommit, PoolInfo } from '../../src/client/client.ts';
 import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from './changes.tsx';
 import { CommitDetails, Commits } from './commits.tsx';
-import { useDrop } from './drop.ts';
+import { useDrop } from '../shared/drop.ts';
 import { sumsOf, wantSums } from './figures.ts';
 import { History } from './history.ts';
 import { branches, listState, poolByReference } from './lake.ts';

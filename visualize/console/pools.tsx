@@ -10,7 +10,7 @@ import { Busy, Bytes, clock, Empty, Icon, Name, Records } from './parts.tsx';
 import { link } from './route.ts';
 import { may } from './session.ts';
 import { ago, count, counted, dateTime, visible } from './text.ts';
-import { useDrop } from './drop.ts';
+import { useDrop } from '../shared/drop.ts';
 
 type Column = 'name' | 'records' | 'bytes' | 'key' | 'branches' | 'created';
 const columns: readonly (readonly [Column, string])[] = [['name', 'Pool'], ['records', 'Records'], ['bytes', 'Size'], ['key', 'Key'], ['branches', 'Branches'], ['created', 'Created']];

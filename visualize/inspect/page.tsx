@@ -2,7 +2,7 @@
 import './page.css';
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { useSignal } from '@preact/signals';
+import { useDrop } from '../shared/drop.ts';
 import { nextTheme, theme } from '../shared/theme.ts';
 import { ActorTree } from './actor-tree.tsx';
 import { backToLive, changed, feedState, isLive, model, notice, openRecording, type Pane, pane, pause, paused, reading, recordingName, resume, seek, start, stepBy } from './app.ts';
@@ -83,37 +83,16 @@ const Notice = () => {
 };
 
 const Page = () => {
-  const over = useSignal(false);
+  const over = useDrop((files) => { void openRecording(files); });
   useEffect(() => {
-    const has = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
-    const drag = (event: DragEvent): void => {
-      if (!has(event)) return;
-      event.preventDefault();
-      over.value = true;
-    };
-    const leave = (event: DragEvent): void => { if (event.relatedTarget === null) over.value = false; };
-    const drop = (event: DragEvent): void => {
-      if (!has(event)) return;
-      event.preventDefault();
-      over.value = false;
-      void openRecording([...(event.dataTransfer?.files ?? [])]);
-    };
     const key = (event: KeyboardEvent): void => {
       if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === 'p' && isLive.value) (paused.value ? resume : pause)();
       else if (event.key === ',') stepBy(-1);
       else if (event.key === '.') stepBy(1);
     };
-    addEventListener('dragover', drag);
-    addEventListener('dragleave', leave);
-    addEventListener('drop', drop);
     addEventListener('keydown', key);
-    return () => {
-      removeEventListener('dragover', drag);
-      removeEventListener('dragleave', leave);
-      removeEventListener('drop', drop);
-      removeEventListener('keydown', key);
-    };
+    return () => { removeEventListener('keydown', key); };
   }, []);
   return (
     <>
@@ -127,7 +106,7 @@ const Page = () => {
         <Sequence />
       </main>
       <Notice />
-      {over.value && <div class="drop" aria-hidden="true"><p>Drop a recording to open it</p></div>}
+      {over && <div class="drop" aria-hidden="true"><p>Drop a recording to open it</p></div>}
     </>
   );
 };

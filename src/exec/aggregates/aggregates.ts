@@ -14,6 +14,7 @@ import type { AggregateState } from './state.ts';
 import { SumState } from './sum.ts';
 import { UnionState } from './union.ts';
 
+/** One aggregate: what the help says of it, and how its state is made. */
 export interface AggregateRow {
   readonly signature: FunctionSignature;
   readonly text: string;
@@ -27,6 +28,7 @@ const row = (
   name: string, text: string, state: AggregateRow['state'], examples: AggregateRow['examples'], result?: FunctionSignature['result'], argumentsMin: 0 | 1 = 1,
 ): AggregateRow => ({ signature: { name, argumentsMin, argumentsMax: 1, ...(result && { result }) }, text, examples, state });
 
+/** All aggregates of the language. */
 export const aggregateTable: readonly AggregateRow[] = [
   row('and', 'true if all bools are true', () => new LogicState('and'), [{ query: 'and(this)', input: 'true\nfalse', output: 'false' }]),
   row('any', 'the first value that is neither null nor missing', () => new AnyState(), [{ query: 'any(this)', input: 'null\n1\n"a"', output: '1' }]),

@@ -5,14 +5,14 @@
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes of their fields; only lists,
  * maps and type values are encoded one by one.
  */
-import { type EnumType, type PrimitiveType, type Type, isFloat, primitiveIds, types } from '../../vectors/type.ts';
+import { type EnumType, type PrimitiveType, type Type, isFloat, primitiveIds } from '../../vectors/type.ts';
 import { ByteWriter, writeBody, zeroData } from '../../vectors/value.ts';
 import {
   type Vector, type FlatVector, type BytesVector, type DictionaryVector, type DynamicVector, type RecordVector, dataAt, dynamic, gather, take, typeAt,
 } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { Uint32List } from '../../vectors/lists.ts';
-import { concat } from '../../vectors/concat.ts';
+import { classOf, concat } from '../../vectors/concat.ts';
 import { BytesTable, NumberTable, PairTable, Room, lookUp, none } from './tables.ts';
 
 /** Codes of the values of one class (a type, a shape). */
@@ -376,18 +376,6 @@ const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Ui
   return found.subarray(0, n);
 };
 
-const classOf = (v: FlatVector): string | Type => {
-  switch (v.form) {
-    case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return v.type;
-    case 'bool': return types.bool;
-    case 'null': return types.null;
-    case 'type': return types.type;
-    case 'record': return `r${v.fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('')}`;
-    case 'error': return 'e';
-    case 'named': return `n${v.name}`;
-    case 'dynamic': return unexpected(v);
-  }
-};
 const newPart = (v: FlatVector): Part => {
   switch (v.form) {
     case 'number': return new NumberPart(v.type);

@@ -1,5 +1,5 @@
 /** collect_map: the entries of all maps as one map; of equal keys the last one stays. */
-import { type Value, encodeBody, mapValue, nullValue, underValue } from '../../vectors/value.ts';
+import { type Value, encodeBody, mapValue, nullValue, underUnion } from '../../vectors/value.ts';
 import { type MapVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { eachPart } from './parts.ts';
@@ -28,7 +28,7 @@ export class CollectMapState implements AggregateState {
     }
   }
   private add(entries: Entries, maps: MapVector, i: number): void {
-    for (let at = maps.offsets[i]!; at < maps.offsets[i + 1]!; at++) this.put(entries, underValue(valueAt(maps.keys, at)), underValue(valueAt(maps.values, at)));
+    for (let at = maps.offsets[i]!; at < maps.offsets[i + 1]!; at++) this.put(entries, underUnion(valueAt(maps.keys, at)), underUnion(valueAt(maps.values, at)));
   }
   private entriesOf(g: number): Entries {
     let entries = this.groups.get(g);

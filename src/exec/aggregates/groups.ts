@@ -6,6 +6,7 @@ import { GridTable, Room, lookUp, none } from './tables.ts';
 /** Dictionaries of at most so many values are looked up with the other keys at once, where batches are not tiny; so many tables of theirs are kept. */
 const quickValuesMax = 1024, quickRowsMin = 256, quickTablesMax = 64;
 
+/** Gives each combination of key values a group: numbers from 0 in order of first appearance. */
 export class GroupTable {
   private readonly columns: readonly ColumnCodes[];
   /** Codes of the columns combined two by two, from the left. */

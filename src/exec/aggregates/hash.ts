@@ -4,6 +4,7 @@ import { encodeBody } from '../../vectors/value.ts';
 import { type Vector, type FlatVector, type NumberVector, dataAt, flatten, gather, typeAt } from '../../vectors/vector.ts';
 import { mix, wordsOf } from './tables.ts';
 
+/** The two words of each row's hash. */
 export interface Hashes { readonly low: Uint32Array; readonly high: Uint32Array }
 
 const utf8 = new TextEncoder();

@@ -1,5 +1,5 @@
 /** Arguments of aggregates by class: flat vectors without names, unions and mixtures, each with the rows that it holds. */
-import { type Vector, type FlatVector, type NumberVector, constant, flatten, gather } from '../../vectors/vector.ts';
+import { type Vector, type FlatVector, type NumberVector, constant, flatten, gather, lookUp, range } from '../../vectors/vector.ts';
 
 /** Rows `rows[i]` of the argument (absent: row i) are `part` at i. */
 export type Visit = (part: Exclude<FlatVector, { form: 'dynamic' | 'union' | 'named' }>, rows: Uint32Array | undefined) => void;
@@ -14,7 +14,7 @@ export const eachPart = (v: Vector, visit: Visit, rows?: Uint32Array): void => {
       if (v.inner.form === 'error') return visit({ form: 'error', length: v.length, inner: constant(v.inner.inner, v.length) }, rows);
       return eachPart(flatten(v), visit, rows);
     case 'dictionary': case 'selected': return eachPart(flatten(v), visit, rows);
-    case 'named': return eachPart(v.inner.length === v.length ? v.inner : gather(v.inner, upTo(v.length)), visit, rows);
+    case 'named': return eachPart(v.inner.length === v.length ? v.inner : gather(v.inner, range(0, v.length)), visit, rows);
     case 'dynamic': return eachTagged(v.tags, v.slots, v.parts, v.length, visit, rows);
     case 'union': return eachTagged(v.tags, v.slots, v.members, v.length, visit, rows);
     default: visit(v, rows);
@@ -45,15 +45,8 @@ export const idsOfOne = (group: number, length: number): Uint32Array => {
   return sameIds.subarray(0, length).fill(group);
 };
 
-const upTo = (n: number): Uint32Array => Uint32Array.from({ length: n }, (_, i) => i);
-
 /** table[index[i]] for each i; the whole table where there is no index. */
-export const pick = (table: Uint32Array, index: Uint32Array | undefined): Uint32Array => {
-  if (!index) return table;
-  const out = new Uint32Array(index.length);
-  for (let i = 0; i < out.length; i++) out[i] = table[index[i]!]!;
-  return out;
-};
+export const pick = (table: Uint32Array, index: Uint32Array | undefined): Uint32Array => (index ? lookUp(table, index) : table);
 
 /** Numbers as floats; integers beyond 2^53 are rounded. */
 export const floatsOf = (v: NumberVector): Float64Array => {

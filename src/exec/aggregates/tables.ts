@@ -6,6 +6,7 @@
 import type { NumberArray } from '../../vectors/vector.ts';
 import { Uint32List, Uint8List } from '../../vectors/lists.ts';
 
+/** No code, row or group. */
 export const none = 0xffffffff;
 
 /** Spreads the bits of a hash over its low ones. */

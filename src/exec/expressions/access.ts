@@ -6,7 +6,7 @@ import {
 import { equalValues } from '../../vectors/compare.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
-import { missing, underValue } from '../../vectors/value.ts';
+import { missing, underUnion, underValue } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
 import { castVector } from './cast.ts';
 import { elementsOf, mayHaveUnions, withoutUnions } from './lift.ts';
@@ -94,7 +94,7 @@ const isRecordOnly = (v: Vector): boolean => {
 
 const indexKernel = (base: 0 | 1): Kernel => ([of, at], length) => {
   const o = of!.form === 'constant' ? of!.inner : of!, a = at!.form === 'constant' ? at!.inner : at!;
-  if (a.form === 'error') return o.form === 'map' ? missingRows(length) : at!;
+  if (a.form === 'error' && (o.form === 'list' || o.form === 'record')) return at!;
   switch (o.form) {
     case 'list': return indexList(flatten(of!) as ListVector, at!, base);
     case 'record': return indexRecord(flatten(of!) as RecordVector, at!, base);
@@ -164,7 +164,6 @@ const indexMap = (of: MapVector, at: Vector): Vector => {
   }
   return out.finish();
 };
-const underUnion = (v: ReturnType<typeof valueAt>): ReturnType<typeof valueAt> => (v.type.kind === 'union' ? v.data as ReturnType<typeof valueAt> : v);
 
 /** `of[from:to]`; absent bounds are the ends. */
 export const sliceVector = (of: Vector, bounds: { readonly from?: Vector; readonly to?: Vector; readonly base: 0 | 1 }, length: number): Vector => {
@@ -233,7 +232,10 @@ interface Positions { readonly values?: ArrayLike<number | bigint>; readonly bad
 const nowhere: Positions = {};
 const positions = (bound: Vector): Positions => {
   const own = integers(bound);
-  if (own) return { values: own.values };
+  if (own) {
+    const large = own.values instanceof Float64Array ? undefined : Uint8Array.from({ length: own.length }, (_, i) => (isTooLarge(own.values[i]!) ? 1 : 0));
+    return large?.includes(1) ? { bad: large } : { values: own.values };
+  }
   const cast = castVector(flatten(bound), types.int64), bad = truthOf(cast).subarray(0, bound.length).map((c) => (c === truth.error ? 1 : 0));
   if (bad.includes(1)) return { bad };
   const flat = flatten(cast);

@@ -1,5 +1,5 @@
 /** `+ - * / %` and unary minus over vectors (reference/language/types-and-casts.md sections 2 and 3). */
-import { type PrimitiveType, type Type, bitsOf, isFloat, isSigned, isUnsigned, primitiveNamed, types, typeText } from '../../vectors/type.ts';
+import { type PrimitiveType, type Type, bitsOf, isFloat, isUnsigned, primitiveNamed, types, typeText } from '../../vectors/type.ts';
 import { roundFloat } from '../../vectors/literal.ts';
 import { textError } from '../../vectors/value.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -210,7 +210,7 @@ const withZeros = (v: Vector, zeros: Uint8Array | undefined): Vector => (zeros ?
 const calculateExactly = (operator: ArithmeticOperator, type: PrimitiveType, { left, right, x, y, length }: Operands): Vector => {
   const out = isUnsigned(type) ? new BigUint64Array(length) : new BigInt64Array(length);
   const narrow = isUnsigned(type) ? (n: bigint): bigint => n : (n: bigint): bigint => BigInt.asIntN(64, n);
-  const mixedSigns = isUnsigned(x) !== isUnsigned(y) && (isSigned(x) || isSigned(y));
+  const mixedSigns = isUnsigned(x) !== isUnsigned(y);
   const zeros = operator === '/' || operator === '%' ? zerosOf(right, length) : undefined;
   let tooLarge: Uint8Array | undefined;
   for (let i = 0; i < length; i++) {

@@ -3,7 +3,7 @@
  * names and unions of the operand are removed; what cannot be cast is wrapped in an error, also inside containers.
  */
 import {
-  type EnumType, type MapType, type NamedType, type RecordType, type Type, type UnionType, type ArrayType, type SetType, namedType, nullable, primitiveNamed, typeText, types,
+  type EnumType, type MapType, type NamedType, type RecordType, type Type, type UnionType, type ArrayType, type SetType, namedType, nullable, primitiveNamed, typeText, types, underType,
 } from '../../vectors/type.ts';
 import { underValue, zeroData } from '../../vectors/value.ts';
 import {
@@ -64,6 +64,7 @@ const nullIn = (type: Type): { readonly type: Type; readonly data: { readonly ty
   return { type: nullable(target), data: { type: types.null, data: null } };
 };
 
+/** The error of a cast that is not possible, around each value. */
 export const refuse = (v: Vector, type: Type): Vector => wrapErrors(`cannot cast to ${typeText(type)}`, v);
 
 /** Casts to the inner type, then names what is of that type: with an error or a null in it it is not. */
@@ -128,7 +129,11 @@ const castEnum = (v: FlatVector, type: EnumType): Vector => {
 };
 
 const castError = (v: FlatVector, inner: Type, inside: boolean): Vector => {
-  if (v.form === 'error') return v;
+  if (v.form === 'error') {
+    const own = uniformType(v.inner) ?? (v.length === 1 ? typeAt(v.inner, 0) : undefined);
+    if (!inside || own === inner) return v;
+    if (!own) return byRowType(v, (rows) => castError(flatten(rows), inner, inside));
+  }
   return lift(castRows(v, inner, inside), (flat) => (flat.form === 'error' ? flat : { form: 'error', length: flat.length, inner: flat }));
 };
 
@@ -176,10 +181,22 @@ export const castToName = (v: Vector, name: string, names: Map<string, Type>): V
     let inner: Vector = flat;
     while (inner.form === 'named') inner = inner.inner;
     if (inner.form === 'error') return flat;
-    const type = flat.length > 0 ? namedType(name, typeAt(inner, flat.length - 1)) : undefined;
-    if (type) names.set(name, type);
-    return { form: 'named', name, length: flat.length, inner };
+    // Values of one name can be of several types, errors among them.
+    const passed = errorRows(inner, flat.length), last = passed.lastIndexOf(0);
+    if (last >= 0) names.set(name, namedType(name, typeAt(inner, last)));
+    const named: Vector = { form: 'named', name, length: flat.length, inner };
+    return passed.includes(1) ? overlay(named, passed, flat) : named;
   });
+};
+
+/** 1 for rows that are errors. */
+const errorRows = (v: Vector, length: number): Uint8Array => {
+  const out = new Uint8Array(length), flat = flatten(v);
+  if (flat.form === 'error') return out.fill(1);
+  if (flat.form !== 'dynamic') return out;
+  const isError = flat.parts.map((part) => part.length > 0 && flatten(part).form === 'error');
+  for (let i = 0; i < length; i++) if (isError[flat.tags[i]!]) out[i] = 1;
+  return out;
 };
 
 const notTarget = 'cast target must be a type or type name';

@@ -24,8 +24,8 @@ const kernelOf = (operator: CompareOperator): Kernel => ([left, right], length) 
     if (a.type === types.net && !equality) return errors(`type net incompatible with '${operator}' operator`, length);
     return compareBytesRows(operator, l, r, length);
   }
-  if (equality && a.form === 'enum' && b.form === 'number' && b.type !== types.duration && b.type !== types.time) return compareNumberRows(operator, enumNumbers(l), r, length);
-  if (equality && a.form === 'number' && b.form === 'enum' && a.type !== types.duration && a.type !== types.time) return compareNumberRows(operator, l, enumNumbers(r), length);
+  if (equality && a.form === 'enum' && b.form === 'number') return compareNumberRows(operator, enumNumbers(l), r, length);
+  if (equality && a.form === 'number' && b.form === 'enum') return compareNumberRows(operator, l, enumNumbers(r), length);
   if (a.form === 'bool' && b.form === 'bool') return compareBools(operator, flatten(l) as BoolVector, flatten(r) as BoolVector, length);
   return compareOthers(operator, l, r, length);
 };

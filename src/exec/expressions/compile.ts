@@ -53,7 +53,8 @@ type Compilers = { readonly [K in PlanExpr['kind']]: (expr: Of<K>, context: Expr
 const compile = <K extends PlanExpr['kind']>(expr: Of<K>, context: ExpressionContext): Evaluator => (compilers[expr.kind as K] as (e: PlanExpr, c: ExpressionContext) => Evaluator)(expr, context);
 
 const compilers: Compilers = {
-  literal: ({ value }) => {
+  literal: ({ value }, { names }) => {
+    if (value.type === types.type) bindType(value.data as Type, names);
     const inner = vectorOf([value]);
     return (batch) => constant(inner, batch.length);
   },
@@ -101,7 +102,10 @@ const compilers: Compilers = {
     const list = compile(of, context), each = compile(body, context);
     return (batch) => mapElements(list(batch), batch, (items) => each(recordOf([{ name: parameter, values: items }], items.length)), batch.length);
   },
-  cast: (expr, context) => shared(expr, context, () => unary(expr.operand, context, (v) => castVector(v, expr.type))),
+  cast: (expr, context) => shared(expr, context, () => {
+    bindType(expr.type, context.names);
+    return unary(expr.operand, context, (v) => castVector(v, expr.type));
+  }),
   castNamed: ({ operand, name }, context) => unary(operand, context, (v) => castToName(v, name, context.names)),
   record: ({ elements }, context) => {
     const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
@@ -213,23 +217,24 @@ const bucketed = (args: readonly PlanExpr[], compiled: readonly Evaluator[], eva
 
 /** Names of types in the rows at hand count as bound. */
 const bindNames = (batch: Vector, names: Map<string, Type>): void => {
-  const visit = (type: Type): void => {
-    switch (type.kind) {
-      case 'named':
-        visit(type.inner);
-        names.set(type.name, type);
-        return;
-      case 'record': for (const f of type.fields) visit(f.type); return;
-      case 'array': case 'set': return visit(type.element);
-      case 'map':
-        visit(type.key);
-        return visit(type.value);
-      case 'union': for (const m of type.members) visit(m); return;
-      case 'error': return visit(type.inner);
-      default:
-    }
-  };
-  for (const type of typesOf(batch).table) visit(type);
+  for (const type of typesOf(batch).table) bindType(type, names);
+};
+/** Names in a type, also in one that the query's text has, count as bound. */
+const bindType = (type: Type, names: Map<string, Type>): void => {
+  switch (type.kind) {
+    case 'named':
+      bindType(type.inner, names);
+      names.set(type.name, type);
+      return;
+    case 'record': for (const f of type.fields) bindType(f.type, names); return;
+    case 'array': case 'set': return bindType(type.element, names);
+    case 'map':
+      bindType(type.key, names);
+      return bindType(type.value, names);
+    case 'union': for (const m of type.members) bindType(m, names); return;
+    case 'error': return bindType(type.inner, names);
+    default:
+  }
 };
 
 /** Bodies of user functions, compiled at their first call: they may call one another. */

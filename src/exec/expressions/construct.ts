@@ -2,6 +2,7 @@
 import { types } from '../../vectors/type.ts';
 import { type BytesVector, type Field, type RecordVector, type Vector, flatten, noRows, nulls, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
+import { distinctNames } from '../../vectors/field-names.ts';
 import { apply, applyCarrying, type Kernel } from './apply.ts';
 import { castVector, nullOf } from './cast.ts';
 import { type ListKind, listsOf, mapsOf } from './lists.ts';
@@ -34,20 +35,8 @@ const lastOnes = (columns: Columns): Columns => {
   return [...byName].map(([name, values]) => ({ name, values }));
 };
 const numbered = (columns: Columns): Columns => {
-  const taken = new Set(columns.map((c) => c.name)), seen = new Map<string, number>();
-  if (taken.size === columns.length) return columns;
-  return columns.map((c) => {
-    let count = seen.get(c.name);
-    if (count === undefined) {
-      seen.set(c.name, 0);
-      return c;
-    }
-    let name: string;
-    do name = `${c.name}_${++count}`; while (taken.has(name));
-    seen.set(c.name, count);
-    taken.add(name);
-    return { name, values: c.values };
-  });
+  const names = distinctNames(columns.map((c) => c.name));
+  return columns.map(({ values }, i) => ({ name: names[i]!, values }));
 };
 
 const spreadRecords = (parts: readonly RecordPart[], spreads: readonly Vector[], plain: readonly Vector[], length: number, arrange: (columns: Columns) => Columns): Vector => {

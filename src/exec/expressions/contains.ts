@@ -32,11 +32,20 @@ const equalTo = (x: Vector): Parameters<typeof walk>[1] => ({
   most: found, intoErrors: true,
   visit: (node) => {
     if (node.form === 'null') return new Uint8Array(node.length).fill(hasNull);
-    if (node.form === 'error') return undefined;
+    if (node.form === 'error' || (node.form === 'enum') !== (underForm(x) === 'enum')) return undefined;
     const codes = truthOf(compareVectors('==', node, { ...x, length: node.length } as Vector, node.length));
     return codes.map((code) => (code === truth.true ? found : no));
   },
 });
+/** An enum equals no number here. */
+const underForm = (v: Vector): Vector['form'] => {
+  switch (v.form) {
+    case 'constant': case 'named': return underForm(v.inner);
+    case 'dictionary': return underForm(v.values);
+    case 'selected': return underForm(v.base);
+    default: return v.form;
+  }
+};
 const outcome = (codes: Uint8Array, length: number): Vector => {
   if (!codes.includes(hasNull)) return bools(codes.map((c) => (c === found ? 1 : 0)));
   const tags = new Uint32Array(length), slots = new Uint32Array(length);
@@ -77,7 +86,7 @@ const linearMax = 16;
 
 const findIn = (x: Vector, container: Value, length: number): Uint8Array => {
   const all = nodesOf(container, []);
-  const nodes = all.filter((n) => n.type !== types.null && n.type.kind !== 'error');
+  const isEnum = underForm(x) === 'enum', nodes = all.filter((n) => n.type !== types.null && n.type.kind !== 'error' && (n.type.kind === 'enum') === isEnum);
   const codes = new Uint8Array(length).fill(nodes.length < all.length && all.some((n) => n.type === types.null) ? hasNull : no);
   if (nodes.length > linearMax) return findHashed(x, nodes, codes);
   for (const node of nodes) {

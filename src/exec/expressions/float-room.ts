@@ -9,6 +9,7 @@
 /** Longer arrays are not kept, nor more of them. */
 const lengthMax = 32_768, countMax = 16;
 
+/** Arrays that are lent out until `release`. */
 export class FloatRoom {
   private readonly arrays: Float64Array[] = [];
   private used = 0;

@@ -1,5 +1,5 @@
 /** and, or, not, `?:`, case, is null: branches are evaluated only for the rows that need them, so that recursion ends. */
-import { type Vector, bools, constant, noRows, take } from '../../vectors/vector.ts';
+import { type Vector, bools, constant, lookUp, noRows, take } from '../../vectors/vector.ts';
 import type { Evaluator } from './evaluator.ts';
 import { compareVectors } from './compare.ts';
 import { combine, errors, overlay, repeat, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
@@ -152,11 +152,6 @@ class Assembly {
     return this.parts.length === 1 ? this.parts[0]! : combine(this.tags, this.slots, this.parts);
   }
 }
-const pick = (rows: Uint32Array, index: Uint32Array): Uint32Array => {
-  const out = new Uint32Array(index.length);
-  for (let i = 0; i < out.length; i++) out[i] = rows[index[i]!]!;
-  return out;
-};
 const subset = (batch: Vector, rows: Uint32Array): Vector => (rows.length === batch.length ? batch : take(batch, rows));
 
 /** `test ? then : otherwise`. */
@@ -191,14 +186,14 @@ export const caseOf = ({ operand, branches, otherwise }: CaseBranches): Evaluato
     const test = subject ? compareVectors('==', subset(subject, rows), value, rows.length) : value;
     const codes = truthOf(test);
     const yes = rowsWith(codes, rows.length, truth.true);
-    if (yes.length > 0) out.put(pick(rows, yes), then(subset(some, yes)));
+    if (yes.length > 0) out.put(lookUp(rows, yes), then(subset(some, yes)));
     const failed = rowsWith(codes, rows.length, truth.error);
-    out.put(pick(rows, failed), withoutUnions(take(test, failed)));
+    out.put(lookUp(rows, failed), withoutUnions(take(test, failed)));
     const others = rowsWith(codes, rows.length, truth.other);
-    out.put(pick(rows, others), wrapErrors('?-operator: bool predicate required', withoutUnions(take(test, others))));
+    out.put(lookUp(rows, others), wrapErrors('?-operator: bool predicate required', withoutUnions(take(test, others))));
     const rest = new Uint8Array(rows.length);
     for (let i = 0; i < rest.length; i++) rest[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
-    rows = pick(rows, rowsWith(rest, rows.length, 1)) as Uint32Array<ArrayBuffer>;
+    rows = lookUp(rows, rowsWith(rest, rows.length, 1)) as Uint32Array<ArrayBuffer>;
   }
   if (rows.length > 0) out.put(rows, otherwise ? otherwise(subset(batch, rows)) : unmatched(subject && subset(subject, rows), rows.length));
   return out.done();
@@ -221,8 +216,8 @@ export const coalesceOf = (args: readonly Evaluator[]): Evaluator => (batch) => 
       settled[i] = 1 - open[i]!;
     }
     const found = rowsWith(settled, rows.length, 1);
-    if (found.length > 0) out.put(pick(rows, found), subset(v, found));
-    rows = pick(rows, rowsWith(open, rows.length, 1)) as Uint32Array<ArrayBuffer>;
+    if (found.length > 0) out.put(lookUp(rows, found), subset(v, found));
+    rows = lookUp(rows, rowsWith(open, rows.length, 1)) as Uint32Array<ArrayBuffer>;
   }
   out.put(rows, nullRows(rows.length));
   return out.done();

@@ -1,33 +1,28 @@
 /** Small things that kernels share: rows put over one another, errors, which rows are true, vectors in tidy form. */
-import { type Type, types } from '../../vectors/type.ts';
+import type { Type } from '../../vectors/type.ts';
 import { type Value, stringValue, textError } from '../../vectors/value.ts';
 import {
-  type Vector, type FlatVector, type RecordVector, type DynamicVector, type ConstantVector, constant, gather, noRows, slice, take,
+  type Vector, type FlatVector, type RecordVector, type DynamicVector, type ConstantVector, constant, gather, noRows, range, slice, take,
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
-import { concat } from '../../vectors/concat.ts';
+import { classOf as flatClassOf, concat } from '../../vectors/concat.ts';
 
-/** What shares a flat vector has one class; rows of a mixed vector have none. */
+/** The class of a vector's rows (vectors/concat.ts), in whatever form; rows of a mixed vector have none. */
 const classOf = (v: Vector): string | Type | undefined => {
   switch (v.form) {
-    case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return v.type;
-    case 'bool': return types.bool;
-    case 'null': return types.null;
-    case 'type': return types.type;
-    case 'record': return shapeKey(v);
-    case 'error': return 'e';
-    case 'named': return `n${v.name}`;
-    case 'dynamic': return undefined;
     case 'constant': return classOf(v.inner);
     case 'dictionary': return classOf(v.values);
     case 'selected': return classOf(v.base);
+    case 'record': return classOfRecords(v);
+    case 'dynamic': return undefined;
+    default: return flatClassOf(v);
   }
 };
-const shapeKeys = new WeakMap<RecordVector, string>();
-const shapeKey = (v: RecordVector): string => {
-  let key = shapeKeys.get(v);
-  if (key === undefined) shapeKeys.set(v, (key = `r${v.fields.map((f) => `${f.optional ? '?' : ','}${f.name.length}:${f.name}`).join('')}`));
-  return key;
+const recordClasses = new WeakMap<RecordVector, string | Type>();
+const classOfRecords = (v: RecordVector): string | Type => {
+  let known = recordClasses.get(v);
+  if (known === undefined) recordClasses.set(v, (known = flatClassOf(v)));
+  return known;
 };
 
 /**
@@ -147,6 +142,7 @@ export const wrapErrors = (message: string, on: Vector): Vector => {
     },
   };
 };
+/** error("missing") `length` times. */
 export const missingRows = (length: number): Vector => ({ form: 'constant', length, inner: missingRow });
 const missingRow = (constantOf(textError('missing'), 1) as Extract<Vector, { form: 'constant' }>).inner;
 
@@ -197,7 +193,7 @@ const truthOfTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Ve
 
 /** The rows that are true: what filters keep. */
 export const isTrue = (v: Vector): Uint32Array => {
-  if (v.form === 'constant') return truthOf(v.inner)[0] === truth.true ? allRows(v.length) : new Uint32Array(0);
+  if (v.form === 'constant') return truthOf(v.inner)[0] === truth.true ? range(0, v.length) : new Uint32Array(0);
   if (v.form === 'bool') return rowsSet(v.values, v.length);
   return rowsWith(truthOf(v), v.length, truth.true);
 };
@@ -229,9 +225,4 @@ export const rowsWith = (codes: Uint8Array, length: number, wanted: number): Uin
     n += Number(codes[i] === wanted);
   }
   return rows.slice(0, n);
-};
-export const allRows = (length: number): Uint32Array => {
-  const rows = new Uint32Array(length);
-  for (let i = 0; i < length; i++) rows[i] = i;
-  return rows;
 };

@@ -64,6 +64,7 @@ export const searchValue = (v: Vector, value: Value, search: TextSearch): Vector
       if (node.form === 'bytes' && node.type === types.string) return type === types.net ? undefined : search(node);
       if (node.form === 'bytes' && node.type === types.ip && type === types.net) return addressesIn(node, value.data as Uint8Array);
       if (node.form === 'null' || node.form === 'error') return undefined;
+      if (node.form === 'enum') return undefined;
       const codes = truthOf(compareVectors('==', node, { ...wanted, length: node.length } as Vector, node.length));
       return codes.map((c) => (c === truth.true ? 1 : 0));
     },

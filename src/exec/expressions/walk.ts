@@ -17,6 +17,7 @@ export interface Visitor {
   readonly remembered?: WeakMap<Vector, Codes>;
 }
 
+/** The code of each row (`Visitor`). */
 export const walk = (v: Vector, visitor: Visitor): Codes => found(v, visitor) ?? new Uint8Array(v.length);
 
 /** The same; undefined where all codes are 0, which most columns of a search need not look for then. */

@@ -1,11 +1,12 @@
 /** Functions on containers and on values of any kind: len, compare, coalesce, nullif. */
 import { checkStop } from '../../vectors/stop.ts';
-import { type Type, types, underType } from '../../vectors/type.ts';
+import { type Type, isFloat, types, underType } from '../../vectors/type.ts';
 import { type Value, boolValue } from '../../vectors/value.ts';
 import { compareValues } from '../../vectors/compare.ts';
-import { type Vector, type BytesVector, dataAt, flatten, noRows, numbers, valueAt } from '../../vectors/vector.ts';
+import { type Vector, type FlatVector, type BytesVector, dataAt, flatten, noRows, numbers, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { fieldOf } from '../expressions/access.ts';
+import { eachPart } from '../aggregates/parts.ts';
 import { under } from '../aggregates/under.ts';
 import { compareVectors } from '../expressions/compare.ts';
 import { recordOf } from '../expressions/construct.ts';
@@ -85,16 +86,35 @@ const compare: Evaluate = ([a, b, nullsMax], length) => {
   return out.finish();
 };
 
+/** NaN is nulled by itself, and an enum equals no number here. */
 const nullif: Evaluate = ([a, b], length) => {
   const equal = truthOf(compareVectors('==', a!, b!, length)), left = truthOf(a!), right = truthOf(b!);
+  const nans = nanRows(a!, length), others = nans && nanRows(b!, length), enums = enumRows(a!, length), otherEnums = enumRows(b!, length);
   const tags = new Uint32Array(length), slots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     slots[i] = i;
-    tags[i] = left[i] === truth.error || left[i] === truth.null ? 0 : right[i] === truth.error ? 1 : equal[i] === truth.true ? 2 : 0;
-    if (mayDiffer && tags[i] !== 1) tags[i] = tags[i] === 0 ? (left[i] === truth.other && areNaN(valueAt(a!, i), valueAt(b!, i)) ? 2 : 0) : haveOneEnum(valueAt(a!, i), valueAt(b!, i)) ? 0 : 2;
+    if (left[i] === truth.error || left[i] === truth.null) continue;
+    if (right[i] === truth.error) tags[i] = 1;
+    else if (equal[i] === truth.true ? (enums?.[i] ?? 0) === (otherEnums?.[i] ?? 0) : nans?.[i] === 1 && others?.[i] === 1) tags[i] = 2;
   }
   return combine(tags, slots, [under(a!), under(b!), { form: 'null', length }]);
 };
+/** 1 for rows with the trait, which `part` tells of flat vectors; undefined if no row has it. */
+const rowsThat = (v: Vector, length: number, part: (v: FlatVector) => Uint8Array | undefined): Uint8Array | undefined => {
+  const marks = new Uint8Array(length);
+  let isAny = false;
+  eachPart(v, (p, rows) => {
+    part(p)?.forEach((mark, i) => {
+      if (mark === 0) return;
+      marks[rows ? rows[i]! : i] = 1;
+      isAny = true;
+    });
+  });
+  return isAny ? marks : undefined;
+};
+const nanRows = (v: Vector, length: number): Uint8Array | undefined =>
+  rowsThat(v, length, (p) => (p.form === 'number' && isFloat(p.type) ? Uint8Array.from(p.values.subarray(0, p.length) as Float64Array, (x) => (Number.isNaN(x) ? 1 : 0)) : undefined));
+const enumRows = (v: Vector, length: number): Uint8Array | undefined => rowsThat(v, length, (p) => (p.form === 'enum' ? new Uint8Array(p.length).fill(1) : undefined));
 
 export const containers: readonly FunctionRow[] = [
   lenRow('len'),

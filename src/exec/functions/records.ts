@@ -75,7 +75,7 @@ const unflatten = (v: Value): Value => {
     // A field may be set again while it is the last one; coming back to an earlier one is a duplicate.
     if (tree.has(path[0]!) && seen.last !== path[0]) return wrappedError(`duplicate field: ${quoteText(path[0]!)}`, v);
     seen.last = path[0];
-    place(tree, path, value.type.kind === 'union' ? value.data as Value : value);
+    place(tree, path, value);
   }
   return treeValue(tree);
 };

@@ -9,6 +9,7 @@ export interface Moment {
   /** 1 is January 1st. */
   readonly dayOfYear: number;
 }
+/** The parts of a time (UTC) of so many seconds since 1970 and nanoseconds. */
 export const momentOf = (seconds: number, nanos: number): Moment => {
   const days = Math.floor(seconds / 86400), ofDay = seconds - days * 86400;
   const { year, month, day } = dateOfDays(days);

@@ -7,7 +7,7 @@ import type { Correlated, PlanExpr, PlanOp } from '../../query/plan.ts';
 import { isTurnLong, nextTurn, working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { concat } from '../../vectors/concat.ts';
-import { type Vector, bools, dataAt, flatten, gather, noRows, nulls, numbers, sizeOf, take } from '../../vectors/vector.ts';
+import { type Vector, bools, dataAt, flatten, gather, noRows, nulls, numbers, range, sizeOf, take } from '../../vectors/vector.ts';
 import { GroupTable } from '../aggregates/groups.ts';
 import { sortByGroup } from '../aggregates/lists.ts';
 import { fieldOf } from '../expressions/access.ts';
@@ -16,7 +16,7 @@ import { combine, isTrue, tidy } from '../expressions/rows.ts';
 import { type Item, type Side, type Step, batches, eachBatch, evaluate, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
 import { compact } from './compact.ts';
-import { field, record, shapesOf, together, upTo } from './records.ts';
+import { field, record, shapesOf, together } from './records.ts';
 import { nothing } from './scan.ts';
 import { formGroups } from './subquery.ts';
 
@@ -274,12 +274,12 @@ function* paired({ op, batch, ids, rows, order, offsets, residual, rowsMax }: Pa
   let n = 0, alone = 0;
   const pairs = function* pairs(to: number): Generator<Item> {
     const own = lefts.slice(0, n), pair = record([field(op.leftName, take(batch, own)), field(op.rightName, take(rows, rights.slice(0, n)))], n);
-    const kept = residual && n > 0 ? isTrue(yield* evaluate(residual, pair)) : upTo(n);
+    const kept = residual && n > 0 ? isTrue(yield* evaluate(residual, pair)) : range(0, n);
     for (const k of kept) matched[own[k]!] = 1;
     if (kept.length > 0) yield kept.length === n ? pair : take(pair, kept);
     n = 0;
     if (op.style !== 'left') return;
-    const single = upTo(to).subarray(alone).filter((row) => matched[row] === 0);
+    const single = range(0, to).subarray(alone).filter((row) => matched[row] === 0);
     alone = to;
     if (single.length > 0) yield record([field(op.leftName, take(batch, single))], single.length);
   };

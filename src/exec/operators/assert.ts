@@ -6,10 +6,11 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { rowsWith, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
+import { withoutQuiet } from './quiet.ts';
 import { field, record, together } from './records.ts';
 
-export const assertion = (expr: AsyncEvaluator, text: string): Step => eachBatch(function* push(batch) {
-  const tested = yield* evaluate(expr, batch), codes = truthOf(tested);
+export const assertion = (expr: AsyncEvaluator, text: string): Step => eachBatch(function* push(given) {
+  const batch = withoutQuiet(given), tested = yield* evaluate(expr, batch), codes = truthOf(tested);
   const groups: { readonly rows: Uint32Array; readonly values: Vector }[] = [];
   const add = (code: number, make: (rows: Uint32Array) => Vector): void => {
     const rows = rowsWith(codes, batch.length, code);

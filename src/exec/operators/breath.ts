@@ -2,6 +2,7 @@
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import type { Side } from '../operator.ts';
 
+/** The turns of one operator, until `signal` is aborted. */
 export class Breath {
   private readonly signal: AbortSignal;
   constructor(signal: AbortSignal) { this.signal = signal; }

@@ -5,6 +5,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Step, evaluate, stage } from '../operator.ts';
 import { field, record, rowsOf, setPath, shapesOf, together } from './records.ts';
 
+/** `name` is the field that the number goes to; without an expression the row is the field `that`. */
 export const count = (expr: AsyncEvaluator | undefined, name: string): Step => stage(() => {
   let n = 0;
   return {

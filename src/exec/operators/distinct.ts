@@ -13,6 +13,7 @@ import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { pulled } from './scan.ts';
 
+/** The first row of each value of `expr`. */
 export const distinct = (expr: AsyncEvaluator, build: Build): Step => (input) => run(input, expr, build, 0);
 
 function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number): Generator<Item> {

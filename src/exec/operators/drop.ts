@@ -2,10 +2,12 @@
 import type { FieldPath } from '../../query/plan.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 import { type Step, eachBatch } from '../operator.ts';
+import { kinds } from './kinds.ts';
+import { withoutErrors } from './quiet.ts';
 import { dropPath, elseWhole, shapesOf, together } from './records.ts';
 
-export const drop = (paths: readonly FieldPath[]): Step => eachBatch(function* push(batch) {
-  const groups: { readonly rows?: Uint32Array; readonly values: Vector }[] = [];
+export const drop = (paths: readonly FieldPath[]): Step => eachBatch(function* push(given) {
+  const batch = withoutErrors(given, kinds.quiet, kinds.missing), groups: { readonly rows?: Uint32Array; readonly values: Vector }[] = [];
   for (const { whole, record, rows } of shapesOf(batch, false)) {
     const touched = new Uint8Array(whole.length), less = record && dropAll(record, paths, touched);
     if (less && less.fields.length === 0) continue;

@@ -4,6 +4,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
 
+/** The rows for which `test` is true. */
 export const filter = (test: AsyncEvaluator): Step => eachBatch(function* push(batch) {
   const kept = keep(batch, yield* evaluate(test, batch));
   if (kept.length > 0) yield kept;

@@ -4,13 +4,13 @@
  * The branches share one upstream. Whoever asks pulls it, and what it gives is queued for the other branches; a branch that lags more than
  * `queueBatchesMax` batches behind makes the others pause, so that nothing piles up and nothing waits for itself. A branch that has ended gets no more.
  */
-import { type Vector, take } from '../../vectors/vector.ts';
+import { type Vector, range, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { rowsWith, truth, truthOf } from '../expressions/rows.ts';
 import { type Item, type Side, type Step, type Stream, evaluate, isBatch, pause } from '../operator.ts';
 import { kinds, kindsOf, rowsWithout } from './kinds.ts';
-import { rowsOf, upTo } from './records.ts';
+import { rowsOf } from './records.ts';
 
 const queueBatchesMax = 16;
 
@@ -71,9 +71,11 @@ const shared = (input: Stream, count: number, route: Route): readonly Port[] => 
   return ports.map((port) => ({ stream: read(port), close: () => { close(port); } }));
 };
 
+/** Streams that all have the whole input. */
 export const fork = (input: Stream, count: number): readonly Port[] =>
   shared(input, count, function* route(batch) { return Array.from({ length: count }, () => batch); });
 
+/** A case of switch; without a test it takes all rows. */
 export interface SwitchCase { readonly test: AsyncEvaluator | undefined }
 
 /**
@@ -97,7 +99,7 @@ export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMiss
       const value = yield* evaluate(test, batch), codes = truthOf(value), special = kindsOf(value);
       const own = rowsWith(codes, batch.length, truth.true), errors = rowsWith(codes, batch.length, truth.error).filter((i) => special?.[i] !== kinds.missing);
       out.push(errors.length === 0 ? take(batch, own) : mixed(batch, own, value, errors));
-      if (own.length > 0) batch = take(batch, upTo(batch.length).filter((i) => codes[i] !== truth.true));
+      if (own.length > 0) batch = take(batch, range(0, batch.length).filter((i) => codes[i] !== truth.true));
     }
     return out;
   });
@@ -105,7 +107,7 @@ export const switchOver = (input: Stream, cases: readonly SwitchCase[], dropMiss
 const mixed = (batch: Vector, own: Uint32Array, value: Vector, errors: Uint32Array): Vector => {
   const all = concat([take(batch, own), take(value, errors)]);
   const rows = Uint32Array.from([...own, ...errors]);
-  return take(all, upTo(rows.length).sort((a, b) => rows[a]! - rows[b]!));
+  return take(all, range(0, rows.length).sort((a, b) => rows[a]! - rows[b]!));
 };
 
 /** Several streams as one: a batch of each in turn. */

@@ -8,6 +8,7 @@ import { type Step, batches, eachBatch, evaluate, isBatch } from '../operator.ts
 import type { ExecutionContext } from '../source.ts';
 import { pulled } from './scan.ts';
 
+/** `expr` gives the path or URL that is read; without a `format` it is detected. */
 export const fromEach = (expr: AsyncEvaluator, format: string | undefined, context: ExecutionContext): Step => eachBatch(function* push(batch) {
   const names = yield* evaluate(expr, batch);
   for (let i = 0; i < names.length; i++) {

@@ -2,6 +2,7 @@
 import { slice } from '../../vectors/vector.ts';
 import { type Step, stage } from '../operator.ts';
 
+/** The first `count` rows. */
 export const head = (count: number): Step => stage(() => {
   let left = count;
   return {

@@ -25,6 +25,7 @@ export interface Keys { readonly keys: readonly Vector[]; readonly out: Uint8Arr
 interface Typed { readonly keys: readonly TypedKey[]; readonly hashes: Uint32Array; readonly slots: Uint32Array }
 interface Coded { readonly table: GroupTable; readonly heads: Uint32Array }
 
+/** The rows of a join's build side by their keys, and which of them have found a match. */
 export class JoinIndex {
   readonly rows: Vector;
   /** Rows that take no part: 1 not at all, 2 without a match. */
@@ -141,6 +142,7 @@ const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
   }
   return hashes;
 };
+/** The hash that aggregates/tables.ts has for single runs, over a view of all of them, without a call for each. */
 const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array): void => {
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < hashes.length; i++) {

@@ -1,7 +1,7 @@
 /** Probing of a join: key columns of a side, the pairs of a batch of left rows with the built right side, and what either side has without a partner. */
 import type { PlanOp } from '../../query/plan.ts';
 import { types } from '../../vectors/type.ts';
-import { type Vector, dataAt, numbers, take, typeAt } from '../../vectors/vector.ts';
+import { type Vector, dataAt, lookUp, numbers, range, take, typeAt } from '../../vectors/vector.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
@@ -12,7 +12,7 @@ import { Breath } from './breath.ts';
 import type { Build } from './build.ts';
 import type { JoinIndex, Keys } from './join-index.ts';
 import { kinds, kindsOf } from './kinds.ts';
-import { field, record, upTo } from './records.ts';
+import { field, record } from './records.ts';
 
 export type JoinOp = Extract<PlanOp, { kind: 'join' }>;
 
@@ -46,7 +46,7 @@ const looseKey = (key: Vector, out: Uint8Array): Vector => {
     if (flat.form !== 'number') return flat;
     if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
     const tags = Uint32Array.from({ length: flat.length }, (_, i) => (BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1));
-    return combine(tags, upTo(flat.length), [numbers(types.float64, Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i]))), flat]);
+    return combine(tags, range(0, flat.length), [numbers(types.float64, Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i]))), flat]);
   });
   if (mayBeNan(loose)) for (let i = 0; i < loose.length; i++) if (typeAt(loose, i) === types.float64 && Number.isNaN(dataAt(loose, i))) out[i] ||= 2;
   return loose;
@@ -99,7 +99,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   function* give(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
     let kept = yield* test(leftRows, rightRows);
     if (op.firstOnly) kept = firstOnly(kept, leftRows, matched);
-    const ownLeft = kept ? pickRows(leftRows, kept) : leftRows, ownRight = kept ? pickRows(rightRows, kept) : rightRows;
+    const ownLeft = kept ? lookUp(leftRows, kept) : leftRows, ownRight = kept ? lookUp(rightRows, kept) : rightRows;
     if (piece || keepsLeft(op)) for (let k = 0; k < ownLeft.length; k++) matched[ownLeft[k]!] = 1;
     if (keepsRight(op)) for (let k = 0; k < ownRight.length; k++) index.matched[ownRight[k]!] = 1;
     yield* results(ownLeft, ownRight, from, to);
@@ -130,7 +130,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
 
 /** The first of the candidates of each row that has had no match yet. */
 const firstOnly = (kept: Uint32Array | undefined, leftRows: Uint32Array, matched: Uint8Array): Uint32Array => {
-  const all = kept ?? upTo(leftRows.length), out = new Uint32Array(all.length);
+  const all = kept ?? range(0, leftRows.length), out = new Uint32Array(all.length);
   let n = 0;
   for (let i = 0; i < all.length; i++) {
     const row = leftRows[all[i]!]!;
@@ -139,11 +139,6 @@ const firstOnly = (kept: Uint32Array | undefined, leftRows: Uint32Array, matched
     out[n++] = all[i]!;
   }
   return out.subarray(0, n);
-};
-const pickRows = (rows: Uint32Array, index: Uint32Array): Uint32Array => {
-  const out = new Uint32Array(index.length);
-  for (let i = 0; i < out.length; i++) out[i] = rows[index[i]!]!;
-  return out;
 };
 const aloneRows = (matched: Uint8Array, out: Uint8Array, from: number, to: number): Uint32Array => {
   const rows = new Uint32Array(to - from);

@@ -9,13 +9,15 @@
 import { type Vector, sizeOf } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { withoutUnions } from '../expressions/lift.ts';
-import { type Item, type Stream, isBatch, pause } from '../operator.ts';
+import { type Item, type Stream, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
 import { compact } from './compact.ts';
 import { JoinIndex, heldBytes } from './join-index.ts';
 import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './join-probe.ts';
 import { Aside } from './join-spill.ts';
+import { rightFirst } from './right-first.ts';
 
+/** A join of two inputs; each call of what it answers is a run of its own. */
 export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) => Stream) => {
   const parts: JoinParts = {
     op, build,
@@ -49,31 +51,21 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     for (let batch = before.rows.shift(); batch; batch = before.rows.shift()) yield* aside.right(batch);
     for (let batch = before.waiting.shift(); batch; batch = before.waiting.shift()) yield* aside.left(batch);
   };
+  const takeRight = function* takeRight(batch: Vector): Generator<Item> {
+    const own = compact(withoutUnions(batch));
+    if (aside) return yield* aside.right(own);
+    rows.push(own);
+    hold(heldBytes(own));
+    yield* overflow();
+  };
+  const takeLeft = function* takeLeft(batch: Vector): Generator<Item> {
+    if (aside) return yield* aside.left(batch);
+    waiting.push(batch);
+    hold(sizeOf(batch));
+    yield* overflow();
+  };
   try {
-    for (const item of known ? [] : right) {
-      if (isBatch(item)) {
-        const own = compact(withoutUnions(item));
-        if (aside) yield* aside.right(own);
-        else {
-          rows.push(own);
-          hold(heldBytes(own));
-          yield* overflow();
-        }
-      } else if (item !== pause) yield item;
-      else {
-        // Both sides come from one fork: the left side's rows have to be taken in before the right side goes on.
-        const next = items.next();
-        // If it waits too, it is for somebody's sibling further up.
-        if (next.done || next.value === pause) yield pause;
-        else if (!isBatch(next.value)) yield next.value;
-        else if (aside) yield* aside.left(next.value);
-        else {
-          waiting.push(next.value);
-          hold(sizeOf(next.value));
-          yield* overflow();
-        }
-      }
-    }
+    yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
     if (aside) {
       yield* aside.rightDone();
       for (let next = items.next(); !next.done; next = items.next()) {

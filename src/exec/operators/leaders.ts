@@ -10,6 +10,7 @@ import { flatten } from '../../vectors/vector.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import type { Direction } from './sort-words.ts';
 
+/** `count` rows at one `end` of the order are wanted. */
 export interface LeadersOptions {
   readonly count: number;
   readonly direction: Direction;
@@ -21,6 +22,7 @@ export interface LeadersOptions {
 /** Beyond so many rows keeping the best ones costs more than it saves. */
 const countMax = 4096;
 
+/** The best numbers of one sort or top, and the rows that can still be among them. */
 export class Leaders {
   /** The best numbers as a heap, the worst of them in front; turned so that greater is better. */
   private readonly heap: Float64Array;

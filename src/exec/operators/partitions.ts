@@ -68,6 +68,7 @@ const hashedParts = ({ tags, slots, parts, length }: DynamicVector): Uint32Array
 
 interface Waiting { vectors: Vector[]; rows: number }
 
+/** Rows by partition: held until they are enough, then written to spill files. */
 export class Partitions {
   /** Rows of each partition so far. */
   readonly rows = new Float64Array(partsMax);

@@ -5,14 +5,14 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch, evaluate } from '../operator.ts';
-import { byQuiet } from './quiet.ts';
+import { byQuiet, withoutQuiet } from './quiet.ts';
 import { dropPath, presences, rowsOf, setPath, shapesOf, together } from './records.ts';
 
 export interface Assign { readonly target: FieldPath; readonly value: AsyncEvaluator }
 
 /** `room`: where numbers may be worked out, as nobody behind keeps anything of a batch. */
-export const put = (assignments: readonly Assign[], room?: FloatRoom): Step => eachBatch(function* push(batch) {
-  const values: Vector[] = [];
+export const put = (assignments: readonly Assign[], room?: FloatRoom): Step => eachBatch(function* push(given) {
+  const batch = withoutQuiet(given), values: Vector[] = [];
   for (const a of assignments) values.push(yield* evaluate(room ? (rows) => inRoom(room, a.value, rows) : a.value, batch));
   const targets = assignments.map((a) => a.target);
   yield together(batch.length, shapesOf(batch, false).map(({ whole, bare, record, rows }) => ({

@@ -1,6 +1,14 @@
-/** Rows apart by which of several values are quiet: put and cut leave those fields out. */
-import type { Vector } from '../../vectors/vector.ts';
-import { kinds, kindsOf, mayBeError } from './kinds.ts';
+/** Rows apart by which of several values are quiet: put and cut leave those fields out. Whole rows that are quiet: several operators drop these. */
+import { type Vector, take } from '../../vectors/vector.ts';
+import { tidy } from '../expressions/rows.ts';
+import { kinds, kindsOf, mayBeError, rowsWithout } from './kinds.ts';
+
+/** The rows that are none of these kinds of error. */
+export const withoutErrors = (v: Vector, ...leftOut: readonly number[]): Vector => {
+  const rows = mayBeError(v) ? rowsWithout(v, ...leftOut) : undefined;
+  return rows ? tidy(take(v, rows)) : v;
+};
+export const withoutQuiet = (v: Vector): Vector => withoutErrors(v, kinds.quiet);
 
 /** `loud[k]`: value k of these rows is not quiet. `rows` absent: all. */
 export interface QuietRows { readonly rows?: Uint32Array; readonly loud: readonly boolean[] }

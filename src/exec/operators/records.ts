@@ -1,6 +1,6 @@
 /** Records in batches: rows apart by shape, fields set and taken away along paths. */
 import type { FieldPath } from '../../query/plan.ts';
-import { type Vector, type Field, type FlatVector, type RecordVector, flatten, gather, take } from '../../vectors/vector.ts';
+import { type Vector, type Field, type FlatVector, type RecordVector, flatten, gather, range, take } from '../../vectors/vector.ts';
 import { combine, overlay } from '../expressions/rows.ts';
 
 /**
@@ -22,7 +22,7 @@ const split = (v: Vector, rows: Uint32Array | undefined, out: ShapeRows[], outer
   const whole = outer ?? flat;
   switch (flat.form) {
     case 'record': out.push({ whole, bare: flat, record: flat, ...(rows && { rows }) }); return;
-    case 'named': return split(flat.inner.length === flat.length ? flat.inner : gather(flat.inner, upTo(flat.length)), rows, out, whole, unions);
+    case 'named': return split(flat.inner.length === flat.length ? flat.inner : gather(flat.inner, range(0, flat.length)), rows, out, whole, unions);
     case 'dynamic': return splitTagged(flat.tags, flat.slots, flat.parts, flat.length, rows, out, outer, unions);
     case 'union':
       if (unions) return splitTagged(flat.tags, flat.slots, flat.members, flat.length, rows, out, whole, unions);
@@ -48,11 +48,6 @@ const splitTagged = (
     split(take(part, index), rows ? here.map((i) => rows[i]!) : count === length ? undefined : here, out, outer && (count === length ? outer : take(outer, here)), unions);
   }
 };
-export const upTo = (n: number): Uint32Array => {
-  const out = new Uint32Array(n);
-  for (let i = 0; i < n; i++) out[i] = i;
-  return out;
-};
 
 /** Rows of a vector that goes along with a batch. */
 export const rowsOf = (v: Vector, rows: Uint32Array | undefined): Vector => (rows ? take(v, rows) : v);
@@ -77,6 +72,7 @@ export const together = (length: number, groups: readonly { readonly rows?: Uint
   return combine(tags.subarray(0, n), slots.subarray(0, n), groups.map((g) => g.values));
 };
 
+/** A record vector of these fields. */
 export const record = (fields: readonly Field[], length: number): RecordVector => ({ form: 'record', length, fields });
 export const field = (name: string, values: Vector): Field => ({ name, optional: false, values });
 
@@ -113,7 +109,7 @@ const setInside = (f: Field, path: FieldPath, value: Vector, length: number): Ve
 };
 /** Absent rows make a group that is no record. */
 const presentShapes = (v: Vector, present: Uint8Array, length: number): readonly ShapeRows[] => {
-  const here = upTo(length).filter((i) => present[i] === 1), absent = upTo(length).filter((i) => present[i] === 0);
+  const here = range(0, length).filter((i) => present[i] === 1), absent = range(0, length).filter((i) => present[i] === 0);
   const shapes = shapesOf(take(v, here)).map((s) => ({ ...s, rows: s.rows ? s.rows.map((i) => here[i]!) : here }));
   const values = take(v, absent);
   return [...shapes, { whole: values, bare: flatten(values), rows: absent }];

@@ -3,11 +3,14 @@ import type { FieldPath } from '../../query/plan.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 import { overlay, wrapErrors } from '../expressions/rows.ts';
 import { type Step, eachBatch } from '../operator.ts';
+import { kinds } from './kinds.ts';
+import { withoutErrors } from './quiet.ts';
 import { elseWhole, mark, record, shapesOf, together } from './records.ts';
 
 export interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
 
-export const rename = (renamings: readonly Renaming[]): Step => eachBatch(function* push(batch) {
+export const rename = (renamings: readonly Renaming[]): Step => eachBatch(function* push(given) {
+  const batch = withoutErrors(given, kinds.quiet, kinds.missing);
   yield together(batch.length, shapesOf(batch, false).map(({ whole, record: r, rows }) => ({ ...(rows && { rows }), values: r ? renameAll(whole, r, renamings) : whole })));
 });
 
@@ -17,7 +20,7 @@ const renameAll = (whole: Vector, r: RecordVector, renamings: readonly Renaming[
   for (const { from, to } of renamings) {
     const mask = new Uint8Array(r.length);
     const next = renamePath(out ?? r, from, to, { clashes: mask, touched });
-    if (mask.includes(1)) clashes.push({ mask, text: `rename: duplicate field: "${to.join('.')}"` });
+    if (mask.includes(1)) clashes.push({ mask, text: `rename: duplicate field: "${to.at(-1)}"` });
     out = next ?? out;
   }
   let result: Vector = out ? elseWhole(out, touched, r) : r;

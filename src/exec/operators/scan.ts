@@ -167,6 +167,7 @@ const trueRows = (truth: Vector): Uint32Array | undefined => {
   return rows.length === truth.length ? undefined : rows;
 };
 
+/** The input of a query without a source: one null. */
 export const oneNull = function* oneNull(): Generator<Item> { yield nulls(1); };
 export const nothing = function* nothing(): Generator<Item> { /* no values */ };
 

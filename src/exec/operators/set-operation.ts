@@ -10,11 +10,13 @@ import { ColumnCodes } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
 import { withoutUnions } from '../expressions/lift.ts';
-import { type Item, type Stream, isBatch, pause } from '../operator.ts';
+import { type Item, type Stream, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
+import { rightFirst } from './right-first.ts';
 import { pulled } from './scan.ts';
 
+/** Which operation; `all` counts repeated rows. */
 export interface SetOptions { readonly operator: 'intersect' | 'except'; readonly all: boolean }
 
 export const setOperation = (options: SetOptions, build: Build): ((left: Stream, right: Stream) => Stream) => (left, right) => run(left, right, options, build, 0);
@@ -47,29 +49,19 @@ function* run(left: Stream, right: Stream, options: SetOptions, build: Build, le
     if (aside && unknown) yield* aside.left(unknown);
     yield* overflow();
   };
+  const takeRight = function* takeRight(batch: Vector): Generator<Item> {
+    if (aside) return yield* aside.right([batch]);
+    counter.count(batch);
+    yield* overflow();
+  };
+  const takeLeft = function* takeLeft(batch: Vector): Generator<Item> {
+    if (aside) return yield* aside.left(batch);
+    waiting.push(batch);
+    waitingBytes += sizeOf(batch);
+    yield* overflow();
+  };
   try {
-    for (const item of right) {
-      if (isBatch(item)) {
-        if (aside) yield* aside.right([item]);
-        else {
-          counter.count(item);
-          yield* overflow();
-        }
-      } else if (item !== pause) yield item;
-      else {
-        // Both sides come from one fork: the left side's rows have to be taken in before the right side goes on.
-        const next = items.next();
-        // If it waits too, it is for somebody's sibling further up.
-        if (next.done || next.value === pause) yield pause;
-        else if (!isBatch(next.value)) yield next.value;
-        else if (aside) yield* aside.left(next.value);
-        else {
-          waiting.push(next.value);
-          waitingBytes += sizeOf(next.value);
-          yield* overflow();
-        }
-      }
-    }
+    yield* rightFirst(right, items, { right: takeRight, left: takeLeft });
     if (!aside) counter.isClosed = true;
     for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* pass(batch);
     waitingBytes = 0;

@@ -2,6 +2,7 @@
 import { slice } from '../../vectors/vector.ts';
 import { type Step, stage } from '../operator.ts';
 
+/** All but the first `count` rows. */
 export const skip = (count: number): Step => stage(() => {
   let left = count;
   return {

@@ -14,6 +14,7 @@ import { wordsOf } from '../aggregates/tables.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import { rankRuns } from './sort-runs.ts';
 
+/** The order of a sort key and the place of its nulls. */
 export interface Direction { readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
 
 /** Most significant first; none where all rows are equal. */
@@ -23,6 +24,7 @@ export type Words = readonly Uint32Array[];
 const classes = { number: 1, bool: 2, bytes: 3, string: 4, ip: 5, net: 6, other: 7 } as const;
 const nullsLast = 100;
 
+/** Each row of a key as 32-bit words whose order is that of the key. */
 export const sortWords = (key: Vector, direction: Direction): Words => {
   switch (key.form) {
     case 'constant': return [];
@@ -100,12 +102,14 @@ const withClasses = (groups: readonly ClassRows[], length: number, { order, null
 };
 
 /** Ranks of rows that have no words of their own, by comparing values. */
-const rankOdd = (key: Vector, rows: readonly number[], { nulls }: Direction): ClassRows => {
+const rankOdd = (key: Vector, rows: readonly number[], { order, nulls }: Direction): ClassRows => {
   const sorted = rows.map((row, at) => {
     checkStopAt(at);
     return { at, value: valueAt(key, row) };
   });
-  const compare = checked((a: (typeof sorted)[number], b: (typeof sorted)[number]): number => compareValues(a.value, b.value, nulls === 'last'));
+  // Ranks of a descending order are turned around later, but nulls inside of lists stay on their side.
+  const nullsMax = (nulls === 'last') === (order === 'asc');
+  const compare = checked((a: (typeof sorted)[number], b: (typeof sorted)[number]): number => compareValues(a.value, b.value, nullsMax));
   sorted.sort(compare);
   const ranks = new Uint32Array(rows.length);
   let rank = 0;

@@ -2,6 +2,7 @@
 import type { Pipeline } from '../../query/plan.ts';
 import { type Vector, bools, flatten, noRows, nulls, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
+import { CollectState } from '../aggregates/collect.ts';
 import { listsOfGroups } from '../aggregates/lists.ts';
 import type { SubqueryForm, SubqueryRunner } from '../expressions/evaluator.ts';
 import { combine, errors, tidy, wrapErrors } from '../expressions/rows.ts';
@@ -10,7 +11,7 @@ import { head } from './head.ts';
 import { shapesOf, together } from './records.ts';
 
 /** As many results as a form wants to see. */
-const rowsWanted: Readonly<Record<SubqueryForm, number>> = { scalar: 2, sqlScalar: Infinity, array: Infinity, exists: 1 };
+const rowsWanted: Readonly<Record<SubqueryForm, number>> = { scalar: 2, sqlScalar: Infinity, array: Infinity, collected: Infinity, exists: 1 };
 
 /** `compile` makes a body into a step, inside so many calls of user functions. */
 export const subqueries = (compile: (body: Pipeline, callDepth: number) => Step): SubqueryRunner => {
@@ -59,8 +60,15 @@ const formed = (form: SubqueryForm, results: Results): Vector => {
   const counts = Uint32Array.from(results, (batches) => batches.reduce((n, b) => n + b.length, 0));
   if (form === 'exists') return bools(Uint8Array.from(counts, (n) => (n > 0 ? 1 : 0)));
   const all = concat([...results.flat()]);
+  if (form === 'collected') return collected(all, ids(counts), counts.length);
   if (form === 'array') return listsOfGroups('array', all.length > 0 ? all : noRows, ids(counts), counts.length);
   return form === 'scalar' ? scalars(all, counts) : sqlScalars(all, counts);
+};
+/** `[query]` stands for `(query | collect(this))`. */
+const collected = (all: Vector, owners: Uint32Array, count: number): Vector => {
+  const state = new CollectState();
+  state.update(owners, all);
+  return state.result(count);
 };
 /** The results of `count` rows in the subquery's form; row g has results [offsets[g], offsets[g + 1]). */
 export const formGroups = (form: SubqueryForm, sorted: Vector, offsets: Uint32Array, count: number): Vector =>

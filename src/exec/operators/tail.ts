@@ -8,6 +8,7 @@ import { pulled } from './scan.ts';
 
 interface Spilled { readonly run: SpillRun; rows: number }
 
+/** The last `count` rows. */
 export const tail = (count: number, { memory, context }: Build): Step => stage(() => {
   let kept: Vector[] = [], rows = 0, held = 0, older: Spilled | undefined, younger: Spilled | undefined;
   const hold = (bytes: number): void => {

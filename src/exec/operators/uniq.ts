@@ -6,6 +6,7 @@ import { ColumnCodes } from '../aggregates/codes.ts';
 import { type Step, stage } from '../operator.ts';
 import { field, record } from './records.ts';
 
+/** `withCount`: records of the value and its count. */
 export const uniq = (withCount: boolean): Step => stage(() => {
   /** The run that may go on: its value, as one row, and how many there were. */
   let last: Vector | undefined, count = 0;

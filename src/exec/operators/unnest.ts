@@ -8,6 +8,7 @@ import { type Item, type Step, batches, eachBatch, evaluate, isBatch } from '../
 import { kinds, kindsOf, rowsWithout } from './kinds.ts';
 import { type ShapeRows, field, record, shapesOf } from './records.ts';
 
+/** `into`: the pipeline that runs on the elements of each value. Batches of at most about `rowsMax` rows. */
 export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step => eachBatch(function* push(batch) {
   const values = yield* evaluate(expr, batch);
   if (!into) {

@@ -1,21 +1,16 @@
 /** values: each expression for each row, row by row; quiet results are dropped. */
 import { type Vector, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
-import { tidy } from '../expressions/rows.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Step, batches, eachBatch, evaluate } from '../operator.ts';
-import { kinds, rowsWithout } from './kinds.ts';
+import { withoutQuiet } from './quiet.ts';
 
+/** Batches of at most `rowsMax` rows. */
 export const values = (exprs: readonly AsyncEvaluator[], rowsMax: number): Step => eachBatch(function* push(batch) {
   const columns: Vector[] = [];
   for (const e of exprs) columns.push(yield* evaluate(e, batch));
   yield* batches(withoutQuiet(columns.length === 1 ? columns[0]! : rowByRow(columns, batch.length)), rowsMax);
 });
-
-const withoutQuiet = (v: Vector): Vector => {
-  const rows = rowsWithout(v, kinds.quiet);
-  return rows ? tidy(take(v, rows)) : v;
-};
 
 /** Row 0 of every column, then row 1, .. */
 const rowByRow = (columns: readonly Vector[], length: number): Vector => {

@@ -9,6 +9,7 @@ import type { NumberArray, Vector } from '../../vectors/vector.ts';
 import { eachPart } from '../aggregates/parts.ts';
 import { type Segment, partitionCount } from './segment.ts';
 
+/** The frame of each row i: rows [starts[i], ends[i]) of the segment, without those that are excluded. */
 export interface Frames {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;

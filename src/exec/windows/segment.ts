@@ -45,6 +45,7 @@ export const segmentOf = (marks: Uint8Array, length: number, keys: readonly Vect
   return { length, carried, partitionOf, groupOf, partitionStarts: partitionStarts.subarray(0, partitions + 1), groupStarts: groupStarts.subarray(0, groups + 1), keys, directions };
 };
 
+/** Partitions that the segment has rows of. */
 export const partitionCount = (s: Segment): number => s.partitionStarts.length - 1;
 
 /** What the last partition has had by the end of the segment. */

@@ -5,6 +5,7 @@ export type Fold = 'sum' | 'min' | 'max';
 /** Ranges up to so many rows need no tree. */
 const directMax = 32;
 
+/** A segment tree over an array of numbers, made when the first long range is asked for. */
 export class RangeTree {
   private readonly values: Float64Array;
   private readonly fold: Fold;

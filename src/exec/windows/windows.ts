@@ -15,6 +15,7 @@ export interface WindowInput {
   /** Worked out when a function asks for it: ranks look at no frame. */
   readonly frames: () => Frames;
 }
+/** One window function: what the help says of it, and how it is computed. */
 export interface WindowRow {
   readonly signature: FunctionSignature;
   /** How it is written. */
@@ -42,6 +43,7 @@ const value = (max: number, result: FunctionSignature['result'] = orNull): Rest 
 
 const four = '{k:"a",v:10}\n{k:"b",v:20}\n{k:"a",v:20}\n{k:"b",v:null}';
 
+/** All window functions that are no aggregates. */
 export const windowTable: readonly WindowRow[] = [
   row('row_number()', 'the number of the row in its partition, from 1', ({ segment }) => rowNumber(segment),
     [{ query: 'select v, row_number() over (partition by k order by v) as n', input: four, output: '{v:10,n:1}\n{v:20,n:2}\n{v:20,n:1}\n{v:null,n:2}' }], integer),

@@ -1,7 +1,8 @@
 /** Rows of a vector as JSON text on one line, without a Value per row where the types are simple; text.ts prints the rest. */
 import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
-import { type RowPrinter, type WeaveStyle, cleanliness, isPlainAscii, strandOf, weavePrinter } from '../../vectors/row-weave.ts';
+import { type RowPrinter, type WeaveStyle, cleanliness, strandOf, weavePrinter } from '../../vectors/row-weave.ts';
+import { escapeTable, isClean, quotedRun } from '../../vectors/quoted-text.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
 import { timePrinter } from '../../vectors/time-out.ts';
 import { types } from '../../vectors/type.ts';
@@ -77,58 +78,14 @@ const numberPrinter = (v: NumberVector, out: TextOut): RowPrinter => {
   return values instanceof Float64Array ? (row) => out.integer(values[row]!) : (row) => out.ascii(String(values[row]!));
 };
 
-/** 1: a byte that a JSON string cannot have as it is; 2: may begin a line separator (U+2028, U+2029). */
-const special = new Uint8Array(256);
-for (let i = 0; i < 32; i++) special[i] = 1;
-special[0x22] = 1;
-special[0x5c] = 1;
-special[0xe2] = 2;
-const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
-
-/** No text in the bytes has to be escaped. */
-const isCleanText = (bytes: Uint8Array, start: number, end: number): boolean => {
-  if (isPlainAscii(bytes, start, end)) return true;
-  for (let i = start; i < end; i++) {
-    const s = special[bytes[i]!]!;
-    if (s === 1 || (s === 2 && bytes[i + 1] === 0x80 && (bytes[i + 2] === 0xa8 || bytes[i + 2] === 0xa9))) return false;
-  }
-  return true;
-};
-
-const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number): void => {
-  out.byte(0x22);
-  const plainEnd = out.plainRun(source, from, start, end);
-  out.reserve(end - plainEnd + 1);
-  const { bytes } = out;
-  let to = out.length;
-  for (let i = plainEnd; i < end; i++) {
-    const b = source[i]!;
-    if (special[b] !== 0) {
-      out.length = to;
-      return quotedRest(out, source, i, end);
-    }
-    bytes[to++] = b;
-  }
-  bytes[to++] = 0x22;
-  out.length = to;
-};
-const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
-  for (let i = start; i < end; i++) {
-    const b = source[i]!, s = special[b];
-    if (s === 1) out.ascii(shortEscapes[b] ?? `\\u00${b.toString(16).padStart(2, '0')}`);
-    else if (s === 2 && source[i + 1] === 0x80 && (source[i + 2] === 0xa8 || source[i + 2] === 0xa9)) {
-      out.ascii(source[i + 2] === 0xa8 ? '\\u2028' : '\\u2029');
-      i += 2;
-    } else out.byte(b);
-  }
-  out.byte(0x22);
-};
+const escapes = escapeTable('"\\', true);
+const isCleanText = (bytes: Uint8Array, start: number, end: number): boolean => isClean(bytes, start, end, escapes);
 
 const bytesPrinter = (v: BytesVector, out: TextOut): RowPrinter => {
   const { bytes, offsets, type } = v;
   if (type === types.string) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return (row) => quotedRun(out, bytes, view, offsets[row]!, offsets[row + 1]!);
+    return (row) => quotedRun(out, bytes, view, offsets[row]!, offsets[row + 1]!, escapes);
   }
   const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
   return (row) => out.ascii(`"${text(bytes.subarray(offsets[row]!, offsets[row + 1]!))}"`);

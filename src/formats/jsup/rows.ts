@@ -1,5 +1,6 @@
 /** Rows of a vector as JSUP values, a printer for each column, without a Value per row. */
 import { bytesText, durationText, floatText, ipText, netText, timeText } from '../../vectors/literal.ts';
+import { escapeTable, quotedRest } from '../../vectors/quoted-text.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import type { BytesVector, NumberVector, RecordVector, Vector } from '../../vectors/vector.ts';
@@ -99,45 +100,29 @@ const numberPrinter = (out: TextOut, { type, values }: NumberVector): RowPrinter
 /** The text of SUP has no -0; here nothing else would tell it. */
 const exactFloat = (x: number, bits: 32 | 64): string => (Object.is(x, -0) ? '-0.' : floatText(x, bits));
 
-/** 1: a byte that a JSON string cannot have as it is, or that may begin a character which the reference escapes: HTML's and the line separators. */
-const escaped = new Uint8Array(256);
-escaped.fill(1, 0, 32);
-for (const c of '"\\<>&') escaped[c.charCodeAt(0)] = 1;
-escaped[0xe2] = 1;
-const shortEscapes: Readonly<Record<number, string>> = { 0x22: '\\"', 0x5c: '\\\\', 8: '\\b', 12: '\\f', 10: '\\n', 13: '\\r', 9: '\\t' };
+/** The reference escapes what HTML would read, and the line separators. */
+const escapes = escapeTable('"\\<>&', true);
 
-/** bytes[start, end) as a JSON string. */
-const quotedRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
+/** bytes[start, end) as a JSON string; `quotedRun` of vectors/quoted-text.ts passes over `<`, `>` and `&`. */
+const jsonRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
   out.reserve(end - start + 2);
   const { bytes } = out;
   let to = out.length;
   bytes[to++] = 0x22;
   for (let i = start; i < end; i++) {
     const b = source[i];
-    if (escaped[b] === 1) {
+    if (escapes[b] !== 0) {
       out.length = to;
-      return quotedRest(out, source, i, end);
+      return quotedRest(out, source, i, end, escapes);
     }
     bytes[to++] = b;
   }
   bytes[to++] = 0x22;
   out.length = to;
 };
-const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
-  for (let i = start; i < end; i++) {
-    const b = source[i];
-    if (escaped[b] === 0) out.byte(b);
-    else if (b !== 0xe2) out.ascii(shortEscapes[b] ?? `\\u00${b.toString(16).padStart(2, '0')}`);
-    else if (i + 2 < end && source[i + 1] === 0x80 && (source[i + 2] === 0xa8 || source[i + 2] === 0xa9)) {
-      out.ascii(source[i + 2] === 0xa8 ? '\\u2028' : '\\u2029');
-      i += 2;
-    } else out.byte(b);
-  }
-  out.byte(0x22);
-};
 
 const bytesPrinter = (out: TextOut, { type, bytes, offsets }: BytesVector): RowPrinter => {
-  if (type === types.string) return (row) => quotedRun(out, bytes, offsets[row], offsets[row + 1]);
+  if (type === types.string) return (row) => jsonRun(out, bytes, offsets[row], offsets[row + 1]);
   const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
   return (row) => out.ascii(`"${text(bytes.subarray(offsets[row], offsets[row + 1]))}"`);
 };

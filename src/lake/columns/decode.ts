@@ -22,6 +22,7 @@ interface Codes { readonly base: number; readonly width: Width; readonly segment
 type PackedPlan = Omit<Packed, 'bytes'> & { readonly first: number; readonly segment?: Segment };
 interface Flags { readonly same?: number; readonly segment?: Segment }
 
+/** A column of a block as the directory tells it: where its segments are and how they are encoded. */
 export type Column =
   | { readonly form: 'empty'; readonly type: Type; readonly rows: number }
   | {
@@ -171,6 +172,7 @@ export const projectColumn = (column: Column, wanted: Projection): Column => {
   }
 };
 
+/** A column of strings, bytes, ips or nets. */
 export type BytesColumn = Extract<Column, { form: 'bytes' }>;
 /** A record's column with nulls in place of its numbers and of other values that hold no text, and of strings that are not needed. */
 export const textsAlone = (column: Column, isNeeded: (strings: BytesColumn) => boolean): Column => {
@@ -249,6 +251,7 @@ export const visitSegments = (column: Column, visit: SegmentVisitor): void => {
   }
 };
 
+/** The segment of a mixed column's tags, unless they are known. */
 export const visitTags = (column: Extract<Column, { form: 'dynamic' }>, visit: SegmentVisitor): void => {
   if (column.tags.segment && !visit.known(column.parts)) visit.segment(column.tags.segment);
 };

@@ -19,6 +19,7 @@ const distinctShareMax = 0.6;
 const foreseenMax = dictionaryEntriesMax / 2;
 const patienceAtFirst = 16_384;
 
+/** A dictionary that grows with the blocks of its column; `retired` once it does not pay. */
 export class ColumnDictionary {
   readonly type: PrimitiveType;
   readonly offsets = new Uint32List();

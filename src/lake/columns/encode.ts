@@ -45,6 +45,7 @@ export interface ObjectTables {
   /** Told of an encoding that objects before this version do not have. */
   readonly newer?: (version: number) => void;
 }
+/** An encoded block: its directory entry and its segments. */
 export interface EncodedBlock {
   readonly rows: number;
   readonly layout: Layout;

@@ -13,6 +13,7 @@ import {
 import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 
+/** A field of a record's layout. */
 export interface FieldLayout { readonly name: string; readonly optional: boolean; readonly values: Layout }
 export type Layout =
   | { readonly form: 'empty'; readonly type: Type }
@@ -158,6 +159,7 @@ export const writeLayout = (out: ByteWriter, layout: Layout, types: TypeTable): 
   }
 };
 
+/** The layout that `writeLayout` wrote. Anything else fails an assertion. */
 export const readLayout = (input: ByteReader, typeOf: (number: number) => Type): Layout => {
   const form = formOfCode.get(input.byte());
   const type = <K extends Type['kind']>(...kinds: readonly K[]): Extract<Type, { kind: K }> => {

@@ -221,6 +221,7 @@ export const packBits = (values: Uint8Array, length: number): Uint8Array => {
   for (let i = 0; i < length; i++) out[i >> 3]! |= (values[i]! & 1) << (i & 7);
   return out;
 };
+/** A byte, 0 or 1, for each of `length` bits. */
 export const unpackBits = (bits: Uint8Array, length: number): Uint8Array => {
   assert(bits.length >= (length + 7) >> 3);
   const out = new Uint8Array(length);

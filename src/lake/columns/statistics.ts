@@ -85,24 +85,29 @@ const cutUp = (bytes: Uint8Array): Uint8Array => {
 
 const scratch = new DataView(new ArrayBuffer(8));
 const scratchBytes = new Uint8Array(scratch.buffer);
+/** Eight bytes, little-endian. */
 export const writeFloat = (out: ByteWriter, x: number): void => {
   scratch.setFloat64(0, x, true);
   out.raw(scratchBytes);
 };
+/** A 64-bit integer, signed or unsigned, in eight bytes, little-endian. */
 export const writeWide = (out: ByteWriter, x: bigint): void => {
   scratch.setBigUint64(0, BigInt.asUintN(64, x), true);
   out.raw(scratchBytes);
 };
+/** The integer that `writeWide` wrote. */
 export const readWide = (input: ByteReader, unsigned: boolean): bigint => {
   const raw = input.raw(8), view = new DataView(raw.buffer, raw.byteOffset, 8);
   return unsigned ? view.getBigUint64(0, true) : view.getBigInt64(0, true);
 };
+/** Both bounds, each with its length before it. */
 export const writeBytesBounds = (out: ByteWriter, bounds: BytesBounds): void => {
   for (const b of [bounds.min, bounds.max]) {
     out.uvarint(b.length);
     out.raw(b);
   }
 };
+/** The bounds that `writeBytesBounds` wrote. */
 export const readBytesBounds = (input: ByteReader): BytesBounds => {
   const min = input.raw(input.uvarint());
   return { min, max: input.raw(input.uvarint()) };

@@ -1,5 +1,6 @@
 /** Runs of bytes compared four bytes at a time: a `DataView` reads words at any place. */
 
+/** A view of the same bytes. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Whether a[aStart, aEnd) and b[bStart, bEnd) are the same bytes. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import fc from 'fast-check';
-import { goQuoted, jsonFault } from '../../../src/formats/json-fault.ts';
+import { jsonFault } from '../../../src/formats/json-fault.ts';
+import { goQuoted } from '../../../src/vectors/literal.ts';
 
 test('the words are those of Go', () => {
   expect(['{', 'not json', '{a:1}', '[1,', '[1 2]', '{"a" 1}', '{"a":1 2}', '1 2', '"a', '"\\x"', '"\\u12g"', '-x', '1.x', '1ex', 'trux', '\u0000', '"\n"', '', "'a'"].map(jsonFault)).toEqual([

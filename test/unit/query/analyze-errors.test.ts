@@ -49,7 +49,7 @@ describe('declarations', () => {
     'op o x: (values x) o': ['0 args provided when operator expects 1 arg @20+1'],
     'op o: (p) op p: (o) o': ['operator cycle found: o -> p -> o -> p -> etc... @18+1'],
     'pragma foo pass': ['unknown pragma "foo" @8+3'],
-    'pragma index_base=2 pass': ['index_base must be 0 or 1 @8+12'],
+    'pragma index_base=2 pass': ['index_base must be 0 or 1 @8+10'],
     'op d f: (put f:=1) d 1': ['illegal left-hand side of assignment @14+4'],
   });
   test('an operator may stand in its own argument', async () => {
@@ -144,7 +144,7 @@ describe('SQL over tables of known type', () => {
     'select 1 as x except select 1, 2': ['set operations can only be applied to sources with the same number of columns @1+32'],
     'select id, count(*) from a.sup group by rollup (name)': ['column "id" must appear in GROUP BY clause @8+2'],
     'values {a:1} | select a from a.sup': [
-      'SELECT cannot have both an embedded FROM clause and input from parents @16+19', 'from operator cannot have parent unless from argument is an expression @30+5',
+      'from operator cannot have parent unless from argument is an expression @30+5', 'SELECT cannot have both an embedded FROM clause and input from parents @16+19',
     ],
   });
 });

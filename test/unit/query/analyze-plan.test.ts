@@ -55,10 +55,10 @@ describe('aggregates', () => {
 describe('subqueries', () => {
   lowered({
     'from p | values (from q | count())': ['scan p', 'values scalar(scan q | aggregate count:=count() | values count)'],
-    'from p | values [unnest a]': ['scan p', 'values array of row(unnest a)'],
+    'from p | values [unnest a]': ['scan p', 'values collected of row(unnest a)'],
     'from p | values (values 1,2)': ['scan p', 'values scalar(null | values 1, 2)'],
     'from p | where a in (from q)': ['scan p', 'filter a in array(scan q)'],
-    'let t = (from q) from p | values t, [t]': ['scan p', 'values scalar(scan q), array(scan q)'],
+    'let t = (from q) from p | values t, [t]': ['scan p', 'values scalar(scan q), collected(scan q)'],
   });
 });
 

@@ -68,7 +68,7 @@ describe('frames', () => {
     'select sum(v) over (order by id rows between unbounded preceding and unbounded preceding) from t': ['ROWS frame cannot end with UNBOUNDED PRECEDING @70+19'],
     'select sum(v) over (order by id rows between current row and 1 preceding) from t': ['frame that begins with CURRENT ROW cannot end with PRECEDING @62+11'],
     'select sum(v) over (order by id rows 1 following) from t': ['frame that begins with FOLLOWING cannot end with CURRENT ROW @38+11'],
-    'select sum(v) over (order by id rows between 1 preceding) from t': ['parse error @48'],
+    'select sum(v) over (order by id rows between 1 preceding) from t': ['parse error @57'],
     'select sum(v) over (order by id rows) from t': ['parse error @37'],
     'select sum(v) over (partition by) from t': ['parse error @33'],
   });

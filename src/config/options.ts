@@ -1,0 +1,188 @@
+/**
+ * Command lines and environments against tables of options.
+ *
+ * - A flag may begin with one dash or two, its value may follow `=` or be the next argument; a flag given twice takes the last, lists collect.
+ * - Options of `serve` can come from the environment: `-query.status.ttl` is LAKE_QUERY_STATUS_TTL. A flag wins over the environment.
+ * - What is unknown or has a bad value is a ConfigError: one line for people; main prints it and ends with status 2.
+ *
+ * Nothing in this folder reads files or the network.
+ */
+
+/** A mistake on the command line or in the environment; `message` is one line for people. Exit status 2. */
+export class ConfigError extends Error {
+  readonly exitStatus = 2;
+  constructor(message: string) {
+    super(message);
+    this.name = 'ConfigError';
+  }
+}
+
+export type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
+/** One option. `fallback` is written as on the command line; `choices` and `least` bound the value; `value` names it in the help text. */
+export interface OptionRow {
+  readonly name: string;
+  readonly type: OptionType;
+  readonly fallback: string;
+  readonly text: string;
+  readonly value?: string;
+  readonly choices?: readonly string[];
+  readonly least?: number;
+  readonly most?: number;
+  /** Read from LAKE_* too. */
+  readonly environment?: boolean;
+}
+export interface Address { readonly host: string; readonly port: number }
+/** The value of an option: of lists their items, of sizes bytes, of times milliseconds. */
+export type OptionValue = string | readonly string[] | boolean | number | Address;
+
+/** The command line asks for help instead of work. */
+export interface HelpRequest { readonly help: string }
+
+/** Options as given: value by name, which names were given, list items in the order in which they came, and what is no option. */
+export interface ParsedOptions {
+  readonly values: Readonly<Record<string, OptionValue>>;
+  readonly given: ReadonlySet<string>;
+  readonly order: readonly { readonly name: string; readonly value: string }[];
+  readonly rest: readonly string[];
+  /** -h or -help was there: nothing else counts. */
+  readonly help: boolean;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads `argv` against a table; options end at the first argument that is none, or at `--`. @throws ConfigError */
+export const parseOptions = (rows: readonly OptionRow[], argv: readonly string[], environment: Environment = {}): ParsedOptions => {
+  const byName = new Map(rows.map((row) => [row.name, row]));
+  const values: Record<string, OptionValue> = {};
+  const given = new Set<string>();
+  const lists = new Map<string, string[]>();
+  const order: { name: string; value: string }[] = [];
+  for (const row of rows) {
+    const variable = environmentName(row.name);
+    const text = row.environment ? environment[variable] : undefined;
+    if (text !== undefined && text !== '') {
+      given.add(row.name);
+      values[row.name] = row.type === 'list' ? text.split(',').map((item) => item.trim()).filter((item) => item !== '') : parseValue(row, text, variable);
+    } else values[row.name] = row.type === 'list' ? [] : parseValue(row, row.fallback, `-${row.name}`);
+  }
+  let at = 0, help = false;
+  for (; at < argv.length; at++) {
+    const argument = argv[at]!;
+    if (argument === '--') {
+      at++;
+      break;
+    }
+    if (!argument.startsWith('-') || argument === '-') break;
+    const { name, inline } = splitFlag(argument);
+    if (name === 'h' || name === 'help') {
+      help = true;
+      continue;
+    }
+    const row = byName.get(name);
+    if (!row) throw new ConfigError(`unknown option: ${argument}${suggestion(name, rows)}`);
+    let text = inline;
+    if (text === undefined && row.type === 'switch') text = 'true';
+    if (text === undefined) {
+      if (++at >= argv.length) throw new ConfigError(`option -${name} needs a value`);
+      text = argv[at]!;
+    }
+    given.add(name);
+    if (row.type === 'list') {
+      const items = lists.get(name) ?? [];
+      items.push(text);
+      lists.set(name, items);
+      values[name] = items;
+      order.push({ name, value: text });
+    } else values[name] = parseValue(row, text, `-${name}`);
+  }
+  return { values, given, order, rest: argv.slice(at), help };
+};
+
+/** Arguments that are no options are an error. @throws ConfigError */
+export const noMore = (command: string, rest: readonly string[]): void => {
+  if (rest.length > 0) throw new ConfigError(`lake ${command} takes options only: ${JSON.stringify(rest[0])} is none`);
+};
+
+const splitFlag = (argument: string): { readonly name: string; readonly inline: string | undefined } => {
+  const bare = argument.replace(/^--?/, '');
+  const equals = bare.indexOf('=');
+  return equals < 0 ? { name: bare, inline: undefined } : { name: bare.slice(0, equals), inline: bare.slice(equals + 1) };
+};
+
+/** `-query.status.ttl` -> LAKE_QUERY_STATUS_TTL. */
+export const environmentName = (option: string): string => `LAKE_${option.toUpperCase().replaceAll('.', '_')}`;
+
+const suggestion = (name: string, rows: readonly OptionRow[]): string => {
+  const close = rows.find((row) => row.name.length > 2 && (row.name.replaceAll(/[.-]/g, '') === name.replaceAll(/[.-]/g, '').toLowerCase() || row.name.startsWith(`${name}.`)));
+  return close ? ` (did you mean -${close.name}?)` : ' (lake help lists them)';
+};
+
+const parseValue = (row: OptionRow, text: string, label: string): OptionValue => {
+  const bad = (wanted: string): ConfigError => new ConfigError(`bad value for ${label}: ${JSON.stringify(text)} (${wanted})`);
+  switch (row.type) {
+    case 'text':
+      if (row.choices && !row.choices.includes(text)) throw bad(`one of ${row.choices.join(', ')}`);
+      return text;
+    case 'list': return [text];
+    case 'switch':
+      if (/^(1|t|true)$/i.test(text)) return true;
+      if (/^(0|f|false)$/i.test(text)) return false;
+      throw bad('true or false');
+    case 'integer': {
+      const n = Number(text);
+      if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(n)) throw bad('a whole number');
+      return bounded(row, n, bad);
+    }
+    case 'bytes': {
+      const n = parseBytes(text);
+      if (n === undefined) throw bad('a number of bytes such as 65536, 64KiB or 256MB');
+      return bounded(row, n, bad);
+    }
+    case 'duration': {
+      const n = parseDurationMs(text);
+      if (n === undefined) throw bad('a time such as 500ms, 10s or 2m');
+      return bounded(row, n, bad);
+    }
+    case 'address': {
+      const address = parseAddress(text);
+      if (!address) throw bad('HOST:PORT with a port of 0 to 65535');
+      return address;
+    }
+  }
+};
+
+const bounded = (row: OptionRow, n: number, bad: (wanted: string) => ConfigError): number => {
+  if (row.least !== undefined && n < row.least) throw bad(`at least ${row.least}`);
+  if (row.most !== undefined && n > row.most) throw bad(`at most ${row.most}`);
+  return n;
+};
+
+const byteUnits: Readonly<Record<string, number>> = {
+  '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30,
+};
+/** Bytes of `64KiB`, `256MB`, `1.5GiB`, `100`; undefined if the text is none. */
+export const parseBytes = (text: string): number | undefined => {
+  const parts = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
+  const unit = parts ? byteUnits[parts[2]!.toLowerCase()] : undefined;
+  if (!parts || unit === undefined) return undefined;
+  const n = Math.round(Number(parts[1]) * unit);
+  return Number.isSafeInteger(n) ? n : undefined;
+};
+
+const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5 };
+/** Milliseconds of `500ms`, `10s`, `1m30s`, `0`; undefined if the text is none. */
+export const parseDurationMs = (text: string): number | undefined => {
+  if (text === '0') return 0;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) total += Number(count) * durationUnits[unit!]!;
+  return total <= 2 ** 31 - 1 ? total : undefined;
+};
+
+/** `HOST:PORT`, `[v6]:PORT` or `:PORT` (all addresses); undefined if the text is none. */
+export const parseAddress = (text: string): Address | undefined => {
+  const parts = /^(?:\[([0-9a-f:.%a-z]+)\]|([^:[\]\s]*)):(\d{1,5})$/i.exec(text);
+  const port = parts ? Number(parts[3]) : NaN;
+  if (!parts || !(port <= 65535)) return undefined;
+  return { host: parts[1] ?? (parts[2] === '' ? '0.0.0.0' : parts[2]!), port };
+};

@@ -1,0 +1,147 @@
+/** What `lake serve` runs with: read once from flags and environment, checked, frozen. */
+import { availableParallelism } from 'node:os';
+import { optionsText } from './help.ts';
+import { type FormatLimitsConfig, type FromConfig, type RecursionConfig, formatLimits, fromConfig, recursionLimits } from './limits.ts';
+import { type Address, ConfigError, type Environment, type HelpRequest, type ParsedOptions, noMore, parseOptions } from './options.ts';
+import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
+
+/** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
+export interface ServeConfig {
+  readonly lakeDirectory: string;
+  readonly listen: Address;
+  readonly defaultFormat: (typeof responseFormats)[number];
+  readonly logLevel: LogLevel;
+  readonly corsOrigins: readonly string[];
+  readonly workerCount: number;
+  readonly memoryBytesMax: number;
+  readonly queryStatusMs: number;
+  readonly tasksMax: number;
+  /** Infinity: never. */
+  readonly queryShareRowsMin: number;
+  /** 0: workers do not warm up. */
+  readonly warmUpMs: number;
+  /** 0: small objects are not packed. */
+  readonly packObjectsMin: number;
+  readonly connectionsMax: number;
+  readonly queueJobsMax: number;
+  readonly headerBytesMax: number;
+  readonly bodyBytesMax: number;
+  readonly retryKeepMs: number;
+  readonly bodyIdleMsMax: number;
+  readonly headerMsMax: number;
+  readonly nameBytesMax: number;
+  /** In characters. */
+  readonly queryTextMax: number;
+  /** 0: no limit. */
+  readonly queryMsMax: number;
+  readonly expandedBytesMax: number;
+  readonly subscribersMax: number;
+  readonly subscriberEventsMax: number;
+  readonly heartbeatMs: number;
+  /** Absent: nothing is traced. */
+  readonly trace?: TraceConfig;
+  readonly metricsPoolsMax: number;
+  readonly shutdownMs: number;
+  readonly from: FromConfig;
+  readonly formatLimits: FormatLimitsConfig;
+  readonly recursion: RecursionConfig;
+  /** `file` is empty when nothing is to be recorded. */
+  readonly record: RecordConfig;
+  readonly inspect: InspectConfig;
+  readonly auth: AuthConfig;
+  /** Listens anywhere without access control. */
+  readonly insecure: boolean;
+  /** Empty for none. */
+  readonly auditFile: string;
+}
+/** Access control is on with `keys` or a `domain`, which is the issuer of tokens, empty for none. */
+export interface AuthConfig {
+  readonly keys: boolean;
+  readonly domain: string;
+  readonly audience: string;
+  readonly clientId: string;
+  readonly keysFrom: string;
+  readonly rolesClaim: string;
+  readonly skewMs: number;
+  readonly sessionMs: number;
+}
+/** Where traces go, and as whose. `url` is that of the traces themselves. */
+export interface TraceConfig { readonly url: string; readonly service: string; readonly resource: Readonly<Record<string, string>> }
+/** What `lake serve` shows of its machines. `stately` is empty when no inspector is to be connected to. */
+export interface InspectConfig { readonly on: boolean; readonly watchersMax: number; readonly stately: string }
+/** What `lake serve` records. */
+export interface RecordConfig { readonly file: string; readonly fileBytesMax: number; readonly filesMax: number; readonly keepBodies: boolean; readonly bodyBytesMax: number }
+
+/** The configuration of `lake serve` from flags and environment. @throws ConfigError */
+export const parseServe = (argv: readonly string[], environment: Environment = {}): ServeConfig | HelpRequest => {
+  const { values, rest, help } = parseOptions(serveOptions, argv, environment);
+  if (help) return { help: optionsText('serve', serveOptions) };
+  noMore('serve', rest);
+  const number = (name: string): number => values[name] as number;
+  return Object.freeze({
+    lakeDirectory: values['lake'] as string,
+    listen: Object.freeze(values['l'] as Address),
+    defaultFormat: values['defaultfmt'] as ServeConfig['defaultFormat'],
+    logLevel: values['log.level'] as LogLevel,
+    corsOrigins: Object.freeze([...(values['cors.origin'] as readonly string[])]),
+    workerCount: number('workers') || availableParallelism(),
+    memoryBytesMax: number('memory'),
+    queryStatusMs: number('query.status.ttl'),
+    tasksMax: number('tasks.max'),
+    queryShareRowsMin: number('query.share.rows') || Infinity,
+    warmUpMs: number('warmup'),
+    packObjectsMin: number('pack.objects'),
+    connectionsMax: number('connections.max'),
+    queueJobsMax: number('queue.max'),
+    headerBytesMax: number('header.max'),
+    bodyBytesMax: number('body.max'),
+    retryKeepMs: number('retry.keep'), bodyIdleMsMax: number('body.idle'), headerMsMax: number('header.time'), nameBytesMax: number('name.max'), queryTextMax: number('query.text.max'), queryMsMax: number('query.time'),
+    expandedBytesMax: number('expanded.max'),
+    subscribersMax: number('events.max'),
+    subscriberEventsMax: number('events.queue.max'),
+    heartbeatMs: number('events.heartbeat'),
+    ...traceConfig(values['trace.otlp'] as string, environment),
+    metricsPoolsMax: number('metrics.pools'),
+    shutdownMs: number('shutdown.grace'),
+    from: fromConfig(values),
+    formatLimits: Object.freeze({ ...formatLimits(values), typesMax: number('types.max'), columnsMax: number('columns.max') }), recursion: recursionLimits(values),
+    inspect: inspectConfig(values),
+    auth: authConfig(values), insecure: values['insecure'] as boolean, auditFile: values['audit'] as string,
+    record: Object.freeze({
+      file: values['record'] as string, fileBytesMax: number('record.bytes.max'), filesMax: number('record.files.max'), keepBodies: values['record.bodies'] as boolean, bodyBytesMax: number('record.bodies.max'),
+    }),
+  });
+};
+
+/** From the option, else from the variables that OpenTelemetry's specification names. @throws ConfigError for what is no URL */
+const traceConfig = (option: string, environment: Environment): { readonly trace?: TraceConfig } => {
+  const variable = (name: string): string => environment[name] ?? '', own = variable('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'), base = variable('OTEL_EXPORTER_OTLP_ENDPOINT');
+  const given = option || own || base, label = option ? '-trace.otlp' : own ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' : 'OTEL_EXPORTER_OTLP_ENDPOINT';
+  if (given === '' || (option === '' && /^true$/i.test(variable('OTEL_SDK_DISABLED')))) return {};
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new ConfigError(`bad value for ${label}: ${JSON.stringify(given)} (a URL such as http://localhost:4318)`);
+  // A base has the path of traces added; the option is one if it has no path.
+  if (option ? url.pathname === '/' : !own) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`;
+  const pairs = variable('OTEL_RESOURCE_ATTRIBUTES').split(',').map((pair) => pair.split('=')).filter(([key = '', value]) => key.trim() !== '' && value !== undefined);
+  const resource = Object.fromEntries(pairs.map(([key = '', ...value]) => [key.trim(), percentDecoded(value.join('=').trim())]));
+  return { trace: Object.freeze({ url: url.href, service: variable('OTEL_SERVICE_NAME') || resource['service.name'] || 'lake-data-service', resource: Object.freeze(Object.fromEntries(Object.entries(resource).filter(([key]) => key !== 'service.name'))) }) };
+};
+const percentDecoded = (text: string): string => {
+  try { return decodeURIComponent(text); } catch { return text; }
+};
+
+const authConfig = (values: ParsedOptions['values']): AuthConfig => {
+  const text = (name: string): string => values[name] as string, domain = text('auth.domain');
+  if (domain !== '' && (!/^https?:\/\//i.test(domain) || !URL.canParse(domain))) throw new ConfigError(`bad value for -auth.domain: ${JSON.stringify(domain)} (an https:// address)`);
+  if (domain !== '' && text('auth.audience') === '') throw new ConfigError('-auth.domain needs -auth.audience: else a token for any other service of that issuer would do');
+  return Object.freeze({
+    keys: values['auth.keys'] as boolean, domain, audience: text('auth.audience'), clientId: text('auth.clientid'),
+    keysFrom: text('auth.jwks') || `${domain.replace(/\/+$/, '')}/.well-known/jwks.json`, rolesClaim: text('auth.roles'), skewMs: values['auth.skew'] as number, sessionMs: values['auth.session.ttl'] as number,
+  });
+};
+
+const inspectConfig = (values: ParsedOptions['values']): InspectConfig => {
+  const stately = values['inspect.stately'] as string;
+  if (stately !== '' && (!/^wss?:\/\//i.test(stately) || !URL.canParse(stately))) throw new ConfigError(`bad value for -inspect.stately: ${JSON.stringify(stately)} (a ws:// or wss:// address)`);
+  return Object.freeze({ on: values['inspect'] as boolean, watchersMax: values['inspect.max'] as number, stately });
+};

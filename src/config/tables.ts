@@ -1,0 +1,181 @@
+/** The options of each command, one table a command: help.ts prints them, options.ts reads a command line against them. */
+import type { OptionRow } from './options.ts';
+
+/** Names of the formats that an answer can have. */
+export const responseFormats = ['arrows', 'bsup', 'csup', 'csv', 'json', 'jsup', 'line', 'ndjson', 'parquet', 'sup', 'tsv', 'zeek'] as const;
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Options that can come from the environment too. */
+const inEnvironment = { environment: true } as const;
+const lakeRow: OptionRow = { name: 'lake', type: 'text', fallback: './lake-data', value: 'DIR', text: 'folder of the lake; made when it is not there', ...inEnvironment };
+const tokenRow: OptionRow = { name: 'token', type: 'text', fallback: '', value: 'TOKEN', text: 'key or JSON Web Token for a service with access control', ...inEnvironment };
+
+/** What `from` may read besides pools, in `lake serve` and `lake shell`. */
+const fromOptions = [
+  { name: 'from.files', type: 'list', fallback: '', value: 'DIR', text: 'folder whose files a query may read with from; may be repeated; none: no files', ...inEnvironment },
+  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'HOST[:PORT] or beginning of a URL that a query may read with from; may be repeated; * is any public host, *.HOST the names below one, :* any port; private and loopback addresses only for a host that is named itself; none: no URLs', ...inEnvironment },
+  { name: 'from.http.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'longest answer of a URL', ...inEnvironment },
+  { name: 'from.http.time', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'how long one URL may keep a query waiting, all its pauses together', ...inEnvironment },
+] as const satisfies readonly OptionRow[];
+
+/** What readers of inputs take at most, in `lake serve` and `lake query`. */
+const formatOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
+  { name: 'value.max', type: 'bytes', fallback: '50MB', value: 'BYTES', least: 1024, most: 1 << 30, text: 'a single value or line of a text format', ...more },
+  { name: 'csup.object.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one object of a CSUP input, which is kept whole, and what it expands to', ...more },
+  { name: 'arrows.body.max', type: 'bytes', fallback: '512MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'the body of one Arrow message, which is kept whole, and what it expands to', ...more },
+  { name: 'parquet.file.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1024, most: 2 ** 32, text: 'a Parquet file, which is kept whole, since its table of contents comes last', ...more },
+];
+
+/** How far WITH RECURSIVE may go, in `lake serve` and `lake query`. */
+const recursionOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
+  { name: 'recursion.rounds.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'rounds of one WITH RECURSIVE; more end the query with an error', ...more },
+  { name: 'recursion.rows.max', type: 'integer', fallback: '100000000', value: 'COUNT', least: 1, text: 'rows of one WITH RECURSIVE, all rounds together; more end the query with an error', ...more },
+];
+
+/** Who may use the service. */
+const authOptions = [
+  { name: 'auth.keys', type: 'switch', fallback: 'false', text: 'requests need a token: a key of lake key add, or one of -auth.domain', ...inEnvironment },
+  { name: 'auth.domain', type: 'text', fallback: '', value: 'URL', text: 'requests need a token: a JSON Web Token of this issuer (RS256, ES256, EdDSA), or with -auth.keys a key', ...inEnvironment },
+  { name: 'auth.audience', type: 'text', fallback: '', value: 'TEXT', text: 'what tokens must be made out for', ...inEnvironment },
+  { name: 'auth.clientid', type: 'text', fallback: '', value: 'TEXT', text: 'told to clients that want to log in at the issuer', ...inEnvironment },
+  { name: 'auth.jwks', type: 'text', fallback: '', value: 'URL', text: 'URL or file of the issuer\'s keys; default /.well-known/jwks.json of -auth.domain', ...inEnvironment },
+  { name: 'auth.roles', type: 'text', fallback: 'roles', value: 'CLAIM', text: 'claim of a token that lists roles: reader, writer or admin, or with a pool writer:POOL', ...inEnvironment },
+  { name: 'auth.skew', type: 'duration', fallback: '30s', value: 'TIME', text: 'how far the issuer\'s clock may be off', ...inEnvironment },
+  { name: 'auth.session.ttl', type: 'duration', fallback: '12h', value: 'TIME', least: 1000, text: 'how long a browser\'s session lasts', ...inEnvironment },
+  { name: 'insecure', type: 'switch', fallback: 'false', text: 'listen on an address that others can reach though there is no access control', ...inEnvironment },
+  { name: 'audit', type: 'text', fallback: '', value: 'FILE', text: 'append a line of JSON for each request that changed something or was refused for who sent it', ...inEnvironment },
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake serve`. */
+export const serveOptions = [
+  lakeRow,
+  { name: 'l', type: 'address', fallback: '127.0.0.1:9867', value: 'HOST:PORT', text: 'address to listen on; port 0 takes a free one', ...inEnvironment },
+  { name: 'defaultfmt', type: 'text', fallback: 'sup', value: 'FORMAT', choices: responseFormats, text: 'format of responses to requests without Accept', ...inEnvironment },
+  { name: 'log.level', type: 'text', fallback: 'info', value: 'LEVEL', choices: logLevels, text: 'least level that is logged', ...inEnvironment },
+  { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) that may use the service from elsewhere; may be repeated, * stands for anything', ...inEnvironment },
+  { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core; long loads use idle ones too', ...inEnvironment },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of operators and caches: a query may hold half of it, the loads of one worker a quarter, before they spill or end with an error; a quarter, shared out among the workers, keeps decoded columns for later queries', ...inEnvironment },
+  { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...inEnvironment },
+  { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries at once, taking turns on the workers; more are refused with 503', ...inEnvironment },
+  { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; more are closed at once', ...inEnvironment },
+  { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'jobs that wait in one pool\'s queue; more are refused with 503', ...inEnvironment },
+  { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...inEnvironment },
+  { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...inEnvironment },
+  { name: 'body.idle', type: 'duration', fallback: '1m', value: 'TIME', least: 1, text: 'how long a request body may pause; then the request fails and its connection ends', ...inEnvironment },
+  { name: 'header.time', type: 'duration', fallback: '30s', value: 'TIME', least: 1, text: 'how long a client may take for the headers of a request', ...inEnvironment },
+  { name: 'name.max', type: 'bytes', fallback: '64KiB', value: 'BYTES', least: 64, most: 1 << 20, text: 'name of a pool or a branch', ...inEnvironment },
+  { name: 'query.text.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 64, text: 'characters of a query', ...inEnvironment },
+  { name: 'query.time', type: 'duration', fallback: '1h', value: 'TIME', text: 'how long a query may run, until its last byte is taken; 0s: as long as it likes', ...inEnvironment },
+  { name: 'retry.keep', type: 'duration', fallback: '24h', value: 'TIME', least: 1000, text: 'how long the commit of a request with an Idempotency-Key is known', ...inEnvironment },
+  { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...inEnvironment },
+  { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'so many small objects of a branch are packed in the background, so that scans read them as one; 0: never', ...inEnvironment },
+  { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...inEnvironment },
+  { name: 'warmup', type: 'duration', fallback: '1500ms', value: 'TIME', text: 'how long the service may warm up after the start, while it has nothing to do, so that the first requests find compiled code: workers run queries and loads over rows of their own, the main thread answers small requests for lakes of its own in a temporary folder; 0s: not at all', ...inEnvironment },
+  { name: 'bsup.frame.max', type: 'bytes', fallback: '128MiB', value: 'BYTES', least: 1024, most: 2 ** 31, text: 'one frame of a BSUP input, before and after expansion', ...inEnvironment },
+  ...formatOptions(inEnvironment),
+  { name: 'types.max', type: 'integer', fallback: '100000', value: 'COUNT', least: 1, text: 'shapes of the values of one load: field names in order, kinds of containers, each at its place', ...inEnvironment },
+  { name: 'columns.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 1, text: 'columns of one load: leaves of its shapes, by their type', ...inEnvironment },
+  ...recursionOptions(inEnvironment),
+  { name: 'events.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'subscribers of /events', ...inEnvironment },
+  { name: 'events.queue.max', type: 'integer', fallback: '1000', value: 'COUNT', least: 1, text: 'events that wait for one slow subscriber before it is closed', ...inEnvironment },
+  { name: 'events.heartbeat', type: 'duration', fallback: '45s', value: 'TIME', text: 'pause between two heartbeat comments on /events; 0: none', ...inEnvironment },
+  ...fromOptions,
+  ...authOptions,
+  { name: 'record', type: 'text', fallback: '', value: 'FILE', text: 'write every message that enters a machine to this file, for lake replay; a recording that is there is kept as FILE.before', ...inEnvironment },
+  { name: 'record.bytes.max', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 4096, text: 'size of a file of the recording, about; then it becomes FILE.1 and a new one begins', ...inEnvironment },
+  { name: 'record.files.max', type: 'integer', fallback: '8', value: 'COUNT', least: 1, most: 9999, text: 'files of the recording that are kept', ...inEnvironment },
+  { name: 'record.bodies', type: 'switch', fallback: 'false', text: 'keep the bodies of loads too, in the folder FILE.bodies, and the rows of every branch at the end as a digest; without it, bodies are told by their digest alone', ...inEnvironment },
+  { name: 'record.bodies.max', type: 'bytes', fallback: '1GiB', value: 'BYTES', least: 1, text: 'kept bodies, together; later ones are told by their digest alone', ...inEnvironment },
+  { name: 'inspect', type: 'switch', fallback: 'true', text: 'keep the last 10,000 messages of the state machines, as ids and counts, and show them live on /inspect', ...inEnvironment },
+  { name: 'inspect.max', type: 'integer', fallback: '16', value: 'COUNT', least: 1, most: 1000, text: 'pages and inspectors that watch at once; more are refused with 503', ...inEnvironment },
+  { name: 'inspect.stately', type: 'text', fallback: '', value: 'URL', text: 'WebSocket of a Stately inspector that the messages are sent to as well, for instance ws://localhost:8080', ...inEnvironment },
+  { name: 'trace.otlp', type: 'text', fallback: '', value: 'URL', text: 'collector that traces are sent to by OTLP over HTTP, for instance http://localhost:4318; OTEL_EXPORTER_OTLP_ENDPOINT says it too, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES name the service', ...inEnvironment },
+  { name: 'metrics.pools', type: 'integer', fallback: '100', value: 'COUNT', least: 0, text: 'pools that /metrics tells apart; the others are one sum', ...inEnvironment },
+  { name: 'shutdown.grace', type: 'duration', fallback: '5s', value: 'TIME', text: 'how long requests may go on after the signal to end', ...inEnvironment },
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake shell`. */
+export const shellOptions = [
+  { name: 's', type: 'text', fallback: '', value: 'URL', text: 'address of the service; default http://127.0.0.1:9867' },
+  tokenRow,
+  { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'open the lake in this folder instead; no service may have it open' },
+  { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'what queries without from read' },
+  { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'run this query or command and end; may be repeated' },
+  { name: 'mode', type: 'text', fallback: 'auto', value: 'MODE', choices: ['auto', 'table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'], text: 'how results look: table, sup, json, csv, tsv, line or zeek; auto: a table at a terminal, else sup' },
+  { name: 'e', type: 'switch', fallback: 'true', text: 'stop at the first query that fails, with exit status 1; not at a terminal' },
+  { name: 'history', type: 'text', fallback: '', value: 'FILE', text: 'where queries typed at a terminal are kept; off: nowhere; default $XDG_STATE_HOME/lake/history or ~/.local/state/lake/history', ...inEnvironment },
+  { name: 'q', type: 'switch', fallback: 'false', text: 'no greeting, no counts of rows behind results' },
+  { name: 'workers', type: 'integer', fallback: '2', value: 'COUNT', least: 1, most: 256, text: 'with -lake: worker threads; with one, a query waits for one that was cancelled just before' },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'with -lake: budget of operators, as of lake serve' },
+  ...fromOptions,
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake fsck`. */
+export const fsckOptions = [
+  lakeRow,
+  { name: 'repair', type: 'switch', fallback: 'false', text: 'rebuilds the tables of a damaged lake from the copy of its commit log and its object files, and names what is lost' },
+] as const satisfies readonly OptionRow[];
+
+const inputOptions = [
+  { name: 'i', type: 'text', fallback: 'auto', value: 'FORMAT', text: 'format of the input' },
+  { name: 'csv.delim', type: 'text', fallback: ',', value: 'CHAR', text: 'field delimiter of CSV input' },
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake load`. */
+export const loadOptions = [
+  { name: 'lake', type: 'text', fallback: 'http://127.0.0.1:9867', value: 'URL', text: 'address of the service' },
+  tokenRow,
+  { name: 'use', type: 'text', fallback: '', value: 'POOL[@BRANCH]', text: 'where to load' },
+  { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
+  { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
+  { name: 'meta', type: 'text', fallback: '', value: 'VALUE', text: 'SUP value kept with the commit' },
+  ...inputOptions,
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake query`: those of the `super` command. The order of `-c` and `-I` is in `order` of the parsed options. */
+export const queryOptions = [
+  { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'query text; may be repeated' },
+  { name: 'I', type: 'list', fallback: '', value: 'FILE', text: 'file with query text; may be repeated' },
+  { name: 'f', type: 'text', fallback: '', value: 'FORMAT', text: 'format of the output' },
+  { name: 'o', type: 'text', fallback: '', value: 'FILE', text: 'where the output goes; default standard output' },
+  { name: 's', type: 'switch', fallback: 'false', text: 'SUP, one value a line' },
+  { name: 'S', type: 'switch', fallback: 'false', text: 'SUP over several lines' },
+  { name: 'j', type: 'switch', fallback: 'false', text: 'JSON, one value a line' },
+  { name: 'J', type: 'switch', fallback: 'false', text: 'JSON over several lines' },
+  { name: 'pretty', type: 'integer', fallback: '2', value: 'WIDTH', least: 0, most: 1000, text: 'indent of SUP and JSON; 0: one value a line' },
+  { name: 'e', type: 'switch', fallback: 'true', text: 'stop at input errors' },
+  { name: 'q', type: 'switch', fallback: 'false', text: 'no warnings' },
+  { name: 'noheader', type: 'switch', fallback: 'false', text: 'no header line in CSV and TSV' },
+  { name: 'dynamic', type: 'switch', fallback: 'false', text: 'do not sample the input\'s types before compiling' },
+  { name: 'samplesize', type: 'integer', fallback: '1000', value: 'COUNT', text: 'values sampled per input before compiling; -1: all, 0: none' },
+  { name: 'persist', type: 'text', fallback: '', value: 'REGEXP', text: 'names of types that stay defined over the whole SUP output' },
+  { name: 'B', type: 'switch', fallback: 'false', text: 'binary output to a terminal is allowed' },
+  { name: 'unbuffered', type: 'switch', fallback: 'false', text: 'write each batch at once, which is always so' },
+  { name: 'stats', type: 'switch', fallback: 'false', text: 'statistics on standard error' },
+  { name: 'split', type: 'text', fallback: '', value: 'DIR', text: 'one output file for each type, in this folder' },
+  { name: 'splitsize', type: 'bytes', fallback: '0', value: 'BYTES', text: 'with -split: files of at least this size instead' },
+  { name: 'aggmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory of aggregates before they spill; of -aggmem, -sortmem and -fusemem the largest given counts for all' },
+  { name: 'sortmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory of a sort or join before it spills' },
+  { name: 'fusemem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory of fuse before it spills' },
+  { name: 'bsup.compress', type: 'switch', fallback: 'true', text: 'compress BSUP frames' },
+  { name: 'bsup.framethresh', type: 'integer', fallback: '524288', value: 'BYTES', text: 'least size of a BSUP frame' },
+  { name: 'bsup.readmax', type: 'bytes', fallback: '1GiB', value: 'BYTES', text: 'longest BSUP frame that is read' },
+  ...formatOptions({}),
+  ...recursionOptions({}),
+  { name: 'from.http', type: 'list', fallback: '', value: 'URL', text: 'only these hosts or beginnings of URLs may be read, as in lake serve; may be repeated; default any URL' },
+  ...inputOptions,
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake key`. */
+export const keyOptions = [
+  lakeRow,
+  { name: 'role', type: 'list', fallback: '', value: 'ROLE[:POOL]', text: 'add: reader, writer or admin of the lake, or of one pool, by name or id; may be repeated' },
+  { name: 'ttl', type: 'duration', fallback: '0s', value: 'TIME', text: 'add: how long the key is good for; 0s: until it is revoked' },
+] as const satisfies readonly OptionRow[];
+
+/** Options of `lake replay`. */
+export const replayOptions = [
+  { name: 'lake', type: 'text', fallback: '', value: 'DIR', text: 'replay against the whole service too, on a fresh lake in this folder, which must be empty or absent' },
+  { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'with -lake: budget of operators, as of lake serve' },
+] as const satisfies readonly OptionRow[];
