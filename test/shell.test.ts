@@ -62,7 +62,7 @@ describe('through a pipe', () => {
   test('a file may have its pipes at the beginning of lines', async () => expect((await remote('from movies\n  | sort -r title\n  | head 1\n  | cut title\nvalues 2\n')).out).toBe('{title:"C"}\n2\n'));
   test('the first query that fails ends it with status 1; the place is told by the lines of the input', async () => {
     expect(await remote('values 1\n\nvalues 2 |\n  put x:=uper(a)\nvalues 3\n')).toEqual({
-      status: 1, out: '1\n', err: 'no such function at line 4, column 10:\n  put x:=uper(a)\n         ~~~~~~~\nhint: did you mean "upper"?\n',
+      status: 1, out: '1\n', err: 'no such function at line 4, column 10:\n  put x:=uper(a)\n         ~~~~~~~\nno such field "a" at line 4, column 15:\n  put x:=uper(a)\n              ~\nhint: did you mean "upper"?\n',
     });
   });
   test('-e=false goes on, the status stays 1', async () => {

@@ -49,9 +49,11 @@ export const numbersOfGroups = (groups: number, classOfGroup: Uint8Array, values
     else if (c === classes.none) out.null();
     else {
       const big = extra(g);
-      out.number(typeOfClass(c), big === undefined ? values[g]! : narrow(big));
+      // What is no int64 keeps its type beside lesser numbers that are.
+      out.number(big !== undefined && big > int64Max ? types.uint64 : typeOfClass(c), big === undefined ? values[g]! : narrow(big));
     }
   }
   return out.finish();
 };
+const int64Max = 2n ** 63n - 1n;
 const narrow = (x: bigint): number | bigint => (x >= -9007199254740991n && x <= 9007199254740991n ? Number(x) : x);

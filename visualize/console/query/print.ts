@@ -59,14 +59,17 @@ const supType = (type: Type, names: Names, decorator = false): string => {
     case 'array': return `[${inner(type.type)}]`;
     case 'set': return `|[${inner(type.type)}]|`;
     case 'map': return `|{${inner(type.key)}:${inner(type.value)}}|`;
-    case 'union': return type.types.map((m) => (m.kind === 'union' || (!decorator && m.kind === 'named' && names.get(m.name) !== m) ? `(${inner(m)})` : inner(m))).join('|');
+    case 'union': return type.types.map((m) => {
+      const parentheses = m.kind === 'union' || (m.kind === 'named' && names.get(m.name) !== m && !(decorator && m.type.kind === 'union'));
+      return parentheses ? `(${inner(m)})` : inner(m);
+    }).join('|');
     case 'enum': return `enum(${type.symbols.map(nameText).join(',')})`;
-    case 'error': return `error(${inner(type.type)})`;
+    case 'error': return `error(${supType(type.type, names, decorator && type.type.kind !== 'named')})`;
     case 'named': {
       if (names.get(type.name) === type) return reference(type.name, nameText(type.name));
       const text = `${nameText(type.name)}=${inner(type.type)}`;
       names.set(type.name, type);
-      return decorator ? `(${text})` : text;
+      return decorator && type.type.kind === 'union' ? `(${text})` : text;
     }
   }
 };
@@ -88,8 +91,9 @@ class Printer {
     this.#left -= text.length;
   }
   #decorate(type: Type): void {
+    const isDefinition = type.kind === 'named' && this.#names.get(type.name) !== type && type.type.kind !== 'union';
     const text = supType(type, this.#names, true);
-    this.#add(type.kind === 'union' ? `::(${text})` : `::${text}`, 'type');
+    this.#add(type.kind === 'union' || isDefinition ? `::(${text})` : `::${text}`, 'type');
   }
 
   /** The value with all decorators that it needs at its place. */
@@ -168,10 +172,10 @@ class Printer {
       case 'map': return this.#list('|{', '}|', partsOf(cell), ({ key, cell: value }) => {
         const from = this.pieces.length;
         this.#element(key!, at);
-        const text = this.pieces.slice(from).map((piece) => piece.text).join(''), probe = new Printer(40);
+        const text = textOf(this.pieces.slice(from)), probe = new Printer(probeCharacters);
         probe.#element(value!, at);
         // The colon behind an IPv6 address would be read as part of it, and hex digits before an address as its beginning.
-        const apart = /^[0-9a-fA-F:.]*$/.test(text) && (text.includes(':') || /^[0-9a-fA-F]*:/.test(probe.pieces[0]?.text ?? ''));
+        const apart = /^[0-9a-fA-F:.]*$/.test(text) && (text.includes(':') || /^[0-9a-fA-F]*:/.test(textOf(probe.pieces)));
         this.#add(apart ? ' :' : ':');
         this.#element(value!, at);
       });
@@ -197,6 +201,10 @@ class Printer {
     this.#add(`<${text}>`, 'type');
   }
 }
+
+/** More than an address has. */
+const probeCharacters = 40;
+const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');
 
 const under = (type: Type): Type => (type.kind === 'named' ? under(type.type) : type);
 /** What a union holds, with its names. */
