@@ -1,10 +1,10 @@
 /** Plans to running streams: which operator does what a plan's op says. */
 import { strict as assert } from 'node:assert';
-import type { Pipeline, Plan, PlanFunction, PlanOp, PlanOpKind } from '../query/plan.ts';
+import type { Pipeline, Plan, PlanExpr, PlanFunction, PlanOp, PlanOpKind } from '../query/plan.ts';
 import { type Split, splitOf } from '../query/split.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { compileAsync, needsDriver } from './expressions/compile.ts';
-import type { ExpressionContext } from './expressions/evaluator.ts';
+import type { AsyncEvaluator, ExpressionContext } from './expressions/evaluator.ts';
 import { FloatRoom } from './expressions/float-room.ts';
 import { Emission, type Item, type Step, type Stream, drive, eachBatch, wait } from './operator.ts';
 import { functionCatalog } from './functions/functions.ts';
@@ -74,6 +74,9 @@ export const partWorker = (
   };
   return { stream, work: (scan) => answer(stream(scan)) };
 };
+
+/** An expression on its own; its subqueries run in `context`. */
+export const compileAlone = (expr: PlanExpr, functions: readonly PlanFunction[], context: ExecutionContext): AsyncEvaluator => newBuild(functions, context).expression(expr);
 
 type Outer = ReadonlyMap<number, () => readonly Vector[]>;
 

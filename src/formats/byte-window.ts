@@ -64,8 +64,7 @@ export class ByteWindow {
   nextLine(): boolean {
     const { bytes, start } = this;
     let end = bytes.indexOf(0x0a, start);
-    this.lineBroken = end >= 0 && end < this.end;
-    if (!this.lineBroken) {
+    if (end < 0 || end >= this.end) {
       if (!this.final || start === this.end) return false;
       end = this.end;
     }

@@ -7,10 +7,10 @@ import type { RecordVector, Vector } from '../vectors/vector.ts';
 export interface Leaf { readonly name: string; readonly values: Vector; readonly at: (row: number) => number }
 
 /** The leaves of all rows, or undefined if rows of one field are records here and something else there. */
-export const leavesOf = (v: RecordVector, prefix = '', at: Leaf['at'] = (row) => row): readonly Leaf[] | undefined => {
+export const leavesOf = (v: RecordVector, prefix?: string, at: Leaf['at'] = (row) => row): readonly Leaf[] | undefined => {
   const out: Leaf[] = [];
   for (const f of v.fields) {
-    const name = prefix === '' ? f.name : `${prefix}.${f.name}`, { present } = f;
+    const name = prefix === undefined ? f.name : `${prefix}.${f.name}`, { present } = f;
     const here: Leaf['at'] = present ? (row) => {
       const r = at(row);
       return r >= 0 && present[r] === 1 ? r : -1;
@@ -47,9 +47,9 @@ const lookThrough = (v: Vector, at: Leaf['at']): { readonly values: Vector; read
 };
 
 /** The leaves of one record; data is undefined where a field is absent. */
-export const leafValues = (type: RecordType, data: readonly (Data | undefined)[], prefix = ''): { readonly name: string; readonly type: Type; readonly data: Data | undefined }[] =>
+export const leafValues = (type: RecordType, data: readonly (Data | undefined)[], prefix?: string): { readonly name: string; readonly type: Type; readonly data: Data | undefined }[] =>
   type.fields.flatMap((f, i) => {
-    const name = prefix === '' ? f.name : `${prefix}.${f.name}`, under = underType(f.type), d = data[i];
+    const name = prefix === undefined ? f.name : `${prefix}.${f.name}`, under = underType(f.type), d = data[i];
     if (under.kind !== 'record') return [{ name, type: f.type, data: d }];
     return leafValues(under, d === undefined ? under.fields.map(() => undefined) : (d as readonly (Data | undefined)[]), name);
   });

@@ -16,6 +16,27 @@ export const appendText = (builder: Builder, bytes: Uint8Array, start: number, e
 /** The text of bytes[start, end). */
 export const textOf = (bytes: Uint8Array, start: number, end: number): string => decoder.decode(bytes.subarray(start, end));
 
+const digits = '[0-9]+(?:_[0-9]+)*', hexDigits = '[0-9a-f]+(?:_[0-9a-f]+)*';
+const decimalSyntax = new RegExp(`^[+-]?(?:${digits}(?:\\.(?:${digits})?)?|\\.${digits})(?:e[+-]?${digits})?$`, 'i');
+const hexSyntax = new RegExp(`^([+-]?)0x_?(?:(${hexDigits})(?:\\.(${hexDigits})?)?|\\.(${hexDigits}))p([+-]?${digits})$`, 'i');
+const infinitySyntax = /^([+-]?)inf(?:inity)?$/i;
+/**
+ * The float that a whole cell spells, or undefined: decimal or hexadecimal (`0x1.8p3`), with underscores between digits, infinities and NaN in any case.
+ * What is beyond every float is none.
+ */
+export const floatOf = (text: string): number | undefined => {
+  if (decimalSyntax.test(text)) return finite(Number(text.replaceAll('_', '')));
+  if (/^nan$/i.test(text)) return NaN;
+  const infinite = infinitySyntax.exec(text);
+  if (infinite) return infinite[1] === '-' ? -Infinity : Infinity;
+  const m = text.length > 1_000 ? null : hexSyntax.exec(text);
+  if (!m) return undefined;
+  const [sign, whole, behind, alone, exponent] = m.slice(1).map((part: string | undefined) => part?.replaceAll('_', '') ?? ''), fraction = `${behind}${alone}`;
+  const size = Number(BigInt(`0x${whole}${fraction}`)) * 2 ** (Number(exponent) - 4 * fraction.length);
+  return finite(sign === '-' ? -size : size);
+};
+const finite = (x: number): number | undefined => (Number.isFinite(x) ? x : undefined);
+
 const exactPowers = Array.from({ length: 16 }, (_, i) => 10 ** i);
 /** The number that bytes[start, end) spell if it has at most 15 digits and at most one point, which one division rounds right; else NaN. */
 export const plainNumber = (bytes: Uint8Array, start: number, end: number): number => {

@@ -24,12 +24,13 @@ export const fieldsOf = (record: BodyRecord, schema: TSchema, asBytes = false): 
 
 /** `asBytes`: ids in arrays are bytes of the value, not text. */
 const fieldOf = (record: BodyRecord, name: string, shape: Shape, asBytes: boolean): unknown => {
-  const { type, format, items } = shape.anyOf?.find((s) => s.type !== 'null') ?? shape;
+  const known = shape.anyOf?.find((s) => s.type !== 'null') ?? shape, { type, format, items } = known;
+  if (shape.anyOf?.some((s) => s.type === 'null') && record.isNull(name)) return undefined;
   if (type === 'string') return record.text(name);
   if (type === 'integer') return record.integer(name, format === 'int64' ? 'int64' : 'int');
   if (type === 'object') {
     const inner = record.record(name);
-    return inner && fieldsOf(inner, (shape as TSchema), asBytes);
+    return inner && fieldsOf(inner, (known as TSchema), asBytes);
   }
   assert(type === 'array' && items, `a field of a body cannot be ${type}`);
   if (items.type === 'array') return record.paths(name);

@@ -9,9 +9,10 @@ import { supText, supType } from '../vectors/sup-print.ts';
 
 /** A record of a body, read field by field. */
 export interface BodyRecord {
+  isNull(name: string): boolean;
   /** @throws body-field-type unless it is a string */
   text(name: string): string | undefined;
-  /** @throws body-field-type unless it is an int64 */
+  /** @throws body-field-type unless it is a signed integer */
   integer(name: string, goType?: 'int' | 'int64'): number | undefined;
   /** @throws body-not-record unless it is a record */
   record(name: string): BodyRecord | undefined;
@@ -45,10 +46,11 @@ const recordOf = (fields: ReadonlyMap<string, Value>): BodyRecord => {
     return value === undefined ? undefined : convert(value);
   };
   return {
+    isNull: (name) => read(name, (value) => underValue(value).type === types.null) ?? false,
     text: (name) => read(name, stringOf),
     integer: (name, goType = 'int64') => read(name, (value) => {
       const { type, data } = underValue(value);
-      if (type !== types.int64 || typeof data !== 'number') throw mismatch(type, goType);
+      if (!signedIntegers.has(type) || typeof data !== 'number') throw mismatch(type, goType);
       return data;
     }),
     record: (name) => read(name, bodyRecord),
@@ -63,19 +65,23 @@ const recordOf = (fields: ReadonlyMap<string, Value>): BodyRecord => {
   };
 };
 
+const signedIntegers: ReadonlySet<Type> = new Set([types.int8, types.int16, types.int32, types.int64]);
+
 const stringOf = (value: Value): string => {
   const { type, data } = underValue(value);
   if (type !== types.string) throw mismatch(type, 'string');
   return data as string;
 };
 
-/** Elements of an array or set; undefined for null. */
+/** Elements of an array, each of its own type; undefined for null. */
 const items = (value: Value): readonly Value[] | undefined => {
   const { type, data } = underValue(value);
   if (type === types.null) return undefined;
-  if (type.kind !== 'array' && type.kind !== 'set') throw new LakeError('body-not-array', { type: supType(value.type) });
-  return (data as readonly Data[]).map((d) => ({ type: type.element, data: d }));
+  if (type.kind !== 'array') throw new LakeError('body-not-array', { type: supType(value.type) });
+  return (data as readonly Data[]).map((d) => withoutUnion({ type: type.element, data: d }));
 };
+
+const withoutUnion = (value: Value): Value => (value.type.kind === 'union' ? withoutUnion(value.data as Value) : value);
 
 const mismatch = (type: Type, wanted: string): LakeError => new LakeError('body-field-type', { type: supType(type), wanted });
 

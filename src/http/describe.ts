@@ -2,13 +2,19 @@
 import type { FieldPath, Pipeline, Plan, PlanExpr, PlanOp, ResolvedSource } from '../query/plan.ts';
 
 interface Order { readonly order: 'asc' | 'desc'; readonly key: FieldPath }
-interface Channel { readonly name: string; readonly aggregation_keys: readonly FieldPath[] | null; readonly sort: readonly Order[] | null }
+export interface Channel { readonly name: string; readonly aggregation_keys: readonly FieldPath[] | null; readonly sort: readonly Order[] | null }
 interface Flow { readonly name: string; readonly keys: readonly FieldPath[] | null; readonly sort: readonly Order[] | null }
-export interface Description { readonly sources: readonly Readonly<Record<string, unknown>>[]; readonly channels: readonly Channel[] }
+/** What is read: a pool (its data, or what is told of it), a list of the lake, a file or a URL. */
+export type DescribedSource =
+  | { readonly kind: 'Null' }
+  | { readonly kind: 'Pool'; readonly name: string; readonly id: Uint8Array | undefined }
+  | { readonly kind: 'DBMeta'; readonly meta: string }
+  | { readonly kind: 'Path'; readonly uri: string };
+export interface Description { readonly sources: readonly DescribedSource[]; readonly channels: readonly Channel[] }
 
 /** `idOf` gives the id of a pool by its name, as bytes. */
 export const describePlan = (plan: Plan, idOf: (pool: string) => Uint8Array | undefined): Description => ({
-  sources: sourcesOf(plan.pipeline).map((source) => sourceText(source, idOf)),
+  sources: sourcesOf(plan.pipeline).map((source) => describedSource(source, idOf)),
   channels: channelsOf(plan.pipeline).map(({ name, keys, sort }) => ({ name, aggregation_keys: keys, sort })),
 });
 
@@ -37,11 +43,13 @@ const sourcesOf = (pipeline: Pipeline): Source[] => pipeline.ops.flatMap((op, i)
 
 const startsWithSources = (op: PlanOp | undefined): boolean => op?.kind === 'scan' || (op !== undefined && branchesOf(op).length > 0 && branchesOf(op).every((b) => startsWithSources(b.ops[0])));
 
-const sourceText = (source: Source, idOf: (pool: string) => Uint8Array | undefined): Readonly<Record<string, unknown>> => {
+const describedSource = (source: Source, idOf: (pool: string) => Uint8Array | undefined): DescribedSource => {
   if (source === 'null') return { kind: 'Null' };
-  if (source.kind === 'pool') return { kind: 'Pool', name: source.name, id: idOf(source.name) };
-  if (source.kind === 'url') return { kind: 'Path', uri: source.name };
-  return { kind: source.kind === 'lakeMeta' ? 'LakeMeta' : source.kind === 'poolMeta' ? 'PoolMeta' : 'Path', name: source.name };
+  switch (source.kind) {
+    case 'pool': case 'poolMeta': return { kind: 'Pool', name: source.name, id: idOf(source.name) };
+    case 'lakeMeta': return { kind: 'DBMeta', meta: source.name.slice(1) };
+    case 'file': case 'url': return { kind: 'Path', uri: source.name };
+  }
 };
 
 /** The flows that leave a pipeline, given those that enter it. */
@@ -67,16 +75,17 @@ const after = (op: PlanOp, flow: Flow): Flow => {
     case 'scan': return { ...flow, sort: op.sources.length === 1 ? poolOrder(op.sources[0]!) : null };
     case 'output': return { ...flow, name: op.channel };
     case 'sort': case 'top': return { ...flow, sort: sortOrder(op) };
-    case 'filter': case 'head': case 'tail': case 'skip': case 'pass': case 'assert': case 'debug': case 'uniq': case 'fuse': return flow;
+    case 'filter': case 'head': case 'tail': case 'skip': case 'pass': case 'debug': case 'uniq': case 'fuse': return flow;
     case 'put': return op.assignments.some((a) => touches(flow.sort, a.target)) ? { ...flow, sort: null } : flow;
     case 'cut': return { ...flow, sort: moved(flow.sort, (path) => op.assignments.find((a) => samePath(pathOf(a.value), path))?.target) };
     case 'rename': return { ...flow, sort: moved(flow.sort, (path) => op.assignments.reduce<FieldPath | undefined>((at, { from, to }) => at && renamed(at, from, to), path)) };
     case 'drop': return op.paths.some((path) => touches(flow.sort, path)) ? { ...flow, sort: null } : flow;
     case 'aggregate': return {
       ...flow,
-      keys: op.keys.length > 0 ? op.keys.map((key) => pathOf(key.expr) ?? key.target) : null,
+      keys: op.keys.map((key) => pathOf(key.expr) ?? key.target),
       sort: op.keys.length > 0 && flow.sort?.length === 1 && samePath(pathOf(op.keys[0]!.expr), flow.sort[0]!.key) ? [{ order: flow.sort[0]!.order, key: op.keys[0]!.target }] : null,
     };
+    case 'join': case 'setOperation': return { ...flow, keys: null, sort: null };
     default: return { ...flow, sort: null };
   }
 };

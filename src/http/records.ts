@@ -4,6 +4,7 @@
  */
 import type { AuthConfig } from '../config/serve.ts';
 import { grantText, type Principal } from './access/roles.ts';
+import type { Channel, DescribedSource, Description } from './describe.ts';
 import type { LoadRun, QueryRun } from './running.ts';
 import type { BranchRecord, GraphPage, Id, LakeEvent, ObjectSums, PoolConfig, PoolStats, Preview } from '../lake/lake.types.ts';
 import { arrayType, namedType, types } from '../vectors/type.ts';
@@ -73,6 +74,18 @@ export const sumsValue = (sums: ObjectSums & { readonly commit: Id }): Value => 
 
 /** The error text of a query that ended. */
 export const queryStatusValue = (error: string): Value => named('api.QueryError', record({ error: stringValue(error) }));
+
+/** What a query reads and gives. */
+export const descriptionValue = ({ sources, channels }: Description): Value => named('describe.Info', record({ sources: arrayValue(sources.map(sourceValue)), channels: arrayValue(channels.map(channelValue)) }));
+const sourceValue = (source: DescribedSource): Value => named(`describe.${source.kind}`, record({
+  kind: stringValue(source.kind),
+  ...(source.kind === 'Pool' && { name: stringValue(source.name), id: source.id === undefined ? nullValue : { type: ksuidType, data: source.id } }),
+  ...(source.kind === 'DBMeta' && { meta: stringValue(source.meta) }), ...(source.kind === 'Path' && { uri: stringValue(source.uri) }),
+}));
+const channelValue = ({ name, aggregation_keys: keys, sort }: Channel): Value => named('describe.Channel', record({
+  name: stringValue(name), aggregation_keys: named('field.List', keys === null ? nullValue : { type: arrayType(pathType), data: keys.map((path) => [...path]) }),
+  sort: named('order.SortKeys', sort === null ? nullValue : arrayValue(sort.map(({ order, key }) => named('order.SortKey', record({ order: { type: orderType, data: order }, key: { type: pathType, data: [...key] } }))))),
+}));
 
 /** How far a query is. Rates are over the time since its start, whole numbers a second. */
 export const queryProgressValue = (run: QueryRun, recordsTotal: number | undefined): Value => {

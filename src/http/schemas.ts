@@ -40,7 +40,9 @@ export const PoolStats = Type.Object({
 export const QueryStatus = Type.Object({ error: Type.String({ description: 'Empty if all went well.' }) }, { $id: 'QueryStatus', description: 'How a query ended.' });
 export const Rows = Type.Array(Type.Unknown(), { $id: 'Rows', description: 'The rows of a query, in their order.' });
 export const QueryDescription = Type.Object({
-  sources: array(Type.Object({ kind: Type.String(), name: Type.Optional(Type.String()), id: Type.Optional(nullable(Id)), uri: Type.Optional(Type.String()) })),
+  sources: array(Type.Object({
+    kind: Type.Enum(['Null', 'Pool', 'DBMeta', 'Path']), name: Type.Optional(Type.String()), id: Type.Optional(nullable(Id)), meta: Type.Optional(Type.String({ description: 'Of the lake: `pools` or `branches`.' })), uri: Type.Optional(Type.String()),
+  })),
   channels: array(Type.Object({
     name: Type.String(), aggregation_keys: nullable(array(keyPath)), sort: nullable(array(Type.Object({ order: Type.Enum(['asc', 'desc']), key: keyPath }))),
   })),
@@ -114,7 +116,9 @@ export const Compaction = Type.Object({ object_ids: Type.Array(byteId, { minItem
 export const ObjectIds = Type.Object({ object_ids: Type.Optional(nullable(Type.Array(byteId))) }, { $id: 'ObjectIds' });
 export const QueryRequest = Type.Object({
   query: Type.Optional(Type.String({ format: 'superql', description: 'SuperSQL or SQL. Without it all data of `head` comes.' })),
-  head: Type.Optional(Type.Object({ pool: Type.Optional(Type.String({ description: 'Pool to query, by id or name, if the text names none.' })), branch: Type.Optional(Type.String({ description: 'Default `main`.' })) })),
+  head: Type.Optional(nullable(Type.Object({
+    pool: Type.Optional(nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' }))), branch: Type.Optional(nullable(Type.String({ description: 'Default `main`.' }))),
+  }))),
 }, { $id: 'QueryRequest', description: 'A text, or a pool, or both.', anyOf: [{ required: ['query'], properties: { query: { minLength: 1 } } }, { required: ['head'], properties: { head: { required: ['pool'], properties: { pool: { minLength: 1 } } } } }] });
 
 // Data of events.

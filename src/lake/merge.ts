@@ -21,7 +21,7 @@ export interface Merge { readonly changes: Changes; readonly childTip: Id }
 
 /** @throws branch-not-found, merge-empty, merge-conflict */
 export const prepareMerge = async (store: PoolStore, target: string, child: string): Promise<Merge> => {
-  const targetTip = store.branch(target).commit, childTip = store.branch(child).commit;
+  const childTip = store.branch(child).commit, targetTip = store.branch(target).commit;
   const bases = await commonAncestors(store.commit, targetTip, childTip);
   const [base, targetList, childList] = [await baseList(store, bases, 0), await store.list(targetTip), await store.list(childTip)];
   const { changes, deletedTwice } = planMerge(base, targetList, childList);

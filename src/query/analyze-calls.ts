@@ -170,6 +170,5 @@ export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => l
 
 const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {
   if (c.sql?.aggregate) return c.sql.aggregate(call);
-  const message = c.sql ? `aggregate function "${call.name}" called in non-aggregate context` : 'call to aggregate function in non-aggregate context';
-  return a.wrong(message, call.place);
+  return c.sql ? a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place) : a.misplacedAggregate(call.place);
 };

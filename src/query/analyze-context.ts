@@ -41,6 +41,8 @@ export class Analysis {
   /** The query text. */
   readonly text: string;
   readonly faults: CompileFault[] = [];
+  /** Aggregates where none can be; told when nothing else is wrong, each place once. */
+  readonly #misplaced = new Map<string, CompileFault>();
   /** Faults without a place, found when all else is well; only the first is told. */
   readonly lateFaults: { readonly message: string; readonly hint?: string | undefined }[] = [];
   readonly functions: PlanFunction[] = [];
@@ -121,6 +123,14 @@ export class Analysis {
   wrong(message: string, place: Span, hint?: string): PlanExpr {
     this.fault(message, place, hint);
     return literal(missing);
+  }
+
+  /** An expression in place of an aggregate that stands where none can be. */
+  misplacedAggregate({ start, end }: Span): PlanExpr {
+    this.#misplaced.set(`${start}-${end}`, { message: 'call to aggregate function in non-aggregate context', start, end });
+    const e = literal(missing);
+    this.places.untyped.add(e);
+    return e;
   }
 
   /** The name of an expression that has none. */
@@ -222,6 +232,7 @@ export class Analysis {
   }
 
   throwLateFaults(): void {
+    if (this.#misplaced.size > 0) throw new CompileError([...this.#misplaced.values()]);
     const [first] = this.lateFaults;
     if (first !== undefined) throw new CompileError([{ message: first.message, start: -1, end: -1, ...(first.hint !== undefined && { hint: first.hint }) }]);
   }

@@ -215,13 +215,25 @@ const lowerAssignments = (a: Analysis, op: AssignmentsOp, c: ExprContext): reado
 const predicateFunctions: ReadonlySet<string> = new Set(['grep', 'has', 'has_error', 'is', 'is_error', 'missing', 'cidr_match']);
 const valueOperators: ReadonlySet<string> = new Set(['+', '-', '*', '/', '%', '||']);
 
-/** Whether an expression in an operator's place filters: it is boolean by its form. */
-const isPredicate = (e: Expr, c: ExprContext): boolean => {
+/** Whether an expression in an operator's place filters: it is boolean by its form, and so is what it is made of. `open`: functions that are looked into. */
+const isPredicate = (e: Expr, scope: Scope, open: readonly object[] = []): boolean => {
   switch (e.kind) {
     case 'binary': return !valueOperators.has(e.op);
-    case 'unary': return e.op === '!';
-    case 'between': case 'is-null': return true;
-    case 'call': return e.callee.kind === 'name' && predicateFunctions.has(e.callee.text.toLowerCase()) && c.scope.lookup(e.callee.text)?.kind !== 'function';
+    case 'unary': return e.op === '!' && isPredicate(e.operand, scope, open);
+    case 'conditional': return isPredicate(e.then, scope, open) && isPredicate(e.otherwise, scope, open);
+    case 'between': case 'is-null': case 'exists': return true;
+    case 'literal': return e.type === 'bool';
+    case 'id': {
+      const symbol = scope.lookup(e.name);
+      return symbol?.kind === 'const' && !open.includes(symbol) && isPredicate(symbol.decl.expr, symbol.scope, [...open, symbol]);
+    }
+    case 'call': {
+      if (e.callee.kind !== 'name') return false;
+      const symbol = scope.lookup(e.callee.text);
+      if (symbol?.kind !== 'function') return predicateFunctions.has(e.callee.text.toLowerCase());
+      const { binding } = symbol;
+      return binding.kind === 'user' && (open.includes(binding.decl) || isPredicate(binding.decl.body, binding.scope, [...open, binding.decl]));
+    }
     default: return false;
   }
 };
@@ -230,6 +242,6 @@ const isPredicate = (e: Expr, c: ExprContext): boolean => {
 const lowerExprOp = (a: Analysis, e: Expr, c: ExprContext): readonly PlanOp[] => {
   if (isAggregate(a, e, c.scope)) return lowerLoneAggregate(a, e, c);
   const expr = lowerExpr(a, e, c);
-  return [isPredicate(e, c) ? { kind: 'filter', expr } : { kind: 'values', exprs: [expr] }];
+  return [isPredicate(e, c.scope) ? { kind: 'filter', expr } : { kind: 'values', exprs: [expr] }];
 };
 

@@ -158,7 +158,7 @@ const readText = (a: Analysis, text: string, source: SourceNode): LoweredSource 
 /** The part of `pool@commit:meta` that a fault is about; a meta source without a commit includes its colon. */
 const partAtFault = ({ commit, meta }: SourceNode, fault: string): Span | undefined => {
   if (commit && fault === `"${commit.text}": branch not found`) return commit;
-  if (meta && fault.startsWith('unknown metadata type')) return commit ? meta : { start: meta.start - 1, end: meta.end };
+  if (meta && (fault.startsWith('unknown metadata type') || (!commit && fault.endsWith(': branch not found')))) return commit ? meta : { start: meta.start - 1, end: meta.end };
   return undefined;
 };
 

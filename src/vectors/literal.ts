@@ -78,6 +78,7 @@ export const castFloatText = (x: number): string => (Number.isFinite(x) ? (Objec
 /** All digits, without an exponent: cells of Zeek logs and tables. */
 export const decimalFloatText = (x: number, bits = 64): string => {
   if (!Number.isFinite(x)) return specialFloat(x);
+  if (x === 0) return Object.is(x, -0) ? '-0' : '0';
   const [mantissa, exponent] = (bits === 64 ? x.toExponential() : shortestSingle(x)).split('e') as [string, string];
   return placePoint(mantissa, Number(exponent));
 };
@@ -86,8 +87,8 @@ export const floatText = (x: number, bits = 64): string => {
   const text = plainFloatText(x, bits);
   return Number.isInteger(x) && !text.includes('e') ? `${text}.` : text;
 };
-/** JSON's spelling: NaN and infinities are null, -0 is 0. */
-export const jsonFloatText = (x: number): string => (Number.isFinite(x) ? String(x === 0 ? 0 : x) : 'null');
+/** JSON's spelling: NaN and infinities are null. */
+export const jsonFloatText = (x: number): string => (Object.is(x, -0) ? '-0' : Number.isFinite(x) ? String(x) : 'null');
 
 /** Rounds to what the float type can hold. */
 export const roundFloat = (type: Type, x: number): number =>

@@ -27,7 +27,7 @@ export const isClean = (bytes: Uint8Array, start: number, end: number, escapes: 
   return true;
 };
 
-/** Writes source[start, end) between quotes; `from` is a view of the source. The table escapes nothing of ASCII but control characters, `"`, `\` and DEL. */
+/** Writes source[start, end) between quotes; `from` is a view of the source. The table escapes nothing of ASCII but control characters, `"` and `\`. */
 export const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number, escapes: EscapeTable): void => {
   out.byte(0x22);
   const plainEnd = out.plainRun(source, from, start, end);

@@ -1,7 +1,7 @@
 /** Values under a decorator (`::T`): whether they can take its type, and their data then (reference/formats/sup.md section 3). */
 import { type RecordType, type Type, isFloat, isInteger, isUnsigned, typeText, types } from './type.ts';
-import { type Data, type Value, canonicalMap, canonicalSet, integer } from './value.ts';
-import { plainFloatText, roundFloat } from './literal.ts';
+import { type Data, type Value, canonicalMap, canonicalSet } from './value.ts';
+import { fitsInt64, plainFloatText, roundFloat } from './literal.ts';
 import { SupError } from './sup-error.ts';
 
 const mismatch = (from: Type, to: Type): never => { throw new SupError(`type mismatch: "${typeText(from)}" cannot be used as "${typeText(to)}"`); };
@@ -65,10 +65,10 @@ const adoptRecord = (from: RecordType, data: readonly (Data | undefined)[], type
 const adoptPrimitive = (from: Type, data: Data, type: Type): Data => {
   if (isInteger(from) && isInteger(type)) {
     if (isUnsigned(type) && (data as number | bigint) < 0) throw new SupError(`invalid unsigned integer: ${String(data)}`);
+    if (!isUnsigned(type) && !fitsInt64(data as number | bigint)) throw new SupError(`invalid integer: ${String(data)}`);
     return data;
   }
   if (isInteger(from) && isFloat(type)) return fitting(type, Number(data));
-  if (isInteger(from) && (type === types.duration || type === types.time)) return integer(data as number | bigint);
   if (isFloat(from) && isFloat(type)) return fitting(type, data as number);
   return mismatch(from, type);
 };

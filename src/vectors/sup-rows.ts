@@ -93,7 +93,7 @@ const numberPrinter = ({ out }: Context, v: NumberVector): RowPrinter => {
   };
 };
 
-const escapes = escapeTable('"\\\u007f', false);
+const escapes = escapeTable('"\\', false);
 const isCleanText = (bytes: Uint8Array, start: number, end: number): boolean => isClean(bytes, start, end, escapes);
 
 const bytesPrinter = ({ out }: Context, v: BytesVector): RowPrinter => {

@@ -36,9 +36,11 @@ export const wordValue = (text: string): Value | undefined => {
   const bytes = parseBytes(text);
   return bytes && { type: types.bytes, data: bytes };
 };
-const wholeNumber = (x: number | bigint): Value => {
+const wholeNumber = (x: number | bigint): Value | undefined => {
   if (fitsInt64(x)) return { type: types.int64, data: x };
-  return x > 0 && x <= uint64Max ? { type: types.uint64, data: x } : { type: types.float64, data: Number(x) };
+  if (x > 0 && x <= uint64Max) return { type: types.uint64, data: x };
+  const float = Number(x);
+  return Number.isFinite(float) ? { type: types.float64, data: float } : undefined;
 };
 const timeValue = (text: string, nanos: number | bigint): Value => {
   if (!fitsInt64(nanos)) throw new SupError(nanos > 0 ? `time overflow: ${text} (max: 2262-04-11T23:47:16Z)` : `time underflow: ${text} (min: 1677-09-21T00:12:44Z)`);

@@ -176,9 +176,9 @@ export const quoteName = (name: string): string => (plainName.test(name) ? name 
 /** A string in SUP spelling: double quotes, the escapes of sup.md section 1. */
 export const quoteText = (text: string): string => {
   // Most strings need no escape; the class test is cheaper than building.
-  if (!/["\\\u0000-\u001f\u007f]/.test(text) && text.isWellFormed()) return `"${text}"`;
+  if (!/["\\\u0000-\u001f]/.test(text) && text.isWellFormed()) return `"${text}"`;
   let out = '"';
-  for (const c of text.toWellFormed()) out += escapes[c] ?? (c < ' ' || c === '\u007f' ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}` : c);
+  for (const c of text.toWellFormed()) out += escapes[c] ?? (c < ' ' ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}` : c);
   return `${out}"`;
 };
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };

@@ -79,7 +79,7 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
   switch (request.kind) {
     case 'load': return runLoad(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
     case 'query': return runQuery(task, request, tools, spill);
-    case 'delete': return runDelete(task, request, tools);
+    case 'delete': return runDelete(task, request, tools, spill);
     case 'compact': return runCompact(task, request, tools);
     case 'compile': return runCompile(task, request.text, settings.from);
     case 'part': return runPart(task, request);

@@ -212,8 +212,8 @@ class Workers implements WorkerPool {
     return (await waitFor(actor, (state) => state.hasTag('ended') || state.status !== 'active')).context.error;
   }
 
-  prepareDelete(where: string): PrepareRewrite {
-    return (snapshot) => this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot);
+  prepareDelete(where: string, lake = this.lake): PrepareRewrite {
+    return (snapshot) => this.rewrite({ kind: 'delete', where, pool: layoutOf(snapshot.pool) }, snapshot, lake);
   }
 
   prepareCompact(ids: readonly string[]): PrepareRewrite {
@@ -250,8 +250,8 @@ class Workers implements WorkerPool {
     this.objects.close();
   }
 
-  private async rewrite(request: TaskRequest, snapshot: Snapshot): Promise<Rewrite> {
-    const session = new LakeSession(this.lake, this.options.from);
+  private async rewrite(request: TaskRequest, snapshot: Snapshot, lake = this.lake): Promise<Rewrite> {
+    const session = new LakeSession(lake, this.options.from);
     session.lend(snapshot);
     return this.outcome<RewriteOutcome>(request, session, {});
   }

@@ -113,8 +113,8 @@ export interface WorkerPool {
   query(request: QueryRequest, lentTo?: LentTo): Promise<QueryReply>;
   /** Text of the query's error ('' for none), once it has ended; undefined: never heard of it, or expired. */
   queryStatus(id: string): Promise<string | undefined>;
-  /** What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. */
-  prepareDelete(where: string): PrepareRewrite;
+  /** What the lake's `deleteWhere` calls to rewrite a snapshot without the rows that `where` selects. `lake`: what its subqueries see; default: all of it. */
+  prepareDelete(where: string, lake?: LakeServices): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
   /** Puts the rows of small objects together, in the pool's order, for no commit. */

@@ -1,7 +1,8 @@
 /** Rewrites: objects without the rows that a filter selects, and several objects as new ones. The commit is the main thread's work. */
 import { LakeError } from '../errors.ts';
-import { compileAsync } from '../exec/expressions/compile.ts';
+import { compileAlone } from '../exec/compile.ts';
 import type { AsyncEvaluator } from '../exec/expressions/evaluator.ts';
+import type { ExecutionHost } from '../exec/source.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { ObjectCutter } from '../lake/load-sort.ts';
 import { blockRowsMax } from '../lake/object-format.ts';
@@ -13,9 +14,10 @@ import { CompileError } from '../query/parse-error.ts';
 import { types } from '../vectors/type.ts';
 import { underValue } from '../vectors/value.ts';
 import { type Vector, flatten, take, valueAt } from '../vectors/vector.ts';
-import { type WorkerTools, poolSource } from './lake-source.ts';
+import { type WorkerTools, executionHost, poolSource } from './lake-source.ts';
 import type { RewriteOutcome, TaskRequest } from './messages.ts';
 import { lakeEnvironment } from './query-task.ts';
+import type { TaskSpill } from './spill.ts';
 import type { Task } from './task.ts';
 
 type DeleteTask = Extract<TaskRequest, { kind: 'delete' }>;
@@ -26,10 +28,11 @@ const pageObjects = 1024;
 
 /**
  * Finds the objects that hold rows for which the filter is true and writes their other rows as new objects; rows for which it is null or an error stay.
+ * Subqueries of the filter only read.
  * @throws delete-where-invalid for a text that is no single filter
  */
-export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTools): Promise<RewriteOutcome> => {
-  const matches = await filterOf(task, request.where, tools);
+export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTools, spill: TaskSpill): Promise<RewriteOutcome> => {
+  const matches = await filterOf(task, request.where, tools, spill);
   const source = poolSource(task, '0', request.pool, tools);
   const removes: string[] = [], adds: ObjectMeta[] = [];
   try {
@@ -50,10 +53,13 @@ export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTo
   }
 };
 
-const filterOf = async (task: Task, where: string, { from }: WorkerTools): Promise<AsyncEvaluator> => {
+const filterOf = async (task: Task, where: string, tools: WorkerTools, spill: TaskSpill): Promise<AsyncEvaluator> => {
   try {
-    const { expr, functions } = await compileFilter(where, lakeEnvironment(task, from));
-    return compileAsync(expr, { functions, names: new Map() });
+    const { expr, functions } = await compileFilter(where, lakeEnvironment(task, tools.from));
+    const host: ExecutionHost = {
+      ...executionHost(task, tools, spill, task.counter, true, () => undefined), load: () => { throw new LakeError('query-invalid', { text: 'load: the filter of a delete only reads' }); },
+    };
+    return compileAlone(expr, functions, { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() });
   } catch (error) {
     if (error instanceof CompileError && error.errors[0]?.message === notOneFilter) throw new LakeError('delete-where-invalid', {}, { cause: error });
     throw error;

@@ -121,6 +121,15 @@ describe('with keys', () => {
     expect(hidden.body.replaceAll('other', 'absnt')).toBe(absent.body);
   });
 
+  test('the filter of a delete reads what its writer may read', async () => {
+    const where = (pool: string): string => JSON.stringify({ where: `k in (from ${pool} | values k)` });
+    const [hidden, absent] = [await ask('writer of own', 'POST', '/pool/own/branch/main/delete', where('other')), await ask('writer of own', 'POST', '/pool/own/branch/main/delete', where('absnt'))];
+    expect({ status: hidden.status, body: hidden.body.replaceAll('other', 'absnt') }).toEqual({ status: 400, body: absent.body });
+    expect((await ask('reader of the lake, writer of own', 'POST', '/pool/own/branch/main/delete', where('other'))).status).toBe(200);
+    expect((await query('lake reader', 'from own | count()')).body.trim()).toBe('[0]');
+    expect((await ask('lake admin', 'DELETE', '/pool/own')).status).toBe(204);
+  });
+
   test('load in a query needs the writer of its pool', async () => {
     const refused = await query('reader of own', 'from own | load own');
     expect({ status: refused.status, body: JSON.parse(refused.body) as unknown }).toEqual({ status: 403, body: { type: 'Error', kind: 'invalid operation', error: 'reader of own may not do this: it needs the role writer on pool own' } });

@@ -33,7 +33,7 @@ export const descriptorOf = (value: Value): Descriptor => {
     case 'Int': case 'Uint': case 'Float': case 'Primitive':
       return { kind: name, type: r.type('Type'), location: r.segment('Location'), min: r.get('Min'), max: r.get('Max'), count: r.number('Count') };
     case 'Bytes':
-      return { kind: name, type: r.type('Type'), bytes: r.segment('Bytes'), offsets: r.segment('Offsets'), min: r.bytes('Min'), max: r.bytes('Max'), count: r.number('Count') };
+      return { kind: name, type: r.type('Type'), bytes: r.segment('Bytes'), offsets: r.segment('Offsets'), min: r.bound('Min'), max: r.bound('Max'), count: r.number('Count') };
     case 'Dict': return { kind: name, values: r.number('Values'), counts: r.segment('Counts'), index: r.segment('Index'), count: r.number('Length') };
     case 'Record': return { kind: name, count: r.number('Length'), fields: r.list('Fields').map(fieldOf) };
     case 'Array': case 'Set': return { kind: name, count: r.number('Length'), lengths: r.segment('Lengths'), values: r.number('Values') };
@@ -82,7 +82,8 @@ class Fields {
   flag(name: string): boolean { return this.plain(name, types.bool) as boolean; }
   text(name: string): string { return this.plain(name, types.string) as string; }
   type(name: string): Type { return this.plain(name, types.type) as Type; }
-  bytes(name: string): Uint8Array { return this.plain(name, types.bytes) as Uint8Array; }
+  /** The least or largest of byte strings; the reference has null where there are none. */
+  bound(name: string): Uint8Array { return unnamed(this.get(name)).type === types.null ? new Uint8Array(0) : this.plain(name, types.bytes) as Uint8Array; }
   segment(name: string): Segment {
     const r = new Fields(this.get(name));
     return { offset: r.number('Offset'), length: r.number('Length'), memory: r.number('MemLength'), compression: r.number('CompressionFormat') };

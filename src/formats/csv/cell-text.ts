@@ -6,6 +6,7 @@ import { timePrinter } from '../../vectors/time-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, underValue } from '../../vectors/value.ts';
 import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
+import { behindSpaces, isSpaceStart } from './spaces.ts';
 
 export type CellPrinter = (row: number) => void;
 
@@ -83,12 +84,11 @@ const bytesCell = (v: BytesVector, out: TextOut, delimiter: number): CellPrinter
   };
 };
 
-const spaces: ReadonlySet<number> = new Set([0x20, 0x09, 0x0b, 0x0c]);
 /** Puts what was printed from `start` on into quotes if it has a delimiter, quote or line break, or begins with white space. */
 export const quoteFrom = (out: TextOut, start: number, delimiter: number): void => {
   const end = out.length, { bytes } = out;
   if (start === end) return;
-  let quote = spaces.has(bytes[start]!) || (end - start === 2 && bytes[start] === 0x5c && bytes[start + 1] === 0x2e);
+  let quote = (isSpaceStart(bytes[start]!) && behindSpaces(bytes, start, end) > start) || (end - start === 2 && bytes[start] === 0x5c && bytes[start + 1] === 0x2e);
   for (let i = start; i < end && !quote; i++) {
     const b = bytes[i]!;
     quote = b === delimiter || b === 0x22 || b === 0x0a || b === 0x0d;

@@ -1,7 +1,7 @@
 /** What a cell of CSV or TSV is: nothing is null, then numbers (all float64), then bools, else a string. */
 import type { Builder } from '../../vectors/builder.ts';
 import { types } from '../../vectors/type.ts';
-import { appendText, plainNumber, textOf } from '../text-cell.ts';
+import { appendText, floatOf, plainNumber, textOf } from '../text-cell.ts';
 
 /** Appends the cell bytes[start, end), quotes undone already. */
 export const appendCell = (builder: Builder, bytes: Uint8Array, start: number, end: number): void => {
@@ -13,13 +13,13 @@ export const appendCell = (builder: Builder, bytes: Uint8Array, start: number, e
   // Digits, signs, points; letters of nan, inf, true, false.
   if (c <= 0x39 && (c >= 0x30 || c === 0x2d || c === 0x2b || c === 0x2e)) {
     const x = plainNumber(bytes, start, end);
-    const number = Number.isNaN(x) ? numberOf(textOf(bytes, start, end)) : x;
+    const number = Number.isNaN(x) ? floatOf(textOf(bytes, start, end)) : x;
     if (number !== undefined) {
       builder.number(types.float64, number);
       return;
     }
   } else if (end - start <= 9 && letterWords[c] === 1) {
-    const word = textOf(bytes, start, end), number = numberOf(word), bool = bools.get(word);
+    const word = textOf(bytes, start, end), number = floatOf(word), bool = bools.get(word);
     if (number !== undefined) return builder.number(types.float64, number);
     if (bool !== undefined) return builder.bool(bool);
   }
@@ -31,16 +31,3 @@ for (const c of 'tTfFnNiI') letterWords[c.charCodeAt(0)] = 1;
 const bools: ReadonlyMap<string, boolean> = new Map([
   ['t', true], ['T', true], ['true', true], ['TRUE', true], ['True', true], ['f', false], ['F', false], ['false', false], ['FALSE', false], ['False', false],
 ]);
-
-const syntax = /^[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?$/;
-const infinity = /^([+-]?)inf(?:inity)?$/i;
-/** The number that a whole cell spells, or undefined. */
-export const numberOf = (text: string): number | undefined => {
-  if (syntax.test(text)) {
-    const x = Number(text.replaceAll('_', ''));
-    return Number.isFinite(x) ? x : undefined;
-  }
-  if (/^nan$/i.test(text)) return NaN;
-  const m = infinity.exec(text);
-  return m ? (m[1] === '-' ? -Infinity : Infinity) : undefined;
-};

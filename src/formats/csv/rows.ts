@@ -3,7 +3,8 @@
  * cuts leaves no trace.
  *
  * Quotes: where a cell has any, they toggle quoting wherever they stand, two within quotes are one, and none is kept; so stray quotes vanish as in the
- * reference. White space before a cell's text goes, also inside quotes. Blank lines are skipped; a carriage return before a line break belongs to it.
+ * reference. White space before a cell's text goes, also inside quotes; between tabs it stays outside of them. Blank lines are skipped; a carriage return
+ * before a line break belongs to it.
  */
 import { LakeError } from '../../errors.ts';
 import { Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
@@ -15,6 +16,7 @@ import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { textOf } from '../text-cell.ts';
 import { appendCell } from './cells.ts';
+import { behindSpaces, isSpaceStart } from './spaces.ts';
 
 interface Dialect { readonly format: 'csv' | 'tsv'; readonly delimiter: number }
 /** Rows and lines before the input; the columns, if the header was read. */
@@ -194,8 +196,14 @@ class RowScanner {
         return 'open';
       }
       window.start = end;
-      if (this.length > 1 || this.starts[0]! < this.ends[0]! || this.quoted[0] === 1) return 'row';
+      if (this.length > 1 || this.quoted[0] === 1 || !this.isBlankLine()) return 'row';
     }
+  }
+
+  private isBlankLine(): boolean {
+    let at = this.starts[0]!;
+    while (at < this.ends[0]! && isBlank(this.bytes[at]!, this.delimiter)) at++;
+    return at === this.ends[0]!;
   }
 
   /** The bytes of cell `i` with its quotes undone. */
@@ -214,19 +222,17 @@ class RowScanner {
         k++;
       } else inside = !inside;
     }
-    let first = 0;
-    while (first < length && isBlank(out[first]!, this.delimiter)) first++;
-    return { bytes: out, start: first, end: length };
+    return { bytes: out, start: behindSpaces(out, 0, length), end: length };
   }
 
   /** Behind the row's line break, or -1 if the window ends before. */
   private scan(window: RowWindow): number {
-    const { bytes, delimiter } = this, { end } = window;
+    const { bytes, delimiter } = this, { end } = window, trims = delimiter !== 0x09;
     let i = window.start;
     this.length = 0;
     this.plain = true;
     for (;;) {
-      while (isBlank(bytes[i]!, delimiter)) i++;
+      if (trims && isSpaceStart(bytes[i]!)) i = behindSpaces(bytes, i, end, delimiter);
       const start = i;
       let quotes = 0, c = bytes[i]!;
       for (; i < end && c !== delimiter && c !== 0x0a; c = bytes[++i]!) {

@@ -1,8 +1,8 @@
 /** JSON text of single values: what the row printer does not print itself, and everything over several lines. */
 import { checkStopAt } from '../../vectors/stop.ts';
-import { type Type, types } from '../../vectors/type.ts';
+import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Data, type Value } from '../../vectors/value.ts';
-import { jsonFloatText, primitiveText } from '../../vectors/literal.ts';
+import { floatText, jsonFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText, supType } from '../../vectors/sup-print.ts';
 
 const special = /["\\\u0000-\u001f\u2028\u2029]/;
@@ -12,11 +12,15 @@ export const jsonString = (text: string): string => {
   return JSON.stringify(text).replace(/[\u2028\u2029]/g, (c) => (c === '\u2028' ? '\\u2028' : '\\u2029'));
 };
 
-/** The text of a map's key: strings as they are, everything else as SUP. */
+/** The text of a map's key: strings and enum symbols as they are, everything else as SUP; no decorator tells the union or the primitive type of the key. */
 const jsonKey = (key: Value): string => {
   let { type } = key;
   while (type.kind === 'named') type = type.inner;
-  return type === types.string ? (key.data as string) : supText(key);
+  if (type === types.string) return key.data as string;
+  if (key.type.kind === 'union') return supText(key.data as Value);
+  if (key.type.kind === 'enum') return key.type.symbols[key.data as number] ?? '';
+  if (isInteger(key.type)) return String(key.data);
+  return isFloat(key.type) ? floatText(key.data as number, key.type === types.float64 ? 64 : 32) : supText(key);
 };
 
 /** The JSON text of a value; `indent` blanks per level, 0 for one line. */

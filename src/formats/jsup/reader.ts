@@ -1,16 +1,16 @@
 /** Reads JSUP: a JSON object with type and value a line, types numbered over the whole stream. */
 import { LakeError } from '../../errors.ts';
 import { Builder } from '../../vectors/builder.ts';
-import { goQuoted, parseBytes, parseDuration, parseFloat64, parseInteger, parseIp, parseNet, parseTime, roundFloat } from '../../vectors/literal.ts';
+import { fitsInt64, goQuoted, parseBytes, parseDuration, parseInteger, parseIp, parseNet, parseTime, roundFloat, uint64Max } from '../../vectors/literal.ts';
 import {
-  type RecordType, type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, types, unionType,
+  type RecordType, type Type, arrayType, enumType, errorType, isUnsigned, mapType, namedType, primitiveNamed, recordType, setType, types, unionType,
 } from '../../vectors/type.ts';
 import { type Data, canonicalMap, canonicalSet } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { jsonFault } from '../json-fault.ts';
-import { textOf } from '../text-cell.ts';
+import { floatOf, textOf } from '../text-cell.ts';
 
 /** @throws LakeError `format-broken` with the line, after giving out what came before */
 export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
@@ -183,9 +183,13 @@ const parsePrimitive = (type: Type, text: string): Data | undefined => {
     case types.time: return parseTime(text);
     case types.duration: return parseDuration(text);
     case types.float16: case types.float32: case types.float64: {
-      const x = parseFloat64(text);
-      return x === undefined ? undefined : roundFloat(type, x);
+      const x = floatOf(text);
+      const rounded = x === undefined ? undefined : roundFloat(type, x);
+      return Number.isFinite(x) && !Number.isFinite(rounded) ? undefined : rounded;
     }
-    default: return parseInteger(text);
+    default: {
+      const x = parseInteger(text);
+      return x === undefined || !(isUnsigned(type) ? x >= 0 && x <= uint64Max : fitsInt64(x)) ? undefined : x;
+    }
   }
 };

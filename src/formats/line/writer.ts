@@ -31,7 +31,7 @@ const linePrinter = (v: Vector, out: TextOut): ((row: number) => void) => {
   };
 };
 
-/** Prints a row if it is a string, also under names and in unions, and says whether it was; undefined where no row is. */
+/** Prints a row if it is a string, also under names, and says whether it was; undefined where no row is. Members of unions are decorated like other values. */
 const rawPrinter = (v: Vector, out: TextOut): ((row: number) => boolean) | undefined => {
   switch (v.form) {
     case 'bytes': return v.type !== types.string ? undefined : (row) => {
@@ -39,7 +39,6 @@ const rawPrinter = (v: Vector, out: TextOut): ((row: number) => boolean) | undef
       return true;
     };
     case 'named': return rawPrinter(v.inner, out);
-    case 'union': return rawOf(v, v.members, out);
     case 'dynamic': return rawOf(v, v.parts, out);
     case 'selected': return via(rawPrinter(v.base, out), (row) => v.index[row]);
     case 'dictionary': return via(rawPrinter(v.values, out), (row) => v.codes[row]);

@@ -245,7 +245,7 @@ export class SupTape {
     this.at = end;
     // What the type cannot hold is an error, which the general parser tells.
     if ((isUnsigned(to) && x < 0) || (isFloat(to) && !Number.isFinite(roundFloat(to, x)))) throw other;
-    if (from === types.int64 && (isInteger(to) || to === types.duration || to === types.time)) this.numberEntry(kind.number, to.id, integer(x) as number);
+    if (from === types.int64 && isInteger(to)) this.numberEntry(kind.number, to.id, integer(x) as number);
     else if (isFloat(to)) this.numberEntry(kind.number, to.id, roundFloat(to, x));
     else throw other;
   }

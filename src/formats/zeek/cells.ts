@@ -1,6 +1,7 @@
 /** Text of Zeek cells to data and back. */
 import { isUtf8 } from 'node:buffer';
 import { escapedText, secondsText } from '../log-cell.ts';
+import { floatOf } from '../text-cell.ts';
 import { decimalFloatText, parseFloat64, parseInteger, parseIp, parseNet, ipText, netText } from '../../vectors/literal.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Data, type Value, canonicalSet, integer } from '../../vectors/value.ts';
@@ -25,16 +26,15 @@ const parseSimple = (type: Type, text: string): Data => {
   switch (type) {
     case types.string: return unescaped(text);
     case types.bool:
-      if (text === 'T' || text === 'true') return true;
-      if (text === 'F' || text === 'false') return false;
-      throw new Error(`strconv.ParseBool: parsing "${text}": invalid syntax`);
+      return bools.get(text) ?? fail('strconv.ParseBool', text);
     case types.int64: case types.uint64: case types.uint16: return wholeNumber(type, text);
-    case types.float64: return parseFloat64(text) ?? fail('strconv.ParseFloat', text);
+    case types.float64: return floatOf(text) ?? fail('strconv.ParseFloat', text);
     case types.time: case types.duration: return nanosOf(text) ?? fail('strconv.ParseFloat', text);
     case types.ip: return parseIp(text) ?? fail('ParseAddr', text);
     default: return parseNet(text) ?? fail('netip.ParsePrefix', text);
   }
 };
+const bools: ReadonlyMap<string, boolean> = new Map([...['T', 'true', 't', 'True', 'TRUE', '1'].map((text) => [text, true] as const), ...['F', 'false', 'f', 'False', 'FALSE', '0'].map((text) => [text, false] as const)]);
 const fail = (what: string, text: string): never => { throw new Error(`${what}: parsing "${text}": invalid syntax`); };
 
 const ranges: ReadonlyMap<Type, readonly [bigint, bigint]> = new Map([
@@ -42,7 +42,7 @@ const ranges: ReadonlyMap<Type, readonly [bigint, bigint]> = new Map([
 ] as const);
 const wholeNumber = (type: Type, text: string): Data => {
   const x = parseInteger(text), parser = type === types.int64 ? 'strconv.ParseInt' : 'strconv.ParseUint';
-  if (x === undefined) return fail(parser, text);
+  if (x === undefined || (type !== types.int64 && text.startsWith('+'))) return fail(parser, text);
   const [least, most] = ranges.get(type)!;
   if (x < least || x > most) throw new Error(`${parser}: parsing "${text}": value out of range`);
   return x;

@@ -73,7 +73,7 @@ export const branchRoutes: readonly Route[] = [
   }),
   route({
     id: 'deleteData', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch/delete', summary: 'Delete objects, or rows by a filter', need: 'writer of pool', writes: true, params: branchParams, query: dryRunQuery,
-    description: 'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay.', body: Deletion, takes: commitHeaders,
+    description: 'A new commit: earlier ones keep what they had. Rows for which the filter is null or an error stay. Subqueries of the filter (`id in (from gone | values id)`) only read.', body: Deletion, takes: commitHeaders,
     examples: { 'Rows by a filter': { where: 'level=="debug"' }, 'Data objects': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066'] } },
     answers: { 200: committedOrTold('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'delete-both', 'delete-neither', 'delete-preview', 'delete-where-invalid', 'transaction-empty', 'query-invalid'],
     handler: async (call) => {
@@ -86,10 +86,10 @@ export const branchRoutes: readonly Route[] = [
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
       if (dryRun && where === '') throw new LakeError('delete-preview');
-      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where))), response);
+      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where, call.visible))), response);
       const commit = await commitOnce(call, note, async (terms) => made(call, (where === ''
         ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(terms))
-        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where), terms))));
+        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where, call.visible), terms))));
       return sendCommit(reply, commit, response);
     },
   }),

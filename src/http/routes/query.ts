@@ -7,7 +7,7 @@ import { describePlan } from '../describe.ts';
 import { answerCoding, varyOf } from '../encoding.ts';
 import { isForeign } from '../origin.ts';
 import { boolParameter, boolSchema } from '../parameters.ts';
-import { plainValue, queryStatusValue } from '../records.ts';
+import { descriptionValue, plainValue, queryStatusValue } from '../records.ts';
 import { sendChunks, sendValue } from '../reply.ts';
 import { type Call, type Link, type Route, route } from '../route.ts';
 import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
@@ -18,7 +18,7 @@ interface QueryBody { readonly text: string; readonly head?: { readonly pool: st
 
 /** Text and default source of a query request. @throws query-missing if there is neither */
 const queryBody = async (call: Call<unknown, unknown, Static<typeof QueryRequest>>): Promise<QueryBody> => {
-  const { query: text = '', head: { pool, branch } = {} } = await call.body();
+  const { query: text = '', head } = await call.body(), { pool, branch } = head ?? {};
   if (text === '' && !pool) throw new LakeError('query-missing');
   return { text, ...(pool && { head: { pool, ...(branch && { branch }) } }) };
 };
@@ -89,7 +89,7 @@ export const queryRoutes: readonly Route[] = [
       const { workers } = call.service, lake = call.visible;
       const { plan } = await workers.compile((await queryBody(call)).text, lake);
       const description = describePlan(plan as Plan, (name) => idBuffer(lake.pool(name).config.id));
-      return sendValue(call.reply, plainValue(description), call.response);
+      return sendValue(call.reply, descriptionValue(description), call.response);
     },
   }),
   route({

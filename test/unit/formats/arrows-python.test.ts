@@ -131,7 +131,7 @@ l list<item: int64 not null>  [1, 2]
 ll list<item: list<item: string not null> not null>  [['a'], []]
 m map<string, int64>  [('k', 1)]
 st list<item: string not null>  ['a', 'b']
-u dense_union<0: int64 not null=0, 1: string not null=1, 2: null=2> null 1
+u dense_union<0: int64 not null=0, 1: string not null=1, 2: null=2>  1
 e string  B
 ip string  10.0.0.1
 n null null None

@@ -38,6 +38,16 @@ const fault = async (bytes: Uint8Array): Promise<string> => (await convert(bytes
 const segment = (offset: number, length: number, memory = length, compression = 0): string =>
   `{Offset:${offset}::uint64,Length:${length}::uint64,MemLength:${memory}::uint64,CompressionFormat:${compression}::uint8}::=Segment`;
 
+test('columns of strings without any, which v0.2.0 writes with null for their least and largest, are read', async () => {
+  const bytes = Buffer.from(
+      'Q1NVUA4AAAB8AQAAAAAAAEAAAAAAAAAABgAAAIFKEACsAvQJAAQGT2Zmc2V0AwAGTGVuZ3RoAwAJTWVtDADyThFDb21wcmVzc2lvbkZvcm1hdAAABwdTZWdtZW50HgAGBFR5cGUcAAVCeXRlcx8AB0' +
+      '9mZnNldHMfAANNaW4dAANNYXgdAAVDb3VudAIABwVCeXRlcyAHAklEAgADBmUA9x0CAAdMZW5ndGhzHwAGVmFsdWVzIgAHBUFycmF5IwcDU2V0IwACBVZhbHVlCUsAh0NvbnN0JgEiSABGBFRhZ0UA' +
+      '9gMoAAcFVW5pb24pAAQETmFtZRlfAPULA09wdBcABU5vbmVzHwAHBUZpZWxkKwEsAAKVAPADBkZpZWxkcy0ABwZSZWNvcmQugVsGAHb3EyEUAhkGAhABAQEIAhACBAIQAQAAASQLAgEHAQIIAhABAS' +
+      'UMAGInBQICAgEzAHQwAQEBCAIwMwDwHyoQAgEIAiACBAIQAQUCAwIELxwCARkMAmYCAgIABQEBAQEMAnoCBQIABQEBAQH/AgAAAAMAAACAgAAAAwAAAAEAAAADAAAAgICAAAMAAAABAAAAAwAAAICA' +
+      'gAADAAAAAQAAAAMAAACAgIAAAwAAAA==', 'base64');
+  expect(await convert(bytes, { from: 'csup' })).toEqual({ output: '{f:|[]|::|[string]|,z:1::(int64|string)}\n', error: '' });
+});
+
 describe('the writer', () => {
   for (const name of ['values', 'nulls', 'mixed']) {
     test(`descriptors and data of ${name}.csup are written to the byte`, async () => {

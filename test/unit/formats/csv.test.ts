@@ -19,7 +19,8 @@ describe('reading CSV', () => {
     ['a\ntrue\nT\nf\nFalse\ntruth\n', '{a:true}\n{a:true}\n{a:false}\n{a:false}\n{a:"truth"}\n'], ['a\n1e3\n-inf\nnan\n0x10\n1_000\n+5\n.5\n5.\n1e400\n', '{a:1000.}\n{a:-Inf}\n{a:NaN}\n{a:"0x10"}\n{a:1000.}\n{a:5.}\n{a:0.5}\n{a:5.}\n{a:"1e400"}\n'],
     ['a,b\n"x, ""y""", z\n', '{a:"x, \\"y\\"",b:"z"}\n'], ['f,g"3"\nvalue1,value"3" my friend\n', '{f:"value1",g3:"value3 my friend"}\n'.replace('g3', 'g3')], ['a,b\n"1\r\n2",3\n', '{a:"1\\n2",b:3.}\n'],
     ['a.b,c d\n1,2\n', '{"a.b":1.,"c d":2.}\n'], ['a\n2020-01-02T03:04:05Z\n10.0.0.1\n', '{a:"2020-01-02T03:04:05Z"}\n{a:"10.0.0.1"}\n'], ['\ufeffa,b\n1,2\n', '{a:1.,b:2.}\n'], ['\ufeff"a b",c\n\ufeff1,2\n', '{"a b":"\ufeff1",c:2.}\n'],
-    ['a\né\n', '{a:"é"}\n'], ['a,b\n1 ,\t2\n', '{a:"1 ",b:2.}\n'],
+    ['a\n0x1.8p1\n-0X_1P-2\n0x1\n1e1_0\n1e_5\n1__0\nInfinity\n0x1p1024\n', '{a:3.}\n{a:-0.25}\n{a:"0x1"}\n{a:10000000000.}\n{a:"1e_5"}\n{a:"1__0"}\n{a:+Inf}\n{a:"0x1p1024"}\n'],
+    ['a,b\n\u00a0x,\u2003 \u30002\n"\u0085 y",\u200bz\n', '{a:"x",b:2.}\n{a:"y",b:"\u200bz"}\n'], ['a\né\n', '{a:"é"}\n'], ['a,b\n1 ,\t2\n', '{a:"1 ",b:2.}\n'],
     ['a,b\n1,2\n3\n4,5\n', '{a:1.,b:2.}\ncsv: record on line 3: wrong number of fields'], ['a,b\n1,2,3\n', 'csv: record on line 2: wrong number of fields'], ['a,b\n"x\n', 'csv: record on line 2: quote not closed'],
     ['a,b\n', 'csv: empty csv file'], ['', 'csv: empty csv file'], ['a,a\n1,2\n', 'csv: duplicate field: "a"'], ['a,b\n"1\n2",3\n4\n', '{a:"1\\n2",b:3.}\ncsv: record on line 4: wrong number of fields'],
   ]) {
@@ -53,9 +54,11 @@ describe('reading CSV', () => {
 });
 
 describe('reading TSV and lines', () => {
-  test('tabs separate, spaces before a cell go', async () => { expect((await convert('a\tb\n1\t x y\n', { from: 'tsv' })).output).toBe('{a:1.,b:"x y"}\n'); });
+  test.each([
+    ['a\tb\n1\t x y\n', '{a:1.,b:" x y"}\n'], ['a\tb\n 1\t1 \n', '{a:" 1",b:"1 "}\n'], ['a\tb\n1\t"  y"\n', '{a:1.,b:"y"}\n'], ['a\tb\n  \t\n', '{a:"  ",b:null}\n'], [' a\tb\n \n1\t2\n', '{" a":1.,b:2.}\n'],
+  ])('tabs separate, spaces around a cell are its own unless it has quotes: %j', async (tsv, sup) => { expect((await convert(tsv, { from: 'tsv' })).output).toBe(sup); });
   test('an empty first cell is null', async () => { expect((await convert('a\tb\n\t1\n', { from: 'tsv' })).output).toBe('{a:null,b:1.}\n'); });
-  test('lines are strings', async () => { expect((await convert('a\r\n\n b\rc\nd', { from: 'line' })).output).toBe('"a"\n""\n" b\\rc"\n"d"\n'); });
+  test('lines are strings', async () => { expect((await convert('a\r\n\n b\rc\nd\r\r', { from: 'line' })).output).toBe('"a"\n""\n" b\\rc"\n"d\\r"\n'); });
 });
 
 describe('writing CSV', () => {
@@ -67,6 +70,7 @@ describe('writing CSV', () => {
     ['{u8:1::uint8,f:1.,by:0x01,s:"x",ty:<int64>,n:null,r:{a:1},a:[1,2],st:|[1]|,m:|{"a":1}|,e:"x"::enum(x),er:error("q")}',
       'u8,f,by,s,ty,n,r.a,a,st,m,e,er\n1,1,0x01,x,<int64>,,1,"[1,2]",|[1]|,"|{""a"":1}|","""x""::enum(x)","error(""q"")"\n'],
     ['{a:0}\n{a:"foo"}\n{a:127.0.0.1}', 'a\n0\nfoo\n127.0.0.1\n'], ['{a?:_::int64,b:1}\n{a?:2,b:3}', 'a,b\n,1\n2,3\n'], ['{a:{b:1::=x}::=y}::=z', 'a.b\n1\n'], ['{a:1::(int64|null)}{a:null::(int64|null)}', 'a\n1\n\n'],
+    ['{a:"\\u00a0x",b:"\\u200bx",c:"\\u2003"}', 'a,b,c\n"\u00a0x",\u200bx,"\u2003"\n'], ['{"":{a:1},b:{"":2}}', '.a,b.\n1,2\n'],
     ['{r?:_::{x:int64,y:int64}}\n{r?:{x:1,y:2}}', 'r.x,r.y\n,\n1,2\n'], ['{a:0x,b:" x",c:"",d:"a,b"}', 'a,b,c,d\n," x",,"a,b"\n'], ['{"a,b":1}', '"a,b"\n1\n'],
     ['{a:{b:1}}\n{a:{b:2}}', 'a.b\n1\n2\n'], ['{a:1}\n[1,2]', 'a\n1\nCSV output encountered non-record value: [1,2]'], ['{a:1}::=r\n1::=n', 'a\n1\nCSV output encountered non-record value: 1::=n'],
     ['{a:1}\n{b:2}', "a\n1\nCSV output requires uniform records but multiple types encountered (consider 'fuse')"],

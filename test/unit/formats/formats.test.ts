@@ -133,7 +133,7 @@ describe('SUP', () => {
 });
 
 describe('other writers', () => {
-  test('line writes strings bare, the rest as SUP', async () => { expect((await convert('"a" "b\\nc" {x:1} "n"::=foo', { from: 'sup', to: 'line' })).output).toBe('a\nb\nc\n{x:1}\nn\n'); });
+  test('line writes strings bare, the rest as SUP', async () => { expect((await convert('"a" "b\\nc" {x:1} "n"::=foo "u"::(int64|string)', { from: 'sup', to: 'line' })).output).toBe('a\nb\nc\n{x:1}\nn\n"u"::(int64|string)\n'); });
   test('db describes pools and objects, and prints other values as SUP', async () => {
     const text = `{name:"MyPool",id:0x132870564f00de22d252b3438c656691c87842c2::=ksuid.KSUID,layout:{order:"desc"::=order.Which,keys:[["a","b"]::=field.Path]::=field.List}::=order.SortKey,threshold:1}::=pools.Config
 {id:0x132870564f00de22d252b3438c656691c87842c2::=ksuid.KSUID,min:0,max:"z",count:20::uint64,size:125}

@@ -97,7 +97,8 @@ describe('writing JSON', () => {
   const json = async (text: string, write = {}): Promise<string> => (await convert(text, { from: 'sup', to: 'json', write })).output;
   for (const [text, printed] of [
     ['{a?:_::int64,b:1}', '{"b":1}\n'], ['{a?:_::int64}', '{}\n'], ['{a:1::(int64|null),b:null::(int64|null)}', '{"a":1,"b":null}\n'], ['NaN +Inf -Inf', 'null\nnull\nnull\n'],
-    ['1. 1e21 -0.', '1\n1e+21\n0\n'], ['error("x")', '{"error":"x"}\n'], ['|{1:{a:1},2:{a:2}}|', '{"1":{"a":1},"2":{"a":2}}\n'], ['|{"k":1}|', '{"k":1}\n'], ['<int64>', '"<int64>"\n'],
+    ['1. 1e21 -0. -0.::float32', '1\n1e+21\n-0\n-0\n'], ['error("x")', '{"error":"x"}\n'], ['|{1:{a:1},2:{a:2}}|', '{"1":{"a":1},"2":{"a":2}}\n'], ['|{"k":1}|', '{"k":1}\n'],
+    ['|{1::uint8:2}|', '{"1":2}\n'], ['|{1.5::float32:2}|', '{"1.5":2}\n'], ['|{"x"::enum(x):2}|', '{"x":2}\n'], ['|{"a":1,2:3}|', '{"2":3,"\\"a\\"":1}\n'], ['|{[1::int8]:2}|', '{"[1::int8]":2}\n'], ['|{"a"::=n:2}|', '{"a":2}\n'], ['<int64>', '"<int64>"\n'],
     ['"a"::enum(a,b)', '"a"\n'], ['1h', '"1h"\n'], ['0x01', '"0x01"\n'], ['"<>&\\u2028\\u0001"', '"<>&\\u2028\\u0001"\n'], ['18446744073709551615', '18446744073709551615\n'], ['1::=foo', '1\n'],
   ]) test(`${text} is ${printed}`, async () => { expect(await json(text!)).toBe(printed); });
   test('HTTP gets one array on one line', async () => { expect(await json('{a:1}\n2', { httpArray: true })).toBe('[{"a":1},2]\n'); });

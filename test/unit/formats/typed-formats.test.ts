@@ -99,6 +99,18 @@ describe('LZ4 blocks', () => {
   });
 });
 
+describe('JSUP numbers', () => {
+  const line = (type: string, value: string): string => JSON.stringify({ type: { kind: 'primitive', name: type }, value });
+  for (const [type, value, said] of [
+    ['int64', '9223372036854775807', '9223372036854775807\n'], ['int64', '99999999999999999999', 'jsup: line 1: bad JSUP value for type int64: "99999999999999999999"'], ['uint8', '-1', 'jsup: line 1: bad JSUP value for type uint8: "-1"'],
+    ['uint64', '18446744073709551615', '18446744073709551615::uint64\n'], ['uint64', '18446744073709551616', 'jsup: line 1: bad JSUP value for type uint64: "18446744073709551616"'],
+    ['float32', '1e39', 'jsup: line 1: bad JSUP value for type float32: "1e39"'], ['float64', 'inf', '+Inf\n'], ['float64', '0x1p3', '8.\n'], ['float64', '-0.', '0.\n'],
+  ]) test(`${type} ${value}`, async () => {
+    const { output, error } = await convert(line(type!, value!), { from: 'jsup' });
+    expect(output + error).toBe(said);
+  });
+});
+
 describe('control messages', () => {
   const channel = (name: string): Value => recordValue([{ name: 'channel', value: stringValue(name) }]);
   const time = (ns: bigint): Value => ({ type: types.time, data: ns });
@@ -132,6 +144,11 @@ describe('control messages', () => {
 });
 
 describe('Zeek', () => {
+  test('numbers and bools are spelled in any of the ways that v0.2.0 takes', async () => {
+    const { output } = await convert('#separator \\x09\n#fields\ta\tb\n#types\tdouble\tbool\ninf\tt\n-Infinity\t0\n0x1p3\tTRUE\n1_0\tF\n', { from: 'zeek', to: 'json' });
+    expect(output).toBe('{"a":null,"b":true}\n{"a":null,"b":false}\n{"a":8,"b":true}\n{"a":10,"b":false}\n');
+  });
+  test('a negative zero keeps its sign', async () => { expect((await convert('{a:-0.,b:0.}', { from: 'sup', to: 'zeek' })).output.split('\n').at(-2)).toBe('-0\t0'); });
   test('what it cannot hold ends the output after the rows before', async () => {
     const { output, error } = await convert('{a:1}\n{a:null}', { from: 'sup', to: 'zeek' });
     expect(output.endsWith('#fields\ta\n#types\tint\n1\n')).toBe(true);
@@ -140,6 +157,6 @@ describe('Zeek', () => {
   for (const [text, said] of [
     ['garbage\n', 'zeek: line 1: bad types/fields definition in zeek header'], ['#separator \\x09\n#fields\ta\tb\n#types\tint\nx\n', 'zeek: line 4: bad types/fields definition in zeek header'], ['#separator \\x09\n#fields\ta\tb\n#types\tint\tfunc\n1\t2\n', 'zeek: line 3: unknown type: func'],
     ['#separator \\x09\n#fields\ta\n#types\tint\n1\nnotanint\n3\n', 'zeek: line 5: strconv.ParseInt: parsing "notanint": invalid syntax'],
-    ['#separator \\x09\n#fields\ta\tb\n#types\tint\tint\n1\n', 'zeek: line 4: too few values'],
+    ['#separator \\x09\n#fields\ta\tb\n#types\tint\tint\n1\n', 'zeek: line 4: too few values'], ['#separator \\x09\n#fields\ta\n#types\tcount\n+1\n', 'zeek: line 4: strconv.ParseUint: parsing "+1": invalid syntax'],
   ]) test(`${JSON.stringify(text)}: ${said}`, async () => { for (const pieceBytes of [1, 100]) expect((await convert(text!, { from: 'zeek', pieceBytes })).error).toBe(said); });
 });

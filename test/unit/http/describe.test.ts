@@ -23,6 +23,7 @@ describe('what a query is said to answer', () => {
   test.each([
     ['from p', 'main asc ts'], ['from p | sort -r ts', 'main desc ts'], ['from p | sort a, b', 'main'], ['from p | where a>1 | head 2', 'main asc ts'],
     ['from p | count() by a', 'main by a'], ['from p | count() by x:=a.b, y:=c', 'main by a.b,c'], ['from p | count() by x:=a+1', 'main by x'], ['from p | count() by ts', 'main by ts asc ts'],
+    ['from p | count()', 'main by '], ['from p | count() by a | join (from p) on left.a=right.a', 'main'], ['from p | assert ts==1', 'main'],
     ['select a as x, count(*) from p group by a', 'main by a'],
     ['from p | cut ts, a', 'main asc ts'], ['from p | cut t:=ts', 'main asc t'], ['from p | cut a', 'main'], ['from p | put ts:=1', 'main'], ['from p | drop ts', 'main'], ['from p | drop a', 'main asc ts'],
     ['from p | rename t:=ts', 'main asc t'], ['from p | rename x:=a', 'main asc ts'], ['from p | rename ts:=a', 'main'], ['from p | fuse', 'main asc ts'], ['from p | values {ts}', 'main'],
@@ -36,6 +37,14 @@ describe('what a query is said to answer', () => {
     expect(await sources('fork (from p) (from p)')).toEqual(['Pool', 'Pool']);
     expect(await sources('fork (values 1) (values 2)')).toEqual(['Null']);
     expect(await sources('values 1')).toEqual(['Null']);
+    expect(await sources('from p:log')).toEqual(['Pool']);
+  });
+  test('in SUP each part has the type that the reference names', async () => {
+    const answer = await service.ask('POST', '/query/describe', { body: '{query:"fork (from p | count() by a | output c) (from p | count() | output d) (from :pools | sort name desc)"}' });
+    expect(answer.body.replace(/0x[0-9a-f]{40}/g, 'ID')).toBe('{sources:[{kind:"Pool",name:"p",id:ID::=ksuid.KSUID}::=describe.Pool,{kind:"Pool",name:"p",id:ID}::describe.Pool,'
+      + '{kind:"DBMeta",meta:"pools"}::=describe.DBMeta],channels:[{name:"c",aggregation_keys:[["a"]::=field.Path]::=field.List,sort:null::=order.SortKeys}::=describe.Channel,'
+      + '{name:"d",aggregation_keys:[],sort:null}::describe.Channel,{name:"main",aggregation_keys:null::=field.List,'
+      + 'sort:[{order:"desc"::=order.Which,key:["name"]::field.Path}::=order.SortKey]::=order.SortKeys}::=describe.Channel]}::=describe.Info\n');
   });
   test('a load into a pool that is not there is pointed at as a whole', async () => {
     expect(await ask('/query', 'values {ts:1} | load nope')).toMatchObject({ error: 'nope: pool not found at line 1, column 17:\nvalues {ts:1} | load nope\n                ~~~~~~~~~' });
