@@ -145,8 +145,8 @@ describe('8: cost does not grow with history', () => {
       'opening after 20,000': ms(Math.min(...opening.many)), 'first query after 100': ms(Math.min(...firstAnswer.few)), 'first query after 20,000': ms(Math.min(...firstAnswer.many)),
     });
     expect(median(head.many)).toBeLessThan(2 * median(head.few) + 2);
-    // Starting a process is no even work on a busy machine: the best of four each.
-    expect(Math.min(...opening.many)).toBeLessThan(2 * Math.min(...opening.few));
+    // Starting a process is no even work on a busy machine: the best of four each, and some time that v0.2.0 exceeds many times over.
+    expect(Math.min(...opening.many)).toBeLessThan(2 * Math.min(...opening.few) + 300);
   });
 });
 

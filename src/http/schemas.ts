@@ -119,7 +119,7 @@ export const QueryRequest = Type.Object({
   head: Type.Optional(nullable(Type.Object({
     pool: Type.Optional(nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' }))), branch: Type.Optional(nullable(Type.String({ description: 'Default `main`.' }))),
   }))),
-}, { $id: 'QueryRequest', description: 'A text, or a pool, or both.', anyOf: [{ required: ['query'], properties: { query: { minLength: 1 } } }, { required: ['head'], properties: { head: { required: ['pool'], properties: { pool: { minLength: 1 } } } } }] });
+}, { $id: 'QueryRequest', description: 'A text, or a pool, or both.', anyOf: [{ required: ['query'], properties: { query: { minLength: 1 } } }, { required: ['head'], properties: { head: { type: 'object', required: ['pool'], properties: { pool: { type: 'string', minLength: 1 } } } } }] });
 
 // Data of events.
 
