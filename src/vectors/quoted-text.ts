@@ -30,15 +30,19 @@ export const isClean = (bytes: Uint8Array, start: number, end: number, escapes: 
 /** Writes source[start, end) between quotes; `from` is a view of the source. The table escapes nothing of ASCII but control characters, `"` and `\`. */
 export const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, start: number, end: number, escapes: EscapeTable): void => {
   out.byte(0x22);
-  const plainEnd = out.plainRun(source, from, start, end);
-  out.reserve(end - plainEnd + 1);
+  quotedTail(out, source, out.plainRun(source, from, start, end), end, escapes);
+};
+
+/** The rest of a string between quotes: source[start, end) and the closing quote. */
+export const quotedTail = (out: TextOut, source: Uint8Array, start: number, end: number, escapes: EscapeTable): void => {
+  out.reserve(end - start + 1);
   const { bytes } = out;
   let to = out.length;
-  for (let i = plainEnd; i < end; i++) {
+  for (let i = start; i < end; i++) {
     const b = source[i]!;
     if (escapes[b] !== 0) {
       out.length = to;
-      return quotedRest(out, source, i, end, escapes);
+      return escapedTail(out, source, i, end, escapes);
     }
     bytes[to++] = b;
   }
@@ -46,8 +50,8 @@ export const quotedRun = (out: TextOut, source: Uint8Array, from: DataView, star
   out.length = to;
 };
 
-/** The end of a string between quotes: source[start, end), where something has to be escaped, and the closing quote. */
-export const quotedRest = (out: TextOut, source: Uint8Array, start: number, end: number, escapes: EscapeTable): void => {
+/** The same where something has to be escaped. */
+const escapedTail = (out: TextOut, source: Uint8Array, start: number, end: number, escapes: EscapeTable): void => {
   for (let i = start; i < end; i++) {
     const b = source[i]!, e = escapes[b];
     if (e === 1) out.ascii(shortEscapes[b] ?? `\\u00${b.toString(16).padStart(2, '0')}`);

@@ -1,6 +1,6 @@
 /** Rows of a vector as JSUP values, a printer for each column, without a Value per row. */
 import { bytesText, durationText, floatText, ipText, netText, timeText } from '../../vectors/literal.ts';
-import { escapeTable, quotedRest } from '../../vectors/quoted-text.ts';
+import { escapeTable, quotedTail } from '../../vectors/quoted-text.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import type { BytesVector, NumberVector, RecordVector, Vector } from '../../vectors/vector.ts';
@@ -105,20 +105,8 @@ const escapes = escapeTable('"\\<>&', true);
 
 /** bytes[start, end) as a JSON string; `quotedRun` of vectors/quoted-text.ts passes over `<`, `>` and `&`. */
 const jsonRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
-  out.reserve(end - start + 2);
-  const { bytes } = out;
-  let to = out.length;
-  bytes[to++] = 0x22;
-  for (let i = start; i < end; i++) {
-    const b = source[i];
-    if (escapes[b] !== 0) {
-      out.length = to;
-      return quotedRest(out, source, i, end, escapes);
-    }
-    bytes[to++] = b;
-  }
-  bytes[to++] = 0x22;
-  out.length = to;
+  out.byte(0x22);
+  quotedTail(out, source, start, end, escapes);
 };
 
 const bytesPrinter = (out: TextOut, { type, bytes, offsets }: BytesVector): RowPrinter => {
