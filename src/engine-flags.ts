@@ -20,4 +20,13 @@ const keepCode = '--no-flush-bytecode';
 /** Worker threads collect at moments of their own choice; lmdb turns fast calls on. Here too, since code that the build kept is for the very same options. */
 const others = ['--expose-gc', '--turbo-fast-api-calls'];
 
+/**
+ * What is called in the warm-up is compiled after a twentieth of the usual work, and soon after its calls have shown all forms of objects that there are: else the first clients' calls would
+ * have much of it compiled beside them, at some milliseconds each. `usual` is what the engine has by default (V8 11.3); it stays out of the way later on, since early code is often made again.
+ */
+export const compiling = {
+  early: ['--interrupt-budget=3000', '--minimum-invocations-after-ic-update=50', '--no-lazy-feedback-allocation'],
+  usual: ['--interrupt-budget=67584', '--minimum-invocations-after-ic-update=500', '--lazy-feedback-allocation'],
+} as const;
+
 export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...others];

@@ -70,7 +70,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   await io.write(Buffer.from(welcome(server.address, directory)));
   const ending = new AbortController();
   const warm = config.warmUpMs === 0 ? undefined : later(warmAfterMs, undefined, { signal: ending.signal, ref: false })
-    .then(() => warmService({ config, server, watched: inspect !== undefined, budgetMs: config.warmUpMs, isIdle: () => server.quietMs() >= warmQuietMs, signal: ending.signal }))
+    .then(() => warmService({ config, server, watched: inspect !== undefined, budgetMs: config.warmUpMs, isIdle: () => server.quietMs() >= warmQuietMs && workers.isWarm(), signal: ending.signal }))
     .catch((fault: unknown) => { log.debug({ err: fault }, 'warm-up'); });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
@@ -97,7 +97,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   return 0;
 };
 
-/** Those who waited for the start go first, and the worker threads, which are still loading their code. */
+/** Those who waited for the start go first, and the worker threads: while they warm up nothing is compiled early. */
 const warmAfterMs = 700;
 /** The warm-up waits for so long a pause of the clients: between two requests of one of them it would be in the way of the second. */
 const warmQuietMs = 250;

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Socket, connect } from 'node:net';
 
-export interface Asked { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
+export interface Asked { readonly method: 'GET' | 'POST' | 'DELETE'; readonly path: string; readonly body?: string }
 
 /** How programs write their requests' heads, in turn: Node's client, curl, fetch, and one that names its requests. */
 const heads: readonly ((asked: Asked, host: string) => string)[] = [

@@ -10,7 +10,9 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import type { ServeConfig } from '../config/serve.ts';
+import { compiling } from '../engine-flags.ts';
 import type { LentServer, Server } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
 import type { Lake } from '../lake/lake.types.ts';
@@ -34,20 +36,41 @@ export interface WarmServiceOptions {
 const waitMs = 5;
 /** Every so many turns so many small loads come at once, for what commits a group. */
 const crowdEvery = 6, crowd = 8;
-const row = (n: number): string => JSON.stringify({ ts: n, value: `row ${n}`, n: n * 7 });
+/** Values come again, the first ones too: those of the first turns are seen by nobody who compiles. */
+const row = (n: number): string => JSON.stringify({ ts: n % 97, value: `row ${n}`, n: n * 7 });
+/** Rows of three kinds, which a worker reads. */
+const rowsOf = (count: number): string => Array.from({ length: count }, (_, i) => [
+  `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"a","who":"user ${i}","took":${i / 7},"sent":${i * 300}}`,
+  `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"b","path":"/some/where/${i}","code":${200 + i},"took":null}`,
+  `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"c","note":"text of note ${i / 7}","marks":["m${i}","m"],"place":{"line":${i}}}`,
+][i % 3]!).join('\n');
+/** What becomes of them lies in the tables, and in a file. Both come in more pieces than are read at once. */
+const rows = rowsOf(300), manyRows = rowsOf(6000);
+/** `far`: a worker thread has a part in it. */
+interface Turn extends Asked { readonly far?: true }
 /** In turn: most clients write small bodies and ask small questions. */
-const requests: readonly ((n: number) => Asked)[] = [
+const requests: readonly ((n: number) => Turn)[] = [
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
-  (n) => ({ method: 'POST', path: '/query', body: `{"query":"values ${n}"}` }),
+  (n) => ({ method: 'POST', path: '/query', body: `{"query":"values ${n}"}`, far: true }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
   () => ({ method: 'GET', path: '/pool/warm/branch/main' }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
+  () => ({ method: 'POST', path: '/pool/warm/branch/main', body: rows, far: true }),
   () => ({ method: 'GET', path: '/version' }),
-  (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
-  () => ({ method: 'POST', path: '/query', body: '{"query":"from warm | head 1"}' }),
+  () => ({ method: 'POST', path: '/query', body: '{"query":"from warm | head 1"}', far: true }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
 ];
+
+/** Between them, now and then: pools that come and go, and one that is not there. */
+const seldom: readonly Turn[] = [
+  { method: 'POST', path: '/pool', body: '{"name":"other","layout":{"order":"asc","keys":[["ts"]]}}' },
+  { method: 'POST', path: '/pool/other/branch/main', body: '{"ts":0,"value":"a row","n":1.5}' },
+  { method: 'POST', path: '/pool/other/branch/main', body: manyRows, far: true },
+  { method: 'DELETE', path: '/pool/other' },
+  { method: 'DELETE', path: '/pool/other' },
+];
+const seldomEvery = 20;
 
 /** Time for which this thread was at work: how busy the machine is with others does not matter. Where the system does not tell, they and waiting for the disk count too. */
 const workedMs = (): number => {
@@ -85,17 +108,25 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+const compile = (when: keyof typeof compiling): void => { for (const flag of compiling[when]) setFlagsFromString(flag); };
+
 /** Of two lakes: what belongs to one of them is no reason for code to be made for it alone. */
 const inFolder = async (directory: string, options: WarmServiceOptions): Promise<void> => {
   const lent: LentServer[] = [], lakes: Lake[] = [];
   try {
     for (const name of ['one', 'other']) await openAt(join(directory, name), options, lakes, lent);
     const { budgetMs, isIdle, signal } = options, until = workedMs() + budgetMs;
+    compile('early');
     await askAll(lent, async () => {
-      while (!isIdle() && !signal.aborted) await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+      if (!isIdle()) {
+        compile('usual');
+        while (!isIdle() && !signal.aborted) await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+        compile('early');
+      }
       return !signal.aborted && workedMs() < until;
     });
   } finally {
+    compile('usual');
     for (const server of lent) await server.close();
     for (const lake of lakes) await lake.close();
   }
@@ -105,7 +136,14 @@ const openAt = async (directory: string, { config, server, watched }: WarmServic
   const watch = watched ? new MachineWatch() : undefined;
   const lake = await openLake({ directory, objects: openObjects(directory), queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner: 'warm-up', ...(watch && { inspect: watch.inspect }) });
   lakes.push(lake);
-  lent.push(await server.lend({ lake, ...(watch && { watch }) }));
+  lent.push(await server.lend({ lake, directory, ...(watch && { watch }) }));
+};
+
+/** The engine's options are all threads': what workers do here is too little to tell how their code will be used. */
+const askOne = async (client: WarmClient, asked: Turn): Promise<void> => {
+  if (asked.far) compile('usual');
+  await client.ask(asked);
+  if (asked.far) compile('early');
 };
 
 /** Sends requests while it `goesOn`. */
@@ -116,7 +154,7 @@ const askAll = async (lent: readonly LentServer[], goesOn: () => Promise<boolean
     for (let turn = 0; await goesOn(); turn++) {
       const clients = crowds[Math.floor(turn / requests.length) % crowds.length]!;
       if (turn % crowdEvery === 0) await Promise.all(clients.map((client, i) => client.ask(requests[0]!(turn + i))));
-      else await clients[turn % crowd]!.ask(requests[turn % requests.length]!(turn));
+      else await askOne(clients[turn % crowd]!, turn % seldomEvery === 1 ? seldom[Math.floor(turn / seldomEvery) % seldom.length]! : requests[turn % requests.length]!(turn));
     }
   } finally {
     for (const client of crowds.flat()) client.close();

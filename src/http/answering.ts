@@ -24,7 +24,11 @@ export class Answering {
   constructor(server: HttpServer, own: Service) {
     this.own = own;
     this.#server = server;
-    server.on('connection', (socket: Socket) => { if (!this.#services.has(socket)) this.#services.set(socket, own); });
+    server.prependListener('connection', (socket: Socket) => {
+      // Asked for here as at a lent server's door: a socket keeps the answer, and compiled code is for sockets of one form.
+      void socket.remotePort;
+      if (!this.#services.has(socket)) this.#services.set(socket, own);
+    });
   }
 
   /** Requests without a connection, as tests make them, are the server's own. */

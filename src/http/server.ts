@@ -68,8 +68,8 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** `watch` sees the machines of that lake. */
-export interface LendOptions { readonly lake: Lake; readonly watch?: MachineWatch }
+/** `directory` is that lake's, `watch` sees its machines. */
+export interface LendOptions { readonly lake: Lake; readonly directory: string; readonly watch?: MachineWatch }
 export interface LentServer {
   readonly port: number;
   /** Lets in the client that has this port; no other is heard. */
@@ -92,8 +92,8 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   return { address: `http://${name}:${bound.port}`, app, quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt), lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
 };
 
-const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, watch }: LendOptions): Promise<LentServer> => {
-  const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, ...(watch && { inspect: watch.inspect }) });
+const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, directory, watch }: LendOptions): Promise<LentServer> => {
+  const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, directory, ...(watch && { inspect: watch.inspect }) });
   const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version) : undefined, { port, admit, close: closeDoor } = await answering.lend(service);
   return {
     port,

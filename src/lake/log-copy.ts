@@ -132,7 +132,13 @@ export class LogCopy {
     this.queue.push({ kind, changes, bytes });
     this.queuedBytes += bytes;
     if (this.queuedBytes > queueBytesMax) this.fallBehind();
-    else if (!this.pumping && !this.timer) this.timer = setTimeout(() => { this.timer = undefined; this.pump(); }, gatherMs).unref();
+    else if (!this.pumping) this.gather();
+  }
+  private gather(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.pump();
+    }, gatherMs).unref();
   }
   private fallBehind(): void {
     this.queue = [];
@@ -187,7 +193,8 @@ export class LogCopy {
 
   /** Resolves when the queue of this moment is written. */
   private async pumped(): Promise<void> {
-    if (this.queue.length > 0) this.pump();
+    await this.pumping;
+    this.pump();
     await this.pumping;
   }
   private pump(): void {
@@ -196,13 +203,18 @@ export class LogCopy {
       this.report(fault);
       this.bytes = Infinity;
       this.fallBehind();
-    }).finally(() => { this.pumping = undefined; });
+    }).finally(() => {
+      this.pumping = undefined;
+      if (this.queue.length > 0 && !this.ended) this.gather();
+    });
   }
+  /** Those that wait now: what comes meanwhile gathers, or each commit of a client that waits for it would be a write of its own. */
   private async writeQueue(): Promise<void> {
-    while (this.queue.length > 0) {
+    for (let left = this.queue.length; left > 0 && this.queue.length > 0;) {
       let count = 0, bytes = 0;
       while (count < this.queue.length && (count === 0 || bytes + this.queue[count]!.bytes <= writeBytesMax)) bytes += this.queue[count++]!.bytes;
       const entries = this.queue.splice(0, count);
+      left -= count;
       this.queuedBytes -= bytes;
       if (this.bytes >= this.segmentBytes) await this.nextSegment();
       else this.handle ??= await open(join(this.folder, segmentFile(this.name)), 'r+');

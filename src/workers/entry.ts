@@ -17,7 +17,7 @@ import { linkStop } from '../vectors/stop.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
-import { TaskCounter, taskAt, tellThread } from './task-counts.ts';
+import { TaskCounter, taskAt, tellThread, tellWarm } from './task-counts.ts';
 import { WarmUp } from './warm-up.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
@@ -114,7 +114,8 @@ const rest = (after: keyof typeof restAfterMs): void => {
 
 const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 }) : undefined;
 // A fault of it is ours, and no query's.
-setTimeout(() => { warmUp?.run().catch((fault: unknown) => { console.error('warm-up', fault); }); }, warmUpAfterMs).unref();
+if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts); }); }, warmUpAfterMs).unref();
+else tellWarm(counts);
 
 port.on('message', (messages: readonly ToWorker[]) => { for (const message of messages) take(message); });
 

@@ -2,7 +2,7 @@
 import { LakeError } from '../errors.ts';
 import { type ReadOptions, openReader } from '../formats/formats.ts';
 import { type ShapeLimits, sortIntoObjects } from '../lake/load-sort.ts';
-import type { ObjectSink, ObjectStore } from '../lake/objects.ts';
+import { type ObjectSink, type ObjectStore, openObjects } from '../lake/objects.ts';
 import { working } from '../vectors/stop.ts';
 import { bufferOf } from '../vectors/transfer.ts';
 import type { Vector } from '../vectors/vector.ts';
@@ -80,7 +80,7 @@ export interface LoadTools { readonly objects: ObjectStore; readonly spill: Task
 
 /** Runs a load. @throws load-empty when the body holds no value */
 export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects: files, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
-  const objects = timed(files, task), share = budget.begin();
+  const own = request.directory === undefined ? undefined : openObjects(request.directory), objects = timed(own ?? files, task), share = budget.begin();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
     const reader = await openReader(format, task.body, { ...readLimits, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
@@ -91,6 +91,7 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
     return { ...outcome, warnings: [] };
   } finally {
     share.end();
+    own?.close();
   }
 };
 

@@ -21,7 +21,7 @@ import type { LoadOutcome, QueryStats } from './pool.types.ts';
 export interface PoolLayout { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; readonly threshold: number }
 
 export type TaskRequest =
-  | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string; readonly contentCodings?: readonly ContentCoding[] }
+  | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string; readonly contentCodings?: readonly ContentCoding[]; /** Of another lake: objects go there. */ readonly directory: string | undefined }
   | {
       readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean; readonly readOnly: boolean;
       readonly channelIds?: boolean; readonly coding?: AnswerCoding;

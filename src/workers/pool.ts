@@ -87,8 +87,8 @@ class Workers implements WorkerPool {
     this.running.loads++;
     if (whole && request.watch) request.watch.beganAt = performance.now();
     try {
-      const outcome = whole ? await this.loadWhole(request, await whole(), trail) : await this.loadChunks(request, trail), { objects, records, bytes, warnings } = outcome;
-      return { objects, records, bytes, warnings, settled: (commit) => this.settled(trail, objects, commit) };
+      const outcome = whole ? await this.loadWhole(request, await whole(), trail, lentTo) : await this.loadChunks(request, trail, lentTo), { objects, records, bytes, warnings } = outcome;
+      return { objects, records, bytes, warnings, settled: (commit) => this.settled(trail, lentTo ? [] : objects, commit) };
     } catch (error) {
       trail.note({ type: 'failed', text: textOf(error) });
       throw error;
@@ -97,11 +97,11 @@ class Workers implements WorkerPool {
     }
   }
 
-  private async loadWhole(request: LoadRequest, body: Uint8Array, trail: LoadTrail): Promise<LoadOutcome> {
+  private async loadWhole(request: LoadRequest, body: Uint8Array, trail: LoadTrail, lentTo?: LentTo): Promise<LoadOutcome> {
     request.watch?.took(body.length);
     const { pool, format, csvDelimiter, contentCodings } = request;
     const small: SmallLoad = { pool: layoutOf(pool), format: format ?? 'auto', body, ...(csvDelimiter !== undefined && { csvDelimiter }) };
-    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, trail);
+    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, trail, lentTo);
     if (this.closing) throw new LakeError('workers-closed');
     const { watch } = request, outcome = await runSmallLoad(small, this.smallTools);
     if (watch) wroteAtOnce(watch, outcome);
@@ -110,10 +110,10 @@ class Workers implements WorkerPool {
     return outcome;
   }
 
-  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, watch, signal }: LoadRequest, trail: LoadTrail): Promise<LoadOutcome> {
+  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, watch, signal }: LoadRequest, trail: LoadTrail, lentTo?: LentTo): Promise<LoadOutcome> {
     let running: RunningTask | undefined;
     const request: TaskRequest = {
-      kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }),
+      kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }), directory: lentTo?.directory,
     };
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
       signal, cancelled: () => (signal?.reason instanceof LakeError ? signal.reason : new LakeError('load-cancelled', { reason: 'the client went away' })),
@@ -133,6 +133,7 @@ class Workers implements WorkerPool {
     return outcome;
   }
 
+  /** What no commit names goes. */
   private async settled<T extends { readonly commit: string }>(trail: LoadTrail, objects: readonly ObjectMeta[], commit: Promise<T>): Promise<T> {
     try {
       const result = await commit;
@@ -235,6 +236,8 @@ class Workers implements WorkerPool {
 
   forgetLate(): void { for (const thread of this.threads_) thread.forgetLate(); }
   threads(): readonly ThreadFigures[] { return [...this.threads_].map((thread) => ({ thread: thread.index, busyMs: thread.busyMs(), tasks: thread.tasks.size, ...thread.totals() })); }
+
+  isWarm(): boolean { return [...this.threads_].every((thread) => thread.isWarm()); }
 
   async close(): Promise<void> {
     if (this.closing) return;

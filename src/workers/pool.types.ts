@@ -103,8 +103,8 @@ export interface WorkerPoolStatus {
 
 export interface ThreadFigures extends ThreadTotals { readonly thread: number; readonly busyMs: number; readonly tasks: number }
 
-/** A lake that is not the pool's own. Who inspects or records the service is not told of what is done for it. */
-export interface LentTo { readonly lake: LakeServices; readonly inspect?: (event: unknown) => void }
+/** A lake that is not the pool's own; loads write their objects to its folder, queries read only what lies in its tables. Who inspects or records the service is not told of what is done for it. */
+export interface LentTo { readonly lake: LakeServices; readonly directory: string; readonly inspect?: (event: unknown) => void }
 
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
@@ -124,6 +124,8 @@ export interface WorkerPool {
   status(): WorkerPoolStatus;
   /** Each thread of the moment; the totals of one that was replaced begin anew. */
   threads(): readonly ThreadFigures[];
+  /** Whether the threads' warm-ups are over. */
+  isWarm(): boolean;
   /** The most that they were late is that since this. */
   forgetLate(): void;
   /** Cancels what runs and ends the threads. */

@@ -9,7 +9,7 @@ import type { Progress } from '../exec/source.ts';
 
 const places = 1024, perPlace = 11;
 /** Behind the places: what the thread as a whole tells of itself. */
-const threadAt = places * perPlace, perThread = 4;
+const threadAt = places * perPlace, perThread = 5;
 /** Bytes of the memory that a thread and the main thread share for it. */
 export const countsBytes = (threadAt + perThread) * Float64Array.BYTES_PER_ELEMENT;
 const placeOf = (task: number): number => (task % places) * perPlace;
@@ -87,4 +87,7 @@ export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, 
 };
 /** What a thread tells of itself. */
 export const threadTotals = (shared: Float64Array): ThreadTotals => ({ syncs: shared[threadAt]!, syncMs: shared[threadAt + 1]!, scratchBytes: shared[threadAt + 2]!, lateMs: shared[threadAt + 3]! });
+/** A thread has warmed up, or given it up. */
+export const tellWarm = (shared: Float64Array): void => { shared[threadAt + 4] = 1; };
+export const isWarm = (shared: Float64Array): boolean => shared[threadAt + 4] === 1;
 export const forgetLate = (shared: Float64Array): void => { shared[threadAt + 3] = 0; };

@@ -16,6 +16,8 @@ afterEach(() => service.close());
 const config = parseServe(['-lake', 'unused', '-l', '127.0.0.1:0']);
 if ('help' in config) throw new Error('no flags of a service');
 const folders = async (): Promise<readonly string[]> => (await Promise.all(['/dev/shm', tmpdir()].map((parent) => readdir(parent).catch(() => [])))).flat().filter((name) => name.startsWith(`lake-warm-${process.pid}-`));
+/** Names of the files of a lake's objects. */
+const objectsIn = async (directory: string): Promise<readonly string[]> => (await readdir(join(directory, 'objects'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map(({ name }) => name);
 /** Lines of figures that requests, connections, commits or machines would have moved. */
 const figures = async (): Promise<readonly string[]> => (await service.ask('GET', '/metrics')).body.split('\n').filter((line) => /^lake_(http_(requests|connections)|jobs|loads_total|queries_total|commits|pools|last_event)/.test(line) && !line.includes('"/metrics"'));
 
@@ -27,6 +29,7 @@ describe('the warm-up', () => {
     await warmService({ config, server: service.server, watched: true, budgetMs: 400, isIdle: () => service.server.quietMs() > 0, signal: new AbortController().signal });
     expect({ figures: await figures(), machines: service.watch.actors().map(({ actor }) => actor) }).toEqual(before);
     expect(service.lake.pools()).toEqual([]);
+    expect(await objectsIn(service.directory)).toEqual([]);
     expect(await folders()).toEqual([]);
   });
   test('is not recorded', async () => {
@@ -52,7 +55,7 @@ describe('a server that is lent', () => {
   test('answers for the other lake at the port that it gives, and for its own at its own; there it hears nobody who was not announced', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'lake-lent-test-'));
     try {
-      const lake = await openLake({ directory, objects: openObjects(directory) }), lent = await service.server.lend({ lake });
+      const lake = await openLake({ directory, objects: openObjects(directory) }), lent = await service.server.lend({ lake, directory });
       const client = new WarmClient(lent.port, (port) => { lent.admit(port); }), at = `http://127.0.0.1:${lent.port}`;
       const ask = (method: 'GET' | 'POST', path: string, body?: string): Promise<string> => client.ask({ method, path, ...(body !== undefined && { body }) });
       expect(await ask('POST', '/pool', '{"name":"there"}')).toMatch(/^HTTP\/1.1 200 /);
@@ -60,6 +63,9 @@ describe('a server that is lent', () => {
       await ask('GET', '/version');
       // The fourth way to write a request asks for JSON.
       expect(await ask('POST', '/query', '{"query":"from there"}')).toContain('{"a":1}');
+      // More than lies in the tables.
+      expect(await ask('POST', '/pool/there/branch/main', Array.from({ length: 9000 }, (_, i) => `{"b":${Math.sin(i)}}`).join(' '))).toMatch(/^HTTP\/1.1 200 /);
+      expect([await objectsIn(directory), await objectsIn(service.directory)]).toEqual([[expect.any(String)], []]);
       await expect(fetch(`${at}/version`, { signal: AbortSignal.timeout(200) })).rejects.toThrow();
       client.close();
       expect((await service.ask('POST', '/query', { body: '{query:"from there"}' })).body).toContain('pool not found');
@@ -84,7 +90,7 @@ describe('a server that is lent', () => {
     await rm(left, { recursive: true, force: true });
   });
   test('a client of the warm-up is told that its connection was closed', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'lake-lent-test-')), lake = await openLake({ directory, objects: openObjects(directory) }), lent = await service.server.lend({ lake });
+    const directory = await mkdtemp(join(tmpdir(), 'lake-lent-test-')), lake = await openLake({ directory, objects: openObjects(directory) }), lent = await service.server.lend({ lake, directory });
     const client = new WarmClient(lent.port, (port) => { lent.admit(port); });
     await client.ask({ method: 'GET', path: '/version' });
     await lent.close();
