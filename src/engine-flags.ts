@@ -20,13 +20,15 @@ const keepCode = '--no-flush-bytecode';
 /** Worker threads collect at moments of their own choice; lmdb turns fast calls on. Here too, since code that the build kept is for the very same options. */
 const others = ['--expose-gc', '--turbo-fast-api-calls'];
 
+/** V8 12 and later (Node 22) count calls, before that it counts the work of a function. */
+const countsCalls = Number(process.versions.v8.split('.', 1)[0]) >= 12;
 /**
  * What is called in the warm-up is compiled after a twentieth of the usual work, and soon after its calls have shown all forms of objects that there are: else the first clients' calls would
- * have much of it compiled beside them, at some milliseconds each. `usual` is what the engine has by default (V8 11.3); it stays out of the way later on, since early code is often made again.
+ * have much of it compiled beside them, at some milliseconds each. `usual` is what the engine has by default; later on early code would only be made again and again.
  */
-export const compiling = {
-  early: ['--interrupt-budget=3000', '--minimum-invocations-after-ic-update=50', '--no-lazy-feedback-allocation'],
-  usual: ['--interrupt-budget=67584', '--minimum-invocations-after-ic-update=500', '--lazy-feedback-allocation'],
-} as const;
+export const compiling: { readonly [when in 'early' | 'usual']: readonly string[] } = {
+  early: [...(countsCalls ? ['--invocation-count-for-maglev=20', '--invocation-count-for-turbofan=150'] : ['--interrupt-budget=3000']), '--minimum-invocations-after-ic-update=50', '--no-lazy-feedback-allocation'],
+  usual: [...(countsCalls ? ['--invocation-count-for-maglev=400', '--invocation-count-for-turbofan=3000'] : ['--interrupt-budget=67584']), '--minimum-invocations-after-ic-update=500', '--lazy-feedback-allocation'],
+};
 
 export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...others];

@@ -18,6 +18,7 @@ import { openLake } from '../lake/lake.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import { openObjects } from '../lake/objects.ts';
 import { MachineWatch } from '../recording/watch.ts';
+import { collectInSteps } from '../workers/collector.ts';
 import { type Asked, WarmClient } from './warm-client.ts';
 
 export interface WarmServiceOptions {
@@ -129,6 +130,7 @@ const inFolder = async (directory: string, options: WarmServiceOptions): Promise
     compile('usual');
     for (const server of lent) await server.close();
     for (const lake of lakes) await lake.close();
+    collectInSteps();
   }
 };
 const openAt = async (directory: string, { config, server, watched }: WarmServiceOptions, lakes: Lake[], lent: LentServer[]): Promise<void> => {

@@ -13,7 +13,7 @@ import type { ActorRecord, MachineName, MessageRecord } from '../recording/recor
 import type { MachineWatch, WatchedActor, WatchedSnapshot } from '../recording/watch.ts';
 import { clipped, liveContext, liveRecord, many } from './inspect-trim.ts';
 
-const ringMax = 10_000;
+const ringMaxDefault = 10_000;
 const frameMs = 100;
 const frameRecordsMax = 1000;
 const actorsMax = 5000;
@@ -57,8 +57,10 @@ export class Inspection {
   readonly #watching = new Set<Watching>();
   #timer: NodeJS.Timeout | undefined;
   readonly #unlisten: () => void;
+  readonly #ringMax: number;
 
-  constructor(watch: MachineWatch, lake: Pick<Lake, 'pool'>, version: string) {
+  constructor(watch: MachineWatch, lake: Pick<Lake, 'pool'>, version: string, ringMax = ringMaxDefault) {
+    this.#ringMax = ringMax;
     this.#machines = watch;
     this.#lake = lake;
     this.#version = version;
@@ -79,7 +81,7 @@ export class Inspection {
     if (this.#watching.size > 0) this.#frame();
     this.#framed = this.#messages;
     this.#watching.add(one);
-    one.wire.send(JSON.stringify(this.#hello(this.#latest(ringMax), 0)));
+    one.wire.send(JSON.stringify(this.#hello(this.#latest(this.#ringMax), 0)));
     this.#timer ??= setInterval(() => this.#frame(), frameMs);
     return {
       request: (text) => this.#request(one, text),
@@ -109,10 +111,10 @@ export class Inspection {
 
   #message(record: MessageRecord, snapshot: WatchedSnapshot): void {
     this.#messages++;
-    if (this.#ring.length < ringMax) this.#ring.push(liveRecord(record));
+    if (this.#ring.length < this.#ringMax) this.#ring.push(liveRecord(record));
     else {
       this.#ring[this.#next] = liveRecord(record);
-      this.#next = (this.#next + 1) % ringMax;
+      this.#next = (this.#next + 1) % this.#ringMax;
     }
     const actor = this.#actors.get(record.actor);
     if (!actor) return;

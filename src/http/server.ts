@@ -92,9 +92,11 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   return { address: `http://${name}:${bound.port}`, app, quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt), lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
 };
 
+/** Messages that the inspection of a lent server keeps: nobody sees them. */
+const lentRing = 500;
 const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, directory, watch }: LendOptions): Promise<LentServer> => {
   const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, directory, ...(watch && { inspect: watch.inspect }) });
-  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version) : undefined, { port, admit, close: closeDoor } = await answering.lend(service);
+  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined, { port, admit, close: closeDoor } = await answering.lend(service);
   return {
     port,
     admit,

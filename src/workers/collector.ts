@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 const youngBytesMax = 16 << 20, freshBytesMax = 32 << 20;
 /** Where a thread holds so much, each task is one of those. */
 const largeBytes = 128 << 20;
-/** In a thread without a task, which has the time; after a usual task less often, since what is warm cools down with each run. */
+/** In a thread without a task, which has the time. */
 const idleBytesMax = { large: 16 << 20, usual: 48 << 20 };
 
 setFlagsFromString('--expose-gc');
@@ -32,7 +32,7 @@ export const collectLarge = (): void => {
   else if (isTight && fresh() > youngBytesMax) collectYoung();
 };
 /** For a thread that has nothing else to do. */
-export const collectIdle = (after: keyof typeof idleBytesMax): void => { if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collect(); };
+export const collectIdle = (after: keyof typeof idleBytesMax): void => { if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collectInSteps(); };
 
 /** Told every now and then how much of its memory the process takes: of much of it threads give back sooner what they do not need. */
 export const noteResident = (bytes: number, bytesMax: number): void => { isTight = bytes > bytesMax * tightShare; };
@@ -58,6 +58,17 @@ const fresh = (): number => {
 /** Runs the collector. */
 export const collect = (): void => {
   gc();
+  kept = keptOfAll = bytesNow();
+};
+/**
+ * Begins to look at all objects, in steps of which this thread takes some, other threads the most, over some milliseconds. Unlike `collect` it leaves compiled code: that throws away what is for
+ * objects of forms of which there are none at the moment, which between two requests are most.
+ */
+export const collectInSteps = (): void => {
+  // As if the heap were full: the next look at young objects begins it.
+  setFlagsFromString('--incremental-marking-hard-trigger=1');
+  gc({ type: 'minor' });
+  setFlagsFromString('--incremental-marking-hard-trigger=0');
   kept = keptOfAll = bytesNow();
 };
 /** Looks at young objects alone. */

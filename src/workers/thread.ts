@@ -4,7 +4,7 @@
  */
 import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { collect } from './collector.ts';
+import { collectInSteps } from './collector.ts';
 import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
 import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
@@ -66,7 +66,7 @@ export class RunningTask {
         // What the start left in this thread's heap would stay until requests have made as much again; while much comes in nobody waits for a turn.
         if (!hasCollected && this.bodyBytes >= largeBodyBytes) {
           hasCollected = true;
-          collect();
+          collectInSteps();
         }
         if (heldBytes < bodyMessageBytes) continue;
         await this.sendBody(held, heldBytes);

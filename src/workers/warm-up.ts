@@ -7,7 +7,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
 import { CacheCounters } from './cache-counts.ts';
-import { collectYoung } from './collector.ts';
+import { collectInSteps } from './collector.ts';
 import { type FormatName, openReader } from '../formats/formats.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { sortIntoObjects } from '../lake/load-sort.ts';
@@ -83,8 +83,8 @@ export class WarmUp {
 
   async run(): Promise<void> {
     await this.queries();
-    // What it made would stay until the first tasks have made as much again. But not all is collected: the engine would throw away what it has compiled for objects of which there are none just now.
-    if (this.options.isIdle()) collectYoung();
+    // What it made would stay until the first tasks have made as much again.
+    if (this.options.isIdle()) collectInSteps();
   }
 
   private async queries(): Promise<void> {
