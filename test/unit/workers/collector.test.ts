@@ -2,18 +2,19 @@
 import { type PerformanceEntry, PerformanceObserver, constants } from 'node:perf_hooks';
 import { setTimeout as later } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { collect, collectIdle, collectRead, noteResident } from '../../../src/workers/collector.ts';
+import { collect, collectIdle, collectInSteps, collectRead, noteResident } from '../../../src/workers/collector.ts';
 
 afterAll(() => { noteResident(0, Infinity); });
 
 const mb = 1 << 20;
 /** Buffers that nobody keeps: less than makes the engine collect by itself. */
 const waste = (megabytes: number): void => { for (let i = 0; i < megabytes; i++) new Uint8Array(mb).fill(1); };
-/** Collections that were asked for while `run` ran, as `all` and `young`. */
+/** Collections that were asked for while `run` ran, as `all` and `young`; those of all objects that nobody asked for in one go are `in steps`. */
 const askedFor = async (run: () => void): Promise<readonly string[]> => {
   const seen: string[] = [], note = (list: readonly PerformanceEntry[]): void => {
     for (const { detail } of list as readonly (PerformanceEntry & { readonly detail: { readonly kind: number; readonly flags: number } })[]) {
       if ((detail.flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0) seen.push(detail.kind === constants.NODE_PERFORMANCE_GC_MINOR ? 'young' : 'all');
+      else if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) seen.push('in steps');
     }
   };
   // Buffers are given back beside the thread.
@@ -24,7 +25,7 @@ const askedFor = async (run: () => void): Promise<readonly string[]> => {
   const observer = new PerformanceObserver((list) => { note(list.getEntries()); });
   observer.observe({ entryTypes: ['gc'] });
   run();
-  await later(50);
+  await later(200);
   note(observer.takeRecords());
   observer.disconnect();
   return seen;
@@ -48,5 +49,16 @@ test('a thread without a task collects sooner then', async () => {
   noteResident(700, 1000);
   expect(await askedFor(rest)).toEqual([]);
   noteResident(800, 1000);
-  expect(await askedFor(rest)).toEqual(['all']);
+  expect(await askedFor(rest)).toEqual(['young', 'in steps']);
+});
+test('a collection in steps gives back what has become old', async () => {
+  const held = { buffers: Array.from({ length: 64 }, () => new Uint8Array(mb).fill(1)) as readonly Uint8Array[] };
+  collect();
+  await later(20);
+  collect();
+  const full = process.memoryUsage().arrayBuffers;
+  held.buffers = [];
+  collectInSteps();
+  for (let i = 0; i < 200 && process.memoryUsage().arrayBuffers > full - 60 * mb; i++) await later(20);
+  expect(process.memoryUsage().arrayBuffers).toBeLessThan(full - 60 * mb);
 });
