@@ -45,31 +45,32 @@ const rowsOf = (count: number): string => Array.from({ length: count }, (_, i) =
   `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"b","path":"/some/where/${i}","code":${200 + i},"took":null}`,
   `{"ts":"2020-01-01T00:00:${10 + (i % 50)}Z","kind":"c","note":"text of note ${i / 7}","marks":["m${i}","m"],"place":{"line":${i}}}`,
 ][i % 3]!).join('\n');
-/** What becomes of them lies in the tables, and in a file. Both come in more pieces than are read at once. */
-const rows = rowsOf(300), manyRows = rowsOf(6000);
+/** Bodies of larger loads: what becomes of `rows` lies in the tables, of `manyRows` in a file. Both come in more pieces than are read at once. */
+interface Bodies { readonly rows: string; readonly manyRows: string }
+const makeBodies = (): Bodies => ({ rows: rowsOf(300), manyRows: rowsOf(6000) });
 /** `far`: a worker thread has a part in it. */
 interface Turn extends Asked { readonly far?: true }
 /** In turn: most clients write small bodies and ask small questions. */
-const requests: readonly ((n: number) => Turn)[] = [
+const requests: readonly ((n: number, bodies: Bodies) => Turn)[] = [
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
   (n) => ({ method: 'POST', path: '/query', body: `{"query":"values ${n}"}`, far: true }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
   () => ({ method: 'GET', path: '/pool/warm/branch/main' }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
-  () => ({ method: 'POST', path: '/pool/warm/branch/main', body: rows, far: true }),
+  (_n, { rows }) => ({ method: 'POST', path: '/pool/warm/branch/main', body: rows, far: true }),
   () => ({ method: 'GET', path: '/version' }),
   () => ({ method: 'POST', path: '/query', body: '{"query":"from warm | head 1"}', far: true }),
   (n) => ({ method: 'POST', path: '/pool/warm/branch/main', body: row(n) }),
 ];
 
 /** Between them, now and then: pools that come and go, and one that is not there. */
-const seldom: readonly Turn[] = [
-  { method: 'POST', path: '/pool', body: '{"name":"other","layout":{"order":"asc","keys":[["ts"]]}}' },
-  { method: 'POST', path: '/pool/other/branch/main', body: '{"ts":0,"value":"a row","n":1.5}' },
-  { method: 'POST', path: '/pool/other/branch/main', body: manyRows, far: true },
-  { method: 'DELETE', path: '/pool/other' },
-  { method: 'DELETE', path: '/pool/other' },
+const seldom: readonly ((bodies: Bodies) => Turn)[] = [
+  () => ({ method: 'POST', path: '/pool', body: '{"name":"other","layout":{"order":"asc","keys":[["ts"]]}}' }),
+  () => ({ method: 'POST', path: '/pool/other/branch/main', body: '{"ts":0,"value":"a row","n":1.5}' }),
+  ({ manyRows }) => ({ method: 'POST', path: '/pool/other/branch/main', body: manyRows, far: true }),
+  () => ({ method: 'DELETE', path: '/pool/other' }),
+  () => ({ method: 'DELETE', path: '/pool/other' }),
 ];
 const seldomEvery = 20;
 
@@ -150,13 +151,13 @@ const askOne = async (client: WarmClient, asked: Turn): Promise<void> => {
 
 /** Sends requests while it `goesOn`. */
 const askAll = async (lent: readonly LentServer[], goesOn: () => Promise<boolean>): Promise<void> => {
-  const crowds = lent.map((server) => Array.from({ length: crowd }, () => new WarmClient(server.port, (port) => { server.admit(port); })));
+  const bodies = makeBodies(), crowds = lent.map((server) => Array.from({ length: crowd }, () => new WarmClient(server.port, (port) => { server.admit(port); })));
   try {
     for (const clients of crowds) await clients[0]!.ask({ method: 'POST', path: '/pool', body: '{"name":"warm"}' });
     for (let turn = 0; await goesOn(); turn++) {
       const clients = crowds[Math.floor(turn / requests.length) % crowds.length]!;
-      if (turn % crowdEvery === 0) await Promise.all(clients.map((client, i) => client.ask(requests[0]!(turn + i))));
-      else await askOne(clients[turn % crowd]!, turn % seldomEvery === 1 ? seldom[Math.floor(turn / seldomEvery) % seldom.length]! : requests[turn % requests.length]!(turn));
+      if (turn % crowdEvery === 0) await Promise.all(clients.map((client, i) => client.ask(requests[0]!(turn + i, bodies))));
+      else await askOne(clients[turn % crowd]!, turn % seldomEvery === 1 ? seldom[Math.floor(turn / seldomEvery) % seldom.length]!(bodies) : requests[turn % requests.length]!(turn, bodies));
     }
   } finally {
     for (const client of crowds.flat()) client.close();
