@@ -27,8 +27,8 @@ const countsCalls = Number(process.versions.v8.split('.', 1)[0]) >= 12;
  * have much of it compiled beside them, at some milliseconds each. `usual` is what the engine has by default; later on early code would only be made again and again.
  */
 export const compiling: { readonly [when in 'early' | 'usual']: readonly string[] } = {
-  early: [...(countsCalls ? ['--invocation-count-for-maglev=20', '--invocation-count-for-turbofan=150'] : ['--interrupt-budget=3000']), '--minimum-invocations-after-ic-update=50', '--no-lazy-feedback-allocation'],
-  usual: [...(countsCalls ? ['--invocation-count-for-maglev=400', '--invocation-count-for-turbofan=3000'] : ['--interrupt-budget=67584']), '--minimum-invocations-after-ic-update=500', '--lazy-feedback-allocation'],
+  early: [...(countsCalls ? ['--invocation-count-for-maglev=20', '--invocation-count-for-turbofan=150'] : ['--interrupt-budget=3000']), '--minimum-invocations-after-ic-update=50'],
+  usual: [...(countsCalls ? ['--invocation-count-for-maglev=400', '--invocation-count-for-turbofan=3000'] : ['--interrupt-budget=67584']), '--minimum-invocations-after-ic-update=500'],
 };
 
 export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...others];
