@@ -19,12 +19,12 @@ const bytesNow = (): number => getHeapStatistics().external_memory;
 /** Bytes of buffers after the collector's last run, and after the last one that looked at all. */
 let kept = 0, keptOfAll = 0;
 
-/** For a task whose rows do not fit into memory: runs the collector if much was made since the last time. */
+/** For a task whose rows do not fit into memory, if much was made since the last time. */
 export const collectWorthwhile = (): void => {
   if (fresh() <= youngBytesMax) return;
   gc({ type: 'minor' });
   kept = bytesNow();
-  if (kept - keptOfAll > freshBytesMax) collect();
+  if (kept - keptOfAll > freshBytesMax) collectInSteps();
 };
 /** For any task, every now and then. */
 export const collectLarge = (): void => {
@@ -55,14 +55,9 @@ const fresh = (): number => {
   return bytes - kept;
 };
 
-/** Runs the collector. */
-export const collect = (): void => {
-  gc();
-  kept = keptOfAll = bytesNow();
-};
 /**
- * Begins to look at all objects, in steps of which this thread takes some, other threads the most, over some milliseconds. Unlike `collect` it leaves compiled code: that throws away what is for
- * objects of forms of which there are none at the moment, which between two requests are most.
+ * Begins to look at all objects, in steps of which this thread takes some, other threads the most, over some milliseconds. That leaves compiled code; a collection in one go throws away what is
+ * for objects of forms of which there are none at the moment, which between two requests are most.
  */
 export const collectInSteps = (): void => {
   // What the engine's own tests set so that it begins with the next look at young objects; otherwise it would wait until the heap has grown.

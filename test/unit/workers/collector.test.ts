@@ -1,14 +1,25 @@
 /** The collector at chosen moments: what threads do when the process takes much of its memory. */
 import { type PerformanceEntry, PerformanceObserver, constants } from 'node:perf_hooks';
 import { setTimeout as later } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
 import { afterAll, expect, test } from 'vitest';
-import { collect, collectIdle, collectInSteps, collectRead, noteResident } from '../../../src/workers/collector.ts';
+import { collectIdle, collectInSteps, collectRead, noteResident } from '../../../src/workers/collector.ts';
 
 afterAll(() => { noteResident(0, Infinity); });
 
-const mb = 1 << 20;
+const gc = runInNewContext('gc') as () => void, mb = 1 << 20;
 /** Buffers that nobody keeps: less than makes the engine collect by itself. */
 const waste = (megabytes: number): void => { for (let i = 0; i < megabytes; i++) new Uint8Array(mb).fill(1); };
+/** Nothing is left that nobody uses, and the collector knows how much there is. */
+const settled = async (): Promise<void> => {
+  // Buffers are given back beside the thread.
+  for (let i = 0; i < 2; i++) {
+    gc();
+    await later(20);
+  }
+  collectInSteps();
+  await later(200);
+};
 /** Collections that were asked for while `run` ran, as `all` and `young`; those of all objects that nobody asked for in one go are `in steps`. */
 const askedFor = async (run: () => void): Promise<readonly string[]> => {
   const seen: string[] = [], note = (list: readonly PerformanceEntry[]): void => {
@@ -17,11 +28,7 @@ const askedFor = async (run: () => void): Promise<readonly string[]> => {
       else if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) seen.push('in steps');
     }
   };
-  // Buffers are given back beside the thread.
-  collect();
-  await later(20);
-  collect();
-  await later(20);
+  await settled();
   const observer = new PerformanceObserver((list) => { note(list.getEntries()); });
   observer.observe({ entryTypes: ['gc'] });
   run();
@@ -53,9 +60,7 @@ test('a thread without a task collects sooner then', async () => {
 });
 test('a collection in steps gives back what has become old', async () => {
   const held = { buffers: Array.from({ length: 64 }, () => new Uint8Array(mb).fill(1)) as readonly Uint8Array[] };
-  collect();
-  await later(20);
-  collect();
+  await settled();
   const full = process.memoryUsage().arrayBuffers;
   held.buffers = [];
   collectInSteps();
