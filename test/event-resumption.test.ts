@@ -9,7 +9,8 @@ import { openObjects } from '../src/lake/objects.ts';
 let services: Service[] = [], clients: Client[] = [];
 afterEach(async () => {
   for (const client of clients) client.close();
-  for (const service of services) await service.stop();
+  // The last one first: it may work in the folder that the stop of an earlier one removes.
+  for (const service of services.reverse()) await service.stop();
   services = [];
   clients = [];
 });

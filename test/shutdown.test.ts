@@ -6,7 +6,8 @@ import { clientOf } from './support/client.ts';
 
 let services: Service[] = [];
 afterEach(async () => {
-  for (const service of services) await service.stop();
+  // The last one first: it may work in the folder that the stop of an earlier one removes.
+  for (const service of services.reverse()) await service.stop();
   services = [];
 });
 const start = async (...flags: readonly string[]): Promise<Service> => {
