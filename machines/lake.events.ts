@@ -3,11 +3,13 @@ import type { JobOutcome } from './pool.events.ts';
 
 /** Work on the set of pools, done one by one. */
 export type LakeJob = { readonly id: number } & LakeTask;
+/** What a job does. `poolId` is 40 hexadecimal digits; that of a new pool is drawn by the host. */
 export type LakeTask =
   | { readonly kind: 'create pool'; readonly name: string; readonly poolId: string }
   | { readonly kind: 'rename pool'; readonly poolId: string; readonly name: string }
   | { readonly kind: 'delete pool'; readonly poolId: string };
 
+/** What the host sends. */
 export type LakeEvent =
   | { readonly type: 'job'; readonly job: LakeJob }
   /** A write for this pool came: it needs its actor. */
@@ -16,16 +18,21 @@ export type LakeEvent =
   | { readonly type: 'store failed'; readonly reason: string }
   | { readonly type: 'close' };
 
+/** Most jobs that wait for the lake, most that wait for each pool, and most loads that a pool commits together. */
 export interface LakeInput { readonly waitingMax: number; readonly poolWaitingMax: number; readonly groupMax: number }
+/** The queue, the job at work, and the pools that have an actor. */
 export interface LakeContext extends LakeInput {
+  /** Jobs in the order in which they came. */
   readonly waiting: readonly LakeJob[];
   readonly running: LakeJob | null;
   /** Pools that have an actor, by id. */
   readonly openPools: readonly string[];
   readonly closeAsked: boolean;
+  /** Why the lake refuses writes, or could not start; null while all is well. */
   readonly failure: string | null;
 }
 
 /** What `work` gives back. `closePool`: that pool is gone, its actor is to end. */
 export interface LakeWorkDone { readonly outcome: JobOutcome; readonly closePool?: string; readonly unsound?: string }
+/** Tells the host of jobs that are settled: one outcome for each. */
 export type LakeEmitted = { readonly type: 'settled'; readonly outcomes: readonly JobOutcome[] };

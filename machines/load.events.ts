@@ -9,12 +9,20 @@ export type LoadEvent =
   | { readonly type: 'done at once'; readonly bodyBytes: number; readonly objects: readonly string[]; readonly records: number; readonly bytes: number }
   | { readonly type: 'committed'; readonly commit: string }
   | { readonly type: 'failed'; readonly text: string };
+/** The pool that the load is for. */
 export interface LoadInput { readonly poolId: string }
+/** What is known of the load so far. */
 export interface LoadContext extends LoadInput {
+  /** Length of the body as it was sent, content codings included; 0 until it is read. */
   readonly bodyBytes: number;
+  /** Ids of the data objects that were made; empty before. */
   readonly objects: readonly string[];
+  /** Values in the objects. */
   readonly records: number;
+  /** Bytes of the objects. */
   readonly bytes: number;
+  /** Id of the commit; null unless there is one. */
   readonly commit: string | null;
+  /** Why the load was rejected; null unless it was. */
   readonly error: string | null;
 }

@@ -17,6 +17,7 @@ export const loadNotes = {
   'note why it failed': ({ event }: Noted): Partial<LoadContext> => ({ error: event.type === 'failed' ? event.text : null }),
 } as const;
 
+/** The chart. It waits for events and notes them; it starts nothing. */
 export const loadMachine = setup({
   types: { context: {} as LoadContext, events: {} as LoadEvent, input: {} as LoadInput },
   actions: {

@@ -17,6 +17,7 @@ export type PoolTask = { readonly ifTip?: readonly string[] } & (
   | { readonly kind: 'vacuum'; readonly revision: string; readonly dryRun: boolean }
   | { readonly kind: 'create branch'; readonly name: string; readonly commit: string }
   | { readonly kind: 'delete branch'; readonly name: string });
+/** The kinds of jobs; the host has work for each (src/lake/jobs.ts). */
 export type PoolJobKind = PoolTask['kind'];
 
 /** How a job ended. `failed`: the job itself could not be done, the pool goes on. `refused`: the pool did not try. */
@@ -25,19 +26,24 @@ export type JobOutcome =
   | { readonly id: number; readonly status: 'failed'; readonly code: string; readonly text: string }
   | { readonly id: number; readonly status: 'refused'; readonly why: 'queue full' | 'closing' | 'store failed'; readonly text: string };
 
+/** What comes in: jobs from the host, `close` from the lake's machine. */
 export type PoolEvent =
   | { readonly type: 'job'; readonly job: PoolJob }
   /** Take nothing more, finish what waits, end. */
   | { readonly type: 'close' };
 
+/** The pool, most jobs that wait for it, and most loads that are committed together. */
 export interface PoolInput { readonly poolId: string; readonly waitingMax: number; readonly groupMax: number }
+/** The queue and the jobs at work. */
 export interface PoolContext {
   readonly poolId: string;
   /** Jobs in the order in which they came. */
   readonly waiting: readonly PoolJob[];
+  /** A job that finds so many others waiting is refused. */
   readonly waitingMax: number;
   /** Most loads that are committed together. */
   readonly groupMax: number;
+  /** What `work` was given: loads that go together, or one job; empty between. */
   readonly running: readonly PoolJob[];
   readonly closeAsked: boolean;
   /** Why the pool refuses writes. */
@@ -47,4 +53,5 @@ export interface PoolContext {
 /** What `work` gives back: an outcome for each job that it was given. `unsound`: the store failed, nothing more must be written. */
 export interface WorkDone { readonly outcomes: readonly JobOutcome[]; readonly unsound?: string }
 
+/** Tells the host of jobs that are settled: one outcome for each. */
 export type PoolEmitted = { readonly type: 'settled'; readonly outcomes: readonly JobOutcome[] };

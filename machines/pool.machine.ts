@@ -28,6 +28,7 @@ const faultOf = (event: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
+/** The chart. `open` and `work` fail unless the host provides them. */
 export const poolMachine = setup({
   types: { context: {} as PoolContext, events: {} as PoolEvent, emitted: {} as PoolEmitted, input: {} as PoolInput },
   actors: {

@@ -22,13 +22,17 @@ export type SubscriberEmitted =
   /** End the connection. */
   | { readonly type: 'end'; readonly reason: SubscriberEnd };
 
+/** Why a subscriber is closed. `too slow`: one event more than may wait, or what it has not got is no longer in the log. */
 export type SubscriberEnd = 'too slow' | 'client left' | 'service closing';
 
+/** How far the connection is behind. */
 export interface SubscriberContext {
   /** Events that wait for the connection. */
   readonly waiting: number;
+  /** Most events that may wait; one more closes the subscriber. */
   readonly waitingMax: number;
   /** Id of the newest event that came. */
   readonly lastId: number;
+  /** Why it is closed; absent while it is not. */
   readonly end?: SubscriberEnd;
 }

@@ -31,4 +31,5 @@ export const compiling: { readonly [when in 'early' | 'usual']: readonly string[
   usual: [...(countsCalls ? ['--invocation-count-for-maglev=400', '--invocation-count-for-turbofan=3000'] : ['--interrupt-budget=67584']), '--minimum-invocations-after-ic-update=500'],
 };
 
+/** The options, in the engine's own spelling. */
 export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...others];

@@ -5,6 +5,7 @@
  * Bad values are no errors of this kind: they become error values in vectors. Our own mistakes end in an assert.
  */
 
+/** What an error body names as its `kind`. */
 export type ErrorKind =
   | 'invalid operation' | 'item does not exist' | 'conflict with pending operation' | 'missing authentication credentials' | 'other error'
   | 'gone' | 'precondition failed' | 'payload too large' | 'overloaded' | 'storage full';
@@ -17,6 +18,7 @@ const conflict = (text: string): ErrorRow => ({ status: 409, kind: 'conflict wit
 const unknownCaller = (text: string): ErrorRow => ({ status: 401, kind: 'missing authentication credentials', text });
 const internal = (text: string): ErrorRow => ({ status: 500, kind: 'other error', text });
 
+/** The errors by code. */
 export const errorTable = {
   // lake
   'pool-not-found': absent('{pool}: pool not found'),
@@ -168,7 +170,9 @@ export const errorTable = {
   'internal': internal('{text}'),
 } as const satisfies Record<string, ErrorRow>;
 
+/** The name of a row. */
 export type ErrorCode = keyof typeof errorTable;
+/** What stands for `{name}` in a text, by name. */
 export type ErrorParameters = Readonly<Record<string, string | number>>;
 
 /** Most characters of a parameter: what an input holds may be in it. Texts of queries are bounded already. */

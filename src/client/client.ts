@@ -28,17 +28,21 @@ export type { Body, ConnectOptions } from './requests.ts';
 export { type Type, typeText } from './types.ts';
 export { Address, Duration, ErrorValue, type LakeRecord, type LakeValue, Network, Symbolic, Time, TypeValue } from './values.ts';
 
+/** What a new pool keeps its records in order by. */
 export interface PoolOptions {
   /** `asc` unless told. */
   readonly order?: 'asc' | 'desc';
   /** Paths of fields; `[['ts']]` unless told. */
   readonly keys?: readonly (readonly string[])[];
 }
+/** A pool as the service describes it. `id` is `0x` and 40 hexadecimal digits, `ts` the time when it was made, in RFC 3339; `keys` are paths of fields. */
 export interface PoolInfo { readonly id: string; readonly name: string; readonly ts: string; readonly layout: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] } }
+/** `commit`: its tip, all zeros while it is empty. `ts`: when it was made, in RFC 3339. */
 export interface BranchInfo { readonly name: string; readonly commit: string; readonly ts: string }
 
 /** Data objects in sum; `bytes` are encoded. */
 export interface ObjectSums { readonly objects: number; readonly records: number; readonly bytes: number }
+/** What a branch or commit holds; `commit` is the one that it was resolved to. */
 export interface RevisionSums extends ObjectSums { readonly commit: string }
 /** `parents` has two for a merge, none for the first commit. */
 export interface GraphCommit {
@@ -63,6 +67,7 @@ export interface Preview {
   readonly error: string | undefined;
 }
 
+/** What a write says of its commit, and when it is refused or sent again. */
 export interface WriteOptions {
   readonly author?: string;
   readonly message?: string;
@@ -76,6 +81,7 @@ export interface WriteOptions {
   readonly requestId?: string;
   readonly signal?: AbortSignal;
 }
+/** How the body of a load is to be read. */
 export interface LoadOptions extends WriteOptions {
   /** Found out by the service unless told. */
   readonly format?: Exclude<Format, 'ndjson'>;
@@ -141,6 +147,7 @@ export class Lake {
   async version(): Promise<string> { return ((await this.#requests.json({ method: 'GET', path: ['version'] })) as { readonly version: string }).version; }
 }
 
+/** A pool of the lake. Whether there is one shows when it is used. */
 export class Pool {
   /** Name or id, as it was asked for. */
   readonly pool: string;
@@ -177,6 +184,7 @@ export class Pool {
   }
 }
 
+/** A branch of a pool. Whether there is one shows when it is used. */
 export class Branch {
   readonly name: string;
   readonly #pool: string;

@@ -7,6 +7,7 @@ import { LakeFailure } from './failure.ts';
 import { linesOf } from './lines.ts';
 import { passing, pause, type Requests } from './requests.ts';
 
+/** Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole have neither. */
 export interface LakeEvent {
   readonly id: string;
   readonly kind: 'pool-new' | 'pool-update' | 'pool-commit' | 'pool-delete' | 'branch-update' | 'branch-delete' | (string & {});
@@ -14,6 +15,7 @@ export interface LakeEvent {
   readonly branch?: string;
   readonly commitId?: string;
 }
+/** Where the events begin, and who is told of connections. */
 export interface EventsOptions {
   /** Events after this one come first. */
   readonly lastEventId?: string;

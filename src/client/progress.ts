@@ -10,6 +10,7 @@ interface Progress {
   readonly bytesPerSecond: number;
   readonly error: string | undefined;
 }
+/** How far a query is. What it read is counted by its scans. */
 export interface QueryProgress extends Progress {
   readonly state: 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
   readonly query: string;
@@ -20,6 +21,7 @@ export interface QueryProgress extends Progress {
   readonly recordsSent: number;
   readonly bytesSent: number;
 }
+/** How far a load is. `commit`: the commit that it became. */
 export interface LoadProgress extends Progress {
   readonly state: 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
   readonly pool: string;

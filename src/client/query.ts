@@ -11,8 +11,10 @@ export const mediaTypes = {
   arrows: 'application/vnd.apache.arrow.stream', bsup: 'application/x-bsup', csup: 'application/x-csup', csv: 'text/csv', json: 'application/json', jsup: 'application/x-jsup',
   line: 'application/x-line', ndjson: 'application/x-ndjson', parquet: 'application/x-parquet', sup: 'application/x-sup', tsv: 'text/tab-separated-values', zeek: 'application/x-zeek',
 } as const;
+/** A format that a query answers in. */
 export type Format = keyof typeof mediaTypes;
 
+/** What a query reads where its text does not say it, and how it is found while it runs. */
 export interface QueryOptions {
   /** Queried where the text names no pool. */
   readonly pool?: string;
@@ -22,6 +24,7 @@ export interface QueryOptions {
   readonly requestId?: string;
   readonly signal?: AbortSignal;
 }
+/** What the service read for a query; `updatedAt` is when this was told. */
 export interface QueryStats { readonly startedAt: Date; readonly updatedAt: Date; readonly bytesRead: number; readonly bytesMatched: number; readonly recordsRead: number; readonly recordsMatched: number }
 /** A value with its type and the output it came out of, `main` unless the query names others. */
 export interface TypedValue<T = LakeValue> { readonly value: T; readonly type: Type; readonly channel: string }

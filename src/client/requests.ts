@@ -5,6 +5,7 @@
  */
 import { failureOf, LakeFailure } from './failure.ts';
 
+/** How requests are sent. */
 export interface ConnectOptions {
   /** Bearer token, or what gives one; asked before each request. */
   readonly token?: string | (() => string | Promise<string>);
@@ -19,6 +20,7 @@ export interface ConnectOptions {
 /** What a load takes: bytes or text at once or piece by piece. */
 export type Body = string | Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>;
 
+/** One request. Queries and headers whose value is undefined are left out. */
 export interface RequestOptions {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the base address, without a leading slash; its parts are escaped. */
@@ -37,6 +39,7 @@ const retryMsBase = 100;
 /** Statuses of what passes. */
 export const passing: ReadonlySet<number> = new Set([502, 503, 504]);
 
+/** Sends requests to one service; `base` is its address without a slash at the end. */
 export class Requests {
   readonly base: string;
   readonly #options: ConnectOptions;

@@ -13,6 +13,7 @@
  */
 import { type Type, typeText } from './types.ts';
 
+/** A value of any type, as the table above says. */
 export type LakeValue =
   | null | boolean | number | bigint | string | Uint8Array | Time | Duration | Address | Network | Symbolic | TypeValue | ErrorValue
   | LakeRecord | readonly LakeValue[] | ReadonlySet<LakeValue> | ReadonlyMap<LakeValue, LakeValue>;

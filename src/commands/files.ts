@@ -18,6 +18,7 @@ const standardInput = 'stdio:stdin';
 /** The name under which the paths of the command line are one source. */
 export const commandLineSource = '(command line)';
 
+/** What a query without a lake may read, and how. */
 export interface FileOptions {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;

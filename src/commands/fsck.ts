@@ -12,6 +12,7 @@ import { moveObject, type ObjectStore, openObjects } from '../lake/objects.ts';
 import { repair } from '../lake/repair.ts';
 import type { CommandIo } from './io.ts';
 
+/** Runs the command; gives its exit status. */
 export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const config = parseFsck(argv, process.env);
   if ('help' in config) {

@@ -11,10 +11,13 @@ export const mapRow: HelpRow = {
   name: 'map', syntax: 'map(c, f)', text: 'The array or set of what a function (`&name` or a lambda) makes of each element.',
   examples: [{ query: 'map([1,2,3],lambda x:x+1)', output: '[2,3,4]' }, { query: 'map(["a"],&upper)', output: '["A"]' }],
 };
+/** All functions, `map` among them. */
 export const functionRows: readonly HelpRow[] = [...functionTable.map((r) => ({ name: r.name, syntax: r.signature, text: r.text, examples: r.examples })), mapRow];
+/** All aggregate functions; one that can do without an argument is shown with it in brackets. */
 export const aggregateRows: readonly HelpRow[] = aggregateTable.map((r) => ({
   name: r.signature.name, syntax: r.signature.argumentsMin === 0 ? `${r.signature.name}([v])` : `${r.signature.name}(v)`, text: r.text, examples: r.examples,
 }));
+/** All window functions. */
 export const windowRows: readonly HelpRow[] = windowTable.map((r) => ({ name: r.signature.name, syntax: r.syntax, text: r.text, examples: r.examples }));
 
 /** One paragraph a row: how it is written, what it gives, examples. */

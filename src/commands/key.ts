@@ -9,6 +9,7 @@ import { type Grant, parseGrant, roles } from '../http/access/roles.ts';
 import type { CommandIo } from './io.ts';
 import { changeKeys, readKeys } from './key-file.ts';
 
+/** Runs the command; gives its exit status. @throws ConfigError */
 export const keyCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const [action = '', ...options] = argv;
   const { values, rest, help } = parseOptions(keyOptions, action.startsWith('-') ? argv : options, process.env);

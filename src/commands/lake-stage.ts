@@ -17,6 +17,7 @@ import type { StepFound } from './lake-scenario-steps.ts';
 type Options = Readonly<Record<string, unknown>>;
 const points: ReadonlySet<string> = new Set(['before commit', 'after commit', 'before a file goes', 'after a file went']);
 
+/** One lake, opened and closed as a scenario wants it. */
 export class Stage {
   directory = '';
   lake!: Lake;

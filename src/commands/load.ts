@@ -11,6 +11,7 @@ import { formatOfFile, isFormatName, requestMediaType } from '../formats/formats
 import type { CommandIo } from './io.ts';
 import { ProgressLine } from './progress.ts';
 
+/** Runs the command; gives its exit status. @throws ConfigError, and what the service refuses */
 export const loadCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const { values, rest, help } = parseOptions(loadOptions, argv, process.env);
   if (help) {

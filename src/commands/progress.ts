@@ -14,6 +14,7 @@ export interface ProgressState { readonly what: string; readonly bytes: number; 
 /** Shorter work shows nothing; then so often. */
 const firstMs = 300, everyMs = 100;
 
+/** The line of one command. Without a terminal nothing is shown. */
 export class ProgressLine {
   readonly #io: CommandIo;
   readonly #terminal: ProgressTerminal | undefined;

@@ -17,11 +17,15 @@ import type { MachineWatch } from '../recording/watch.ts';
 import { RecordingWriter } from '../recording/writer.ts';
 import type { LakeServices, LoadReply, LoadRequest, WorkerPool } from '../workers/pool.types.ts';
 
+/** What is recorded, and where. */
 export interface RecorderOptions {
   readonly path: string;
+  /** Bytes of a file before the next one begins, about. */
   readonly fileBytesMax: number;
+  /** Files that are kept, the one that is written included. */
   readonly filesMax: number;
   readonly keepBodies: boolean;
+  /** Bytes of all kept bodies together. */
   readonly bodyBytesMax: number;
   readonly watch: MachineWatch;
   /** Of the service. */
@@ -36,6 +40,7 @@ export interface RecorderOptions {
 /** How long the rows of tips are read at the end; tips that are left then are told without rows. */
 const tipsMsMax = 30_000;
 
+/** The recording of a service that runs. */
 export class Recorder {
   private readonly options: RecorderOptions;
   private readonly writer: RecordingWriter;
@@ -214,6 +219,7 @@ const recorded = ({ id, count, size, min, max, inline }: ObjectMeta): RecordedOb
   min: { text: min.text, sort: Buffer.from(min.sort).toString('base64') }, max: { text: max.text, sort: Buffer.from(max.sort).toString('base64') },
 });
 
+/** What a recording says of an error: the code of a LakeError, `internal` for any other. */
 export const faultOf = (error: unknown): { readonly code: string; readonly text: string } =>
   ({ code: error instanceof LakeError ? error.code : 'internal', text: error instanceof Error ? error.message : String(error) });
 

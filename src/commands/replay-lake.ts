@@ -23,6 +23,7 @@ import type { WorkerPool } from '../workers/pool.types.ts';
 import { faultOf, rowsOfTip } from './recorder.ts';
 import type { PlannedJob, ReplayPlan } from './replay-plan.ts';
 
+/** What a replay against the whole service went through, and what came out otherwise. */
 export interface LakeReplayReport {
   readonly jobs: number;
   readonly commits: number;
@@ -31,10 +32,13 @@ export interface LakeReplayReport {
   /** Tips whose rows were compared, and all their rows. */
   readonly tipsRead: number;
   readonly rows: number;
+  /** The first ones. */
   readonly differences: readonly Difference[];
   readonly differenceCount: number;
+  /** What could not be compared, and why. */
   readonly notes: readonly string[];
 }
+/** `recording`: path of its file. `directory`: of the lake, which must be empty or absent. `memoryBytesMax`: half of it for a query, a quarter for loads. */
 export interface LakeReplayOptions { readonly recording: string; readonly directory: string; readonly memoryBytesMax: number; readonly report: (fault: unknown) => void }
 
 const differencesMax = 20;

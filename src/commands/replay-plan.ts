@@ -20,8 +20,10 @@ export interface PlannedJob {
   /** The number of its event. */
   readonly event?: number;
 }
+/** What a recording says that a lake did. */
 export interface ReplayPlan {
   readonly header: HeaderRecord;
+  /** In the order in which they were done. */
   readonly jobs: readonly PlannedJob[];
   readonly events: readonly EventRecord['event'][];
   readonly tips: readonly TipRecord[];

@@ -14,6 +14,7 @@ import { replayLake } from './replay-lake.ts';
 import { planReplay } from './replay-plan.ts';
 import { playLakeScenario } from './lake-scenario.ts';
 
+/** Runs the command; gives its exit status. @throws ConfigError */
 export const replayCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const config = parseReplay(argv);
   if ('help' in config) {

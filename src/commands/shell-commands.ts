@@ -8,6 +8,7 @@ import { type Head, branchNames, fromHead, poolNames, sourceName } from './shell
 import type { Mode, ShellSession } from './shell-session.ts';
 import { didYouMeanName } from '../query/suggest.ts';
 
+/** A command of the shell. `text` says in the help what it does; `run` gives `quit` to end the shell. */
 export interface ShellCommand extends CommandWord {
   readonly syntax: string;
   readonly text: string;
@@ -32,12 +33,15 @@ const use = async (session: ShellSession, argument: string, signal: AbortSignal)
   await session.output.write(head ? `using ${headText(head)}\n` : 'no pool in use (.use POOL[@BRANCH])\n');
 };
 
+/** The pool and branch of `POOL[@BRANCH]`; the last `@` counts. */
 export const parseHead = (text: string): Head => {
   const at = text.lastIndexOf('@');
   return at <= 0 ? { pool: text } : { pool: text.slice(0, at), branch: text.slice(at + 1) };
 };
+/** `POOL@BRANCH`, with `main` where no branch is named. */
 export const headText = ({ pool, branch }: Head): string => `${pool}@${branch ?? 'main'}`;
 
+/** The same head, once pool and branch were looked up; a commit's id is taken as it is. @throws Error that names what is not there, and what was perhaps meant */
 export const knownHead = async (session: Pick<ShellSession, 'lake'>, head: Head, signal?: AbortSignal): Promise<Head> => {
   const names = await poolNames(session.lake, signal);
   if (!names.includes(head.pool)) throw new Error(`${head.pool}: pool not found${hinted(head.pool, names)}`);
@@ -105,6 +109,7 @@ const timing = async (session: ShellSession, argument: string): Promise<void> =>
 
 const quit = (): Promise<'quit'> => Promise.resolve('quit');
 
+/** All commands, as the help lists them. */
 export const shellCommands: readonly ShellCommand[] = [
   { name: 'help', syntax: '.help', text: 'lists commands and keys', run: help },
   { name: 'pools', syntax: '.pools', text: 'lists the pools', run: pools },
@@ -120,6 +125,7 @@ export const shellCommands: readonly ShellCommand[] = [
 /** One line a command. */
 export const commandsText = (): string => shellCommands.filter((c) => c.name !== 'exit').map((c) => `  ${c.syntax.padEnd(25)}${c.text}\n`).join('');
 
+/** What the help says of keys. */
 export const keysText = `A query goes on while brackets or strings are open and behind a line that ends with | or \\; a semicolon or an empty line ends it.
 Tab completes operators, functions, pools, branches and fields. Up and down go through earlier queries.
 Ctrl-C cancels the running query, or clears what is typed; twice at an empty prompt it ends the shell, as Ctrl-D does.

@@ -15,6 +15,7 @@ export interface LakeWords {
 /** Words that complete, and the text before the cursor that they replace. */
 export type Completion = readonly [readonly string[], string];
 
+/** A command without its dot, and what its argument is completed by. */
 export interface CommandWord { readonly name: string; readonly argument?: 'pool' | 'mode' | 'switch' }
 
 const declarations = ['const', 'fn', 'let', 'op', 'pragma', 'type'] as const;

@@ -6,6 +6,7 @@ import { ShellFault } from './shell-lake.ts';
 import type { Statement } from './shell-input.ts';
 import { type Colors, harmless, textWidth } from './shell-text.ts';
 
+/** How a fault is shown. */
 export interface FaultOptions {
   readonly colors: Colors;
   /** Lines are counted over all input, not from the statement's own first one. */

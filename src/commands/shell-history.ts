@@ -13,6 +13,7 @@ export const historyFile = (option: string, environment: Readonly<Record<string,
   return join(state !== undefined && state !== '' ? state : join(home, '.local', 'state'), 'lake', 'history');
 };
 
+/** The statements that were typed, in memory and in the file. */
 export class History {
   /** Newest first, as readline has it. */
   readonly entries: string[];

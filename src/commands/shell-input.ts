@@ -7,12 +7,14 @@
  */
 import { outlineOf } from '../query/outline.ts';
 
+/** A statement or a command of the shell. */
 export interface Statement {
   readonly text: string;
   /** The line of its beginning, counted from 1 over all input. */
   readonly line: number;
 }
 
+/** Takes lines, gives statements. */
 export class StatementReader {
   private pending = '';
   private line = 0;

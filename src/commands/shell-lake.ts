@@ -7,6 +7,7 @@ import { type Vector, valueAt } from '../vectors/vector.ts';
 /** The pool and branch that a query without `from` reads. */
 export interface Head { readonly pool: string; readonly branch?: string }
 
+/** A lake that answers queries. */
 export interface ShellLake {
   /** What it is, for the greeting. */
   readonly title: string;
@@ -49,6 +50,8 @@ export const textsOf = async (answer: AsyncIterable<Vector>): Promise<readonly s
   return found;
 };
 
+/** Names of the pools, in order. */
 export const poolNames = (lake: ShellLake, signal?: AbortSignal): Promise<readonly string[]> => textsOf(lake.query('from :pools | sort name | values name', { ...(signal && { signal }) }));
+/** Names of a pool's branches, in order. */
 export const branchNames = (lake: ShellLake, pool: string, signal?: AbortSignal): Promise<readonly string[]> =>
   textsOf(lake.query(`from ${sourceName(pool)}:branches | sort branch.name | values branch.name`, { ...(signal && { signal }) }));

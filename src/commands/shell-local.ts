@@ -10,6 +10,7 @@ import { startWorkerPool } from '../workers/pool.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import { type Head, ShellFault, type ShellLake, faultsOf } from './shell-lake.ts';
 
+/** Which lake is opened. `workers`: threads; `memoryBytesMax`: the budget of operators, as of `lake serve`; `from`: what `from` may read besides pools. */
 export interface LocalOptions { readonly directory: string; readonly workers: number; readonly memoryBytesMax: number; readonly from: FromPolicy }
 
 /** A worker that does not stop when its query is cancelled is ended after this long. */

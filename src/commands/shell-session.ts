@@ -8,6 +8,7 @@ import { type Head, type ShellLake } from './shell-lake.ts';
 import { TableText } from './shell-table.ts';
 import { type Colors, harmless } from './shell-text.ts';
 
+/** Where results and complaints go. */
 export interface ShellOutput {
   readonly write: (text: string) => Promise<void>;
   readonly complain: (text: string) => void;
@@ -17,7 +18,9 @@ export interface ShellOutput {
   readonly progress?: (rows: number) => void;
 }
 
+/** How results look. */
 export type Mode = Extract<FormatName, 'table' | 'sup' | 'json' | 'csv' | 'tsv' | 'line' | 'zeek'>;
+/** What a session begins with. */
 export interface SessionOptions {
   readonly lake: ShellLake;
   readonly output: ShellOutput;
@@ -28,8 +31,10 @@ export interface SessionOptions {
   readonly isTerminal: boolean;
   readonly head?: Head;
 }
+/** How a statement ended. */
 export type Outcome = 'done' | 'failed' | 'cancelled' | 'quit';
 
+/** One conversation: its settings, and the statements that are run with them. */
 export class ShellSession {
   readonly lake: ShellLake;
   readonly output: ShellOutput;

@@ -8,6 +8,7 @@ import { type Data, type Value, underValue } from '../vectors/value.ts';
 import { type Vector, valueAt } from '../vectors/vector.ts';
 import { type Colors, fitted, harmless, textWidth } from './shell-text.ts';
 
+/** How a table looks. */
 export interface TableOptions {
   /** Columns of the terminal; Infinity: cells are not cut. */
   readonly width: number;
@@ -24,6 +25,7 @@ interface Cell { readonly text: string; readonly kind: 'text' | 'number' | 'null
 interface Column { readonly name: string; readonly types: Set<Type>; readonly cells: Cell[] }
 interface Layout { readonly widths: readonly number[]; readonly right: readonly boolean[]; readonly hidden: number }
 
+/** The text of a table, made as its rows come. */
 export class TableText {
   private readonly options: TableOptions;
   private columns: Column[] = [];

@@ -17,6 +17,7 @@ import { secondsText } from './shell-session.ts';
 import { harmless } from './shell-text.ts';
 import { SessionWords } from './shell-words.ts';
 
+/** The streams of a terminal. */
 export interface Terminal { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream }
 
 const progressAfterMs = 500, progressEveryMs = 250;
@@ -52,6 +53,7 @@ export class ProgressLine {
   }
 }
 
+/** What the shell at a terminal works with. */
 export interface TerminalOptions {
   readonly session: ShellSession;
   readonly history: History;

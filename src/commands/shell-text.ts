@@ -1,5 +1,6 @@
 /** Text for a terminal: its width in columns, what must not reach it, colours. */
 
+/** What puts a text into a colour or style. */
 export interface Colors {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
@@ -9,7 +10,9 @@ export interface Colors {
 }
 const plain = (text: string): string => text;
 const painted = (code: number, end: number) => (text: string): string => (text === '' ? '' : `\x1b[${code}m${text}\x1b[${end}m`);
+/** Leaves texts as they are. */
 export const noColors: Colors = { bold: plain, dim: plain, red: plain, green: plain, cyan: plain };
+/** By escape sequences of the terminal. */
 export const colors: Colors = { bold: painted(1, 22), dim: painted(2, 22), red: painted(31, 39), green: painted(32, 39), cyan: painted(36, 39) };
 
 /** Colours only for a terminal that can show them and a person who has not said no (https://no-color.org). */

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Socket, connect } from 'node:net';
 
+/** A request. `body`: text of one byte a character. */
 export interface Asked { readonly method: 'GET' | 'POST' | 'DELETE'; readonly path: string; readonly body?: string }
 
 /** How programs write their requests' heads, in turn: Node's client, curl, fetch, and one that names its requests. */
@@ -19,6 +20,7 @@ const apartEvery = 5;
 
 let names = 0;
 
+/** One connection to a server on this machine. */
 export class WarmClient {
   readonly #hosts: readonly string[];
   readonly #socket: Socket;

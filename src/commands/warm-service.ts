@@ -21,12 +21,14 @@ import { MachineWatch } from '../recording/watch.ts';
 import { collectInSteps } from '../workers/collector.ts';
 import { type Asked, WarmClient } from './warm-client.ts';
 
+/** What is warmed up, and when it gives way. */
 export interface WarmServiceOptions {
   readonly config: ServeConfig;
   /** It answers. */
   readonly server: Server;
   /** Whether the real service's machines are watched. */
   readonly watched: boolean;
+  /** How long this thread may work for it. */
   readonly budgetMs: number;
   /** Whether the real service has nothing to do. */
   readonly isIdle: () => boolean;

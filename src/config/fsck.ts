@@ -3,6 +3,7 @@ import { optionsText } from './help.ts';
 import { type Environment, type HelpRequest, noMore, parseOptions } from './options.ts';
 import { fsckOptions } from './tables.ts';
 
+/** Which lake is looked over, and whether it is mended. */
 export interface FsckConfig { readonly lakeDirectory: string; readonly repair: boolean }
 /** The configuration of `lake fsck`. @throws ConfigError */
 export const parseFsck = (argv: readonly string[], environment: Environment = {}): FsckConfig | HelpRequest => {

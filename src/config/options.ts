@@ -17,6 +17,7 @@ export class ConfigError extends Error {
   }
 }
 
+/** How the text of an option is read. `bytes` takes units such as KiB, `duration` such as ms. */
 export type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
 /** One option. `fallback` is written as on the command line; `choices` and `least` bound the value; `value` names it in the help text. */
 export interface OptionRow {
@@ -31,6 +32,7 @@ export interface OptionRow {
   /** Read from LAKE_* too. */
   readonly environment?: boolean;
 }
+/** Where to listen: HOST:PORT. */
 export interface Address { readonly host: string; readonly port: number }
 /** The value of an option: of lists their items, of sizes bytes, of times milliseconds. */
 export type OptionValue = string | readonly string[] | boolean | number | Address;
@@ -48,6 +50,7 @@ export interface ParsedOptions {
   readonly help: boolean;
 }
 
+/** Variables of the environment by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads `argv` against a table; options end at the first argument that is none, or at `--`. @throws ConfigError */

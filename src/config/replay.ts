@@ -3,6 +3,7 @@ import { optionsText } from './help.ts';
 import { ConfigError, type HelpRequest, type OptionValue, parseOptions } from './options.ts';
 import { replayOptions } from './tables.ts';
 
+/** What is replayed. `lakeDirectory`: empty for a replay against the machines alone. */
 export interface ReplayConfig { readonly files: readonly string[]; readonly lakeDirectory: string; readonly memoryBytesMax: number }
 /** The configuration of `lake replay`. @throws ConfigError */
 export const parseReplay = (argv: readonly string[]): ReplayConfig | HelpRequest => {

@@ -4,6 +4,7 @@ import type { OptionRow } from './options.ts';
 /** Names of the formats that an answer can have. */
 export const responseFormats = ['arrows', 'bsup', 'csup', 'csv', 'json', 'jsup', 'line', 'ndjson', 'parquet', 'sup', 'tsv', 'zeek'] as const;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+/** The least level that is logged. */
 export type LogLevel = (typeof logLevels)[number];
 
 /** Options that can come from the environment too. */

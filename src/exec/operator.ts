@@ -27,11 +27,16 @@ export class Emission implements ChannelBatch {
 /** "Ask my siblings first": a shared upstream gives it when another reader lags too far behind. */
 export const pause: Promise<void> = Promise.resolve();
 
+/** What passes between batches: a promise that is awaited before the next pull (`pause` is one), or a batch for another channel. */
 export type Side = Promise<unknown> | Emission;
+/** A batch, or what only passes by. */
 export type Item = Vector | Side;
+/** What one operator gives and the next one pulls. */
 export type Stream = Iterable<Item>;
+/** An operator with one input: each call is a run of its own. */
 export type Step = (input: Stream) => Stream;
 
+/** Whether an item is a batch; any other is to be passed on. */
 export const isBatch = (item: Item): item is Vector => !(item instanceof Promise) && !(item instanceof Emission);
 
 /** An operator with state and one input. `finish` is called at the end of the input, unless `done` has ended the stream before. */

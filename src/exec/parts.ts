@@ -14,6 +14,7 @@ export interface PartPlan {
   readonly aggregate: Extract<PlanOp, { kind: 'aggregate' }> | undefined;
   readonly functions: readonly PlanFunction[];
 }
+/** What a share comes to: rows in order, or groups if the part ends in an aggregate. */
 export type PartAnswer = { readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare };
 /** The rows of one share. */
 export type ShareScan = (request: ScanRequest) => AsyncIterable<Vector>;

@@ -67,6 +67,7 @@ export interface SpillStore { readonly open: () => SpillRun }
 /** An iterator may give batches that need no wait in between. */
 export type QuickIterator = AsyncIterator<Vector> & { readonly nextNow?: () => Vector | undefined };
 
+/** Where a query's rows come from besides its plan, where it loads to, and where it spills. */
 export interface ExecutionHost {
   /** Batches of a resolved source; their iterator may be a `QuickIterator`. */
   readonly scan: (source: ResolvedSource, request: ScanRequest) => AsyncIterable<Vector>;

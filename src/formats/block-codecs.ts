@@ -9,6 +9,7 @@ import { decodeSnappy } from './snappy.ts';
 import { BytesFault } from './type-bytes.ts';
 import { expandZstd } from './zstd.ts';
 
+/** Compressions of columnar files. lz4-hadoop: blocks in Hadoop's frame, or a bare block. */
 export type Codec = 'lz4-frame' | 'lz4-block' | 'lz4-hadoop' | 'zstd' | 'snappy' | 'gzip' | 'brotli';
 
 /** Most bytes that a byte of input can stand for, rounded up; runs of a codec's longest kind. */

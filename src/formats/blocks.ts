@@ -36,6 +36,7 @@ export const sequentialBytes = 2 << 20;
 const blockRows = 7_600;
 /** Bytes of a block; it ends with the last line within that. A line that is longer than `blockBytesMax` is not for blocks. */
 const blockBytesLeast = 256 << 10, blockBytesMost = 2 << 20;
+/** A block of so many bytes is not made larger to take in a whole line. Readers that take only shorter values than this do without blocks. */
 export const blockBytesMax = 4 << 20;
 /** Bytes behind a block. */
 const room = 16;

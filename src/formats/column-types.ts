@@ -5,7 +5,9 @@
 import { LakeError } from '../errors.ts';
 import { type NamedType, type RecordType, type Type, arrayType, namedType, recordType, typeText, types } from '../vectors/type.ts';
 
+/** Seconds, milliseconds, microseconds, nanoseconds. */
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
+/** What the rows of a column are. `layout` is Arrow's (`large`: offsets of 64 bits); `codes` are the type codes of `members`. */
 export type ColumnType =
   | { readonly kind: 'null' | 'bool' }
   | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
@@ -23,6 +25,7 @@ export type ColumnType =
   | { readonly kind: 'union'; readonly dense: boolean; readonly members: readonly Column[]; readonly codes: readonly number[] }
   | { readonly kind: 'run-end'; readonly ends: Column; readonly values: Column };
 
+/** A column of a schema, or a part of one. */
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;

@@ -5,6 +5,7 @@ import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 
 /** Those that answers can have, best first: by size and time for rows of text, measured. */
 export const answerCodings = ['br', 'gzip', 'zstd'] as const;
+/** A content coding that answers can have. */
 export type AnswerCoding = (typeof answerCodings)[number];
 
 /** One body. Calls do not overlap; after `end` or `close` there are none. */
@@ -21,6 +22,7 @@ const levels = { gzip: 3, br: 3, zstd: 3 } as const;
 /** A megabyte of history: more costs memory for each answer that is on its way. */
 const brotliWindowBits = 20;
 
+/** An encoder for one body. */
 export const createEncoder = async (coding: AnswerCoding): Promise<Encoder> => {
   switch (coding) {
     case 'gzip': return zlibEncoder(createGzip({ level: levels.gzip }), constants.Z_SYNC_FLUSH);

@@ -5,9 +5,12 @@ import { LakeError } from '../errors.ts';
 import { BytesFault } from './type-bytes.ts';
 import { zstdExpanded, zstdMagic } from './zstd.ts';
 
+/** The codings that can be undone, by their names in HTTP. */
 export const contentCodings = ['gzip', 'br', 'deflate', 'zstd'] as const;
+/** A coding that can be undone. */
 export type ContentCoding = (typeof contentCodings)[number];
 
+/** Which codings are undone, and how far the bytes may expand. */
 export interface DecodeOptions {
   /** In the order in which they were applied. */
   readonly codings: readonly ContentCoding[];

@@ -5,6 +5,7 @@ import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './encoding.ts';
 
+/** What a reader is told of its input, and what it may take. Each format looks at the options that concern it. */
 export interface ReadOptions {
   /** What the input is called in error texts of the caller; readers do not put it into theirs. */
   readonly name?: string;
@@ -49,6 +50,7 @@ export type FormatLimits = Pick<ReadOptions, 'valueBytesMax' | 'bsupFrameBytesMa
 
 /** The limits of a reader with the defaults filled in. */
 export interface ReadLimits { readonly batchRows: number; readonly nestingMax: number; readonly valueBytesMax: number }
+/** Defaults: 4,096 rows, 1,000 levels, 50 MB. */
 export const readLimits = (options: ReadOptions): ReadLimits => ({
   batchRows: options.batchRows ?? 4096,
   nestingMax: options.nestingMax ?? 1_000,
@@ -67,6 +69,7 @@ export type Reader = (input: AsyncIterable<Uint8Array>, options: ReadOptions) =>
 /** The batches that a `Reader` gives of a small body, without waiting for anything. */
 export type WholeReader = (body: Uint8Array, options: ReadOptions) => Iterable<Vector>;
 
+/** How values are written. Each format looks at the options that concern it. */
 export interface WriteOptions {
   /** Blanks per level for SUP and JSON; 0 (default) is one value a line. */
   readonly pretty?: number;

@@ -37,9 +37,11 @@ import { createZeekWriter } from './zeek/writer.ts';
 
 export type { ControlMessage, FormatLimits, ReadOptions, Reader, WriteOptions, Writer } from './format.types.ts';
 
+/** Every format that has a name, those that are only written included. */
 export type FormatName =
   | 'arrows' | 'bsup' | 'csup' | 'csv' | 'db' | 'json' | 'jsup' | 'line' | 'ndjson' | 'parquet' | 'sup' | 'table' | 'tsv' | 'zeek';
 
+/** A row of the table. Without a reader the format is only written. */
 export interface Format {
   readonly name: FormatName;
   /** As the documents spell it. */
@@ -100,6 +102,7 @@ const formats = {
 /** The rows by name. */
 export const formatTable: Readonly<Record<FormatName, Format>> = formats;
 
+/** Whether a format has this name. */
 export const isFormatName = (name: string): name is FormatName => Object.hasOwn(formats, name);
 
 const byMediaType: ReadonlyMap<string, Format> = new Map(Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) => [type, f] as const)));

@@ -40,6 +40,7 @@ export interface Layout {
 const nodesMaxDefault = 50_000;
 const linearMax = 8;
 
+/** The tree of keys of one reader, from `root` on. */
 export class Layouts {
   root: KeyNode = newNode(new Uint8Array(0), noKey, undefined);
   private count = 0;
@@ -96,6 +97,7 @@ const noKey: Key = { name: '', optional: false };
 const newNode = (bytes: Uint8Array, { name, optional }: Key, parent: KeyNode | undefined): KeyNode =>
   ({ bytes, name, optional, parent, next: [], byBytes: undefined, inner: undefined, layout: undefined });
 
+/** Whether bytes[start, end) are those of the key. */
 export const sameBytes = (key: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean => {
   const size = key.length;
   if (end - start !== size) return false;

@@ -7,6 +7,7 @@
 import type { FormatName } from './formats.ts';
 
 const inParts: ReadonlySet<FormatName> = new Set(['json', 'ndjson', 'sup', 'bsup']);
+/** Whether answers in this format can be written in parts. */
 export const canJoinParts = (format: FormatName): boolean => inParts.has(format);
 
 const comma = 0x2c, openBracket = 0x5b;

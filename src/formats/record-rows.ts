@@ -11,6 +11,7 @@ import { type RecordType, type Type, typeText } from '../vectors/type.ts';
 import { type RecordVector, type Vector, flatten, sizeOf, slice, valueAt } from '../vectors/vector.ts';
 import { settled } from './column-out.ts';
 
+/** How a writer takes its rows. */
 export interface RowGroups {
   /** What the errors call the writer. */
   readonly writer: string;
@@ -22,6 +23,7 @@ export interface RowGroups {
   start(type: RecordType): void;
 }
 
+/** The rows of one writer: batches go in, groups come out. */
 export class RecordRows {
   private readonly groups: RowGroups;
   private type: RecordType | undefined;

@@ -76,10 +76,12 @@ export const checkedRecord = (fields: readonly { readonly name: string; readonly
   }
   return recordType(fields);
 };
+/** A named type. @throws BytesFault for the name of a primitive type */
 export const checkedNamed = (name: string, inner: Type): Type => {
   if (primitiveNamed(name)) throw new BytesFault(`bad type name ${JSON.stringify(name)}: primitive type name`);
   return namedType(name, inner);
 };
+/** A union of these members. @throws BytesFault for none, or if they are too large to be put in order */
 export const checkedUnion = (members: readonly Type[]): Type => {
   if (members.length === 0) throw new BytesFault('union type without members');
   // Members are put in order, which compares them node by node, so their size is checked before.

@@ -6,6 +6,7 @@ import type { Type } from '../vectors/type.ts';
 
 /** Most nodes of a type written out in full. */
 export const typeNodesMax = 200_000;
+/** What is wrong with a type of more nodes. */
 export const typeTooLarge = `type too large (limit ${typeNodesMax} components)`;
 
 interface Extent { readonly nodes: number; readonly depth: number }

@@ -13,6 +13,7 @@ import { type PrefixTable, type StateTable, backwardBits, bitsAt, constantTable,
 /** What HTTP's coding allows (RFC 9659); programs go beyond it only when they are told to. */
 const windowBytesMax = 8 << 20;
 const blockBytesMax = 128 << 10;
+/** The first four bytes of a frame, as a little-endian number. */
 export const zstdMagic = 0xfd2fb528;
 
 /** What a block leaves for the ones behind it. */

@@ -16,6 +16,7 @@ const closeLookMs = 5;
 /** At a lent server's port, strangers among them. */
 const connectionsMax = 64;
 
+/** Tells by a request's connection which service answers it. */
 export class Answering {
   readonly own: Service;
   readonly #server: HttpServer;

@@ -2,6 +2,7 @@
 import type { FieldPath, Pipeline, Plan, PlanExpr, PlanOp, ResolvedSource } from '../query/plan.ts';
 
 interface Order { readonly order: 'asc' | 'desc'; readonly key: FieldPath }
+/** A channel of the answer, in the names of the interface; null where there are no grouping keys, or no order is known. */
 export interface Channel { readonly name: string; readonly aggregation_keys: readonly FieldPath[] | null; readonly sort: readonly Order[] | null }
 interface Flow { readonly name: string; readonly keys: readonly FieldPath[] | null; readonly sort: readonly Order[] | null }
 /** What is read: a pool (its data, or what is told of it), a list of the lake, a file or a URL. */
@@ -10,6 +11,7 @@ export type DescribedSource =
   | { readonly kind: 'Pool'; readonly name: string; readonly id: Uint8Array | undefined }
   | { readonly kind: 'DBMeta'; readonly meta: string }
   | { readonly kind: 'Path'; readonly uri: string };
+/** What is told of a plan. */
 export interface Description { readonly sources: readonly DescribedSource[]; readonly channels: readonly Channel[] }
 
 /** `idOf` gives the id of a pool by its name, as bytes. */

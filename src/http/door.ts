@@ -10,6 +10,7 @@ import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import { errorAnswer } from './reply.ts';
 
+/** The port while nobody but health checks is answered. */
 export interface Door {
   /** Gives the server to who answers from here on. Its `listen` tells that it listens already. */
   take(listener: RequestListener): Server;

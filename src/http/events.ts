@@ -19,15 +19,20 @@ import { valueBytes } from './reply.ts';
 
 /** Names of the events: the interface's, or those of SuperDB v0.2.0. */
 export type EventNames = 'interface' | 'superdb';
+/** Bounds of the feed. */
 export interface FeedOptions {
   readonly subscribersMax: number;
+  /** Events that may wait for one subscriber. */
   readonly waitingMax: number;
+  /** Time between two comments; 0: none are sent. */
   readonly heartbeatMs: number;
   /** Told of every machine event and snapshot (XState inspection). */
   readonly inspect?: (event: unknown) => void;
 }
+/** A subscriber, and what it asks for. */
 export interface SubscribeRequest {
   readonly response: ServerResponse;
+  /** Headers of the answer that were set already. */
   readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;
   readonly format: FormatName;
   readonly names: EventNames;

@@ -15,14 +15,17 @@ import { statelyFeed } from './inspect-stately.ts';
 import { checkHost, checkOrigin, type OriginRules } from './origin.ts';
 import { sendError } from './reply.ts';
 
+/** Where the inspector's feed is. */
 export const feedPath = '/inspect/feed';
 const requestBytesMax = 4096;
 const pingMs = 30_000;
 
+/** What the feed shows, and to whom. */
 export interface InspectSocketOptions {
   readonly watch: MachineWatch;
   readonly inspection: Inspection;
   readonly rules: OriginRules;
+  /** Connections at a time. */
   readonly watchersMax: number;
   /** Lets in who may; rejects for others. */
   readonly admit?: (headers: IncomingMessage['headers']) => Promise<void>;

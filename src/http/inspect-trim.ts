@@ -25,6 +25,7 @@ const trimmed = (object: Readonly<Record<string, unknown>>): LiveFields => {
   }
   return fields;
 };
+/** A name, cut to 200 characters. */
 export const clipped = (text: string): string => (text.length > nameCharsMax ? `${text.slice(0, nameCharsMax)}…` : text);
 
 /** A job: its revision may be a branch's name. */

@@ -24,6 +24,7 @@ export interface Wire {
   readonly bufferedAmount: number;
   send(text: string): void;
 }
+/** A connection that watches, as whoever holds its socket drives it. */
 export interface Watcher {
   /** What the page asked for. Anything else than a request is let go. */
   request(text: string): void;
@@ -40,6 +41,7 @@ const countWork = (actor: Actor, context: unknown): void => {
   actor.running = many(running);
 };
 
+/** The live feed of one service: knows its machines and sends frames to all who watch. */
 export class Inspection {
   readonly #machines: MachineWatch;
   readonly #lake: Pick<Lake, 'pool'>;

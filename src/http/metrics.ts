@@ -15,15 +15,18 @@ import type { EventFeed } from './events.ts';
 import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';
 import type { Running } from './running.ts';
 
+/** The figures of one server. */
 export interface Metrics {
   /** Counts one answered request; `route` is the pattern, never the path, so that names do not become labels. */
   readonly answered: (labels: { readonly method: string; readonly route: string; readonly status: number }, seconds: number) => void;
+  /** All figures, read at this moment. */
   readonly text: () => Promise<string>;
   readonly contentType: string;
   /** Counts the bytes of a server's connections, those aside that are not `counted`. */
   readonly watch: (server: Server, counted: (socket: Socket) => boolean) => void;
   readonly close: () => void;
 }
+/** Where figures are read that others keep. */
 export interface MetricsSources {
   readonly lake: Lake;
   readonly workers: WorkerPool;

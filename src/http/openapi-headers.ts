@@ -3,14 +3,18 @@ import { type TSchema, Type } from 'typebox';
 import { contentCodings } from '../formats/encoding.ts';
 import { CommitMessage } from './schemas.ts';
 
+/** A header of requests that the document describes. */
 export type RequestHeader = 'Accept-Encoding' | 'Content-Encoding' | 'Idempotency-Key' | 'If-Match' | 'Last-Event-ID' | 'SuperDB-Commit' | 'X-Request-ID';
+/** A header of answers that the document describes. */
 export type AnswerHeader = 'Allow' | 'Cache-Control' | 'Content-Encoding' | 'ETag' | 'Last-Event-ID' | 'Retry-After' | 'Set-Cookie' | 'Vary' | 'WWW-Authenticate' | 'X-Accel-Buffering' | 'X-Request-ID';
 
 interface HeaderRow { readonly description: string; readonly schema: TSchema; readonly example?: string }
+/** How a request header is described. */
 export interface RequestHeaderRow extends HeaderRow {
   /** It is JSON of the schema. */
   readonly json?: boolean;
 }
+/** How an answer header is described. */
 export interface AnswerHeaderRow extends HeaderRow {
   /** No answer that lists it comes without. */
   readonly always?: boolean;
@@ -19,6 +23,7 @@ export interface AnswerHeaderRow extends HeaderRow {
 const coding = `(${[...contentCodings, 'x-gzip', 'identity'].join('|')})`;
 const commitTag = '"0x[0-9a-fA-F]{40}"';
 
+/** What a client may send. */
 export const requestHeaderTable = {
   'Accept-Encoding': { description: 'Content codings that the answer may have. Without it there is none.', schema: Type.String(), example: 'gzip' },
   'Content-Encoding': {
@@ -38,6 +43,7 @@ export const requestHeaderTable = {
   'X-Request-ID': { description: 'A name of the client\'s own for the request. It comes back in the answer; that of a query or a load is the name to ask for its progress, or to cancel it.', schema: Type.String(), example: 'report-42' },
 } as const satisfies Record<RequestHeader, RequestHeaderRow>;
 
+/** What an answer may have. */
 export const answerHeaderTable = {
   'Allow': { description: 'The methods that the path has.', schema: Type.String(), always: true },
   'Cache-Control': { description: 'How long it may be kept.', schema: Type.String() },

@@ -13,6 +13,7 @@ import type { Answer, Route, Tag } from './route.ts';
 import { errorsByStatus, errorsOf } from './route-errors.ts';
 import { commitMessageExample, ErrorBody, eventTable, Rows } from './schemas.ts';
 
+/** Of which service the document is. */
 export interface DocumentOptions {
   readonly version: string;
   /** Whether there is access control: what one has to show is said only where it is asked for. */
@@ -42,6 +43,7 @@ export const openApiDocument = (routes: readonly Route[], { version, guarded }: 
   };
 };
 
+/** The path as OpenAPI writes it: `/pool/{pool}` for `/pool/:pool`. */
 export const pathOf = ({ path }: Pick<Route, 'path'>): string => path.replaceAll(/:(\w+)/g, '{$1}');
 const otherMethods = ['head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const;
 

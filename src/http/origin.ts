@@ -11,6 +11,7 @@ import { LakeError } from '../errors.ts';
 import type { Address } from '../config/options.ts';
 import { remembered } from './known.ts';
 
+/** Which pages are trusted. `origins`: patterns of option `-cors.origin`, none without it; `listen`: the address that the service listens at. */
 export interface OriginRules {
   readonly origins: readonly string[];
   readonly listen: Address;

@@ -5,9 +5,13 @@ import type { Id } from '../lake/lake.types.ts';
 import { parseId } from '../lake/ksuid.ts';
 import { idPattern, idText } from './schemas.ts';
 
+/** The path parameter that names a pool. */
 export const poolParameter = Type.String({ description: 'id or name of the pool', examples: ['movies'] });
+/** The path parameter that names a branch. */
 export const branchParameter = Type.String({ description: 'name of the branch', examples: ['main'] });
+/** The path parameter that names a branch or a commit. */
 export const revisionParameter = Type.String({ description: 'branch name or commit id', examples: ['main'] });
+/** The path parameter that names a commit, in either spelling of its id. */
 export const commitParameter = { ...idText, description: 'id of the commit' };
 /** Ids with commas between them; none means the default. */
 export const idListPattern = `^(${idPattern}(,${idPattern})*)?$`;
@@ -16,6 +20,7 @@ export const idListPattern = `^(${idPattern}(,${idPattern})*)?$`;
 const booleans: ReadonlyMap<string, boolean> = new Map([
   ...['', '0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const), ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
 ]);
+/** A query parameter that `boolParameter` reads. */
 export const boolSchema = (description: string) => Type.Enum([...booleans.keys()], { description });
 /** @throws parameter-bool */
 export const boolParameter = (text: string | undefined): boolean => {
@@ -24,6 +29,7 @@ export const boolParameter = (text: string | undefined): boolean => {
   return value;
 };
 
+/** The query parameter that `delimiterParameter` reads. */
 export const delimiterSchema = Type.String({ pattern: '^[\\x00-\\x7F]?$', description: 'field delimiter of text/csv: one character of one byte; default a comma' });
 /** One character of one byte; empty means the default. @throws csv-delimiter */
 export const delimiterParameter = (text: string | undefined): string | undefined => {

@@ -38,6 +38,7 @@ export const commitErrors: Codes = [
 ];
 /** Of commits that replace data objects by others. */
 export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'query-memory', 'query-cancelled'];
+/** Of changes that are no commits: pools and branches made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 
 /** What every row of this kind can answer. */

@@ -83,6 +83,7 @@ export interface Answer {
   /** Where what it says can be used: by operation, parameters as OpenAPI's runtime expressions. */
   readonly links?: Readonly<Record<string, Link>>;
 }
+/** `to`: the operation's id. `parameters`: by name, as OpenAPI's runtime expressions. */
 export interface Link { readonly to: string; readonly parameters: Readonly<Record<string, string>> }
 
 /** What the document at /openapi.json says of a row, beyond what it takes. */

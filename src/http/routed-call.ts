@@ -11,6 +11,7 @@ import { fieldsOf } from './body-fields.ts';
 import type { ResponseFormat } from './negotiate.ts';
 import type { Call, Route, Service } from './route.ts';
 
+/** A request with its row and the service that answers it. */
 export interface Routed {
   readonly service: Service;
   readonly row: Route;
@@ -19,6 +20,7 @@ export interface Routed {
   readonly response: ResponseFormat;
 }
 
+/** What a handler is given. */
 export class RoutedCall implements Call {
   readonly service: Service;
   readonly request: FastifyRequest;

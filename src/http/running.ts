@@ -13,7 +13,9 @@ const endedMax = 4096, endedCharsMax = 8 << 20;
 /** How often it is looked for what nobody may ask for any more. */
 const sweepMs = 1000;
 
+/** How far a query is: it waits for its turn, is compiled, runs without an answer yet, sends its answer; then how it ended. */
 export type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
+/** How far a load is; after `committing` its commit is made, or the load was rejected. */
 export type LoadState = 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
 
 /** What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `whenLeft`: calls when they go away, at once if they are gone. */
@@ -68,6 +70,7 @@ abstract class Run {
   }
 }
 
+/** A query that begins: `text` is what was asked. */
 export interface QueryBegun extends Begun { readonly text: string }
 /** A query, from the moment that its text is known until it was answered, and a while longer. */
 export class QueryRun extends Run {
@@ -223,6 +226,7 @@ class Runs<R extends Run> {
   #forget(run: R): void { if (this.#ended.delete(run)) this.#endedChars -= this.#charsOf(run); }
 }
 
+/** Told of each query and load that has ended. */
 export interface EndListener { readonly query: (run: QueryRun) => void; readonly load: (run: LoadRun) => void }
 
 const counted = <S extends string>(runs: Iterable<{ readonly state: S }>): ReadonlyMap<S, number> => {

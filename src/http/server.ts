@@ -39,6 +39,7 @@ import { addPages } from './static-pages.ts';
 import type { Tracing } from './tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
 
+/** What a server is made of; the lake and the workers belong to who made them. */
 export interface ServerOptions {
   readonly config: ServeConfig;
   readonly version: string;
@@ -55,6 +56,7 @@ export interface ServerOptions {
   /** The server that listens already; without it one is made. */
   readonly door?: Door;
 }
+/** A server that answers. */
 export interface Server {
   /** `http://host:port` as it is to be reached. */
   readonly address: string;
@@ -70,6 +72,7 @@ export interface Server {
 
 /** `directory` is that lake's, `watch` sees its machines. */
 export interface LendOptions { readonly lake: Lake; readonly directory: string; readonly watch?: MachineWatch }
+/** What another lake has of a server that was lent to it. */
 export interface LentServer {
   readonly port: number;
   /** Lets in the client that has this port; no other is heard. */

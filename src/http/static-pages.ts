@@ -47,6 +47,7 @@ export const addPages = (app: FastifyInstance, folder: string = pagesFolder()): 
   app.decorate('pagesFolder', folder);
 };
 
+/** Whether a page was built. */
 export const hasPage = (reply: FastifyReply, file: string): boolean => existsSync(join((reply.server as FastifyInstance & { readonly pagesFolder: string }).pagesFolder, file));
 
 /** Answers with a page. @throws page-missing when the pages were not built */

@@ -9,6 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JobMarks } from '../lake/lake.types.ts';
 import type { LoadRun, QueryRun } from './running.ts';
 
+/** Who is told of requests, so that traces are sent of them. */
 export interface Tracing {
   /** A request came. */
   begun(request: FastifyRequest): void;
@@ -19,8 +20,10 @@ export interface Tracing {
   /** Sends what waits, for some time at most. */
   close(): Promise<void>;
 }
+/** What handlers know of a request: the query or load that it began, and the job that made its commit. */
 export interface Noted { readonly query?: QueryRun; readonly load?: LoadRun; readonly job?: JobMarks }
 
+/** Of a span, by name. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 /** A span before it has ids. Times are of `performance.now()`. */
 export interface SpanPlan {
@@ -32,6 +35,7 @@ export interface SpanPlan {
   readonly children?: readonly SpanPlan[];
 }
 
+/** A request that was answered. Times are of `performance.now()`; `route`: the pattern, undefined for a path that there is not; `more`: further attributes. */
 export interface Answered { readonly method: string; readonly route: string | undefined; readonly url: string; readonly status: number; readonly startAt: number; readonly endAt: number; readonly id: string; readonly more: Attributes }
 
 /** The spans of a request. */

@@ -6,15 +6,21 @@ import type { PoolJob, WorkDone } from '../../machines/pool.events.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
 import { withSteps } from './pool-steps.ts';
 
+/** What the machines leave to the host: each call is the promise that one of their invoked actors stands for. */
 export interface LakeWork {
+  /** Opens the lake's tables. */
   start(): Promise<void>;
+  /** Reads the pools, and begins to remove files and rows that nothing holds any more. */
   recover(): Promise<void>;
+  /** Does one job of the lake itself. A job that cannot be done is an outcome too, no rejection. */
   work(job: LakeJob): Promise<LakeWorkDone>;
   shutDown(): Promise<void>;
   poolOpen(poolId: string): Promise<void>;
+  /** Does a group of jobs that the pool's machine took. */
   poolWork(poolId: string, jobs: readonly PoolJob[]): Promise<WorkDone>;
 }
 
+/** A pool's machine, running as a child of the lake's. */
 export type PoolActor = ActorRefFrom<typeof poolMachine>;
 
 /** The lake's machine, ready to be started. */

@@ -11,6 +11,7 @@ import { type ObjectEntry, type ObjectList, difference } from './object-list.ts'
 /** Objects that a commit removes and adds. A marker that changes is the old entry removed and the new one added. */
 export interface Changes { readonly removes: readonly ObjectEntry[]; readonly adds: readonly ObjectEntry[] }
 
+/** What a merge would change in the target. */
 export interface MergePlan {
   readonly changes: Changes;
   /** Deleted on both sides since the base: a conflict if a side rewrote one. */

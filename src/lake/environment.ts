@@ -23,6 +23,7 @@ export class StoreFailure extends Error {}
 
 /** A value to be put, or none: the row goes. */
 export interface ValueChange { readonly table: TableName; readonly key: Uint8Array; readonly value: Buffer | undefined }
+/** A row as LMDB has it: `value` is the whole frame, with checksum and key. */
 export interface Row { readonly key: Uint8Array; readonly value: Buffer }
 /** Keys that begin with `prefix`, from `start` (included) on, in their order or from the end. */
 export interface RangeOptions { readonly prefix?: Uint8Array; readonly start?: Uint8Array; readonly limit?: number; readonly reverse?: boolean }

@@ -8,6 +8,7 @@ import type { Tables } from './tables.ts';
 /** Of one pool: objects with the number of their rows, if that is known, and commits that are damaged or missing. */
 export interface Damage { readonly pool: PoolConfig; readonly objects: Map<Id, number | undefined>; readonly commits: Set<Id> }
 
+/** What the damages mean, a line for each branch that is hurt and for the commits concerned, pool by pool. */
 export const affected = (tables: Tables, damages: readonly Damage[]): readonly string[] => damages.flatMap((damage) => ofPool(tables, damage));
 
 const ofPool = (tables: Tables, { pool, objects, commits }: Damage): readonly string[] => {

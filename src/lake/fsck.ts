@@ -16,6 +16,7 @@ import { decodeBranch, decodeCommit, decodeName, decodeObject, decodePool, nameK
 import { objectMeta } from './snapshot.ts';
 import { type KeyValue, type TableName, Tables } from './tables.ts';
 
+/** Which lake is looked over, and how closely. */
 export interface FsckOptions {
   readonly directory: string;
   readonly files: ObjectFiles;

@@ -29,13 +29,16 @@ const codeOf = (table: TableName): number => codes.get(table)!, tableOf = (code:
 
 /** The number of a record and the place behind it. */
 export interface JournalEnd { readonly number: number; readonly offset: number }
+/** The end of a journal without records. */
 export const journalBegin: JournalEnd = { number: 0, offset: 0 };
+/** 12 bytes, little-endian: number u64, offset u32. */
 export const encodeJournalEnd = ({ number, offset }: JournalEnd): Buffer => {
   const out = Buffer.allocUnsafe(12);
   out.writeBigUInt64LE(BigInt(number), 0);
   out.writeUInt32LE(offset, 8);
   return out;
 };
+/** The end that `encodeJournalEnd` wrote. */
 export const decodeJournalEnd = (bytes: Buffer): JournalEnd => ({ number: Number(bytes.readBigUInt64LE(0)), offset: bytes.readUInt32LE(8) });
 
 /** The file, open for writing. */
@@ -170,6 +173,7 @@ const fill = (path: string, from: number, to: number): void => {
   syncFolder(dirname(path));
 };
 
+/** `records`: the changes of each record, oldest first; `end`: that of the last of them, else what the tables have. */
 export interface JournalRead { readonly records: readonly (readonly Change[])[]; readonly end: JournalEnd; readonly fault?: string }
 /** What the tables do not have: the changes of each record, in order. `fault`: records are lost. `tablesEnd` is undefined where LMDB says nothing. */
 export const readJournal = (directory: string, tablesEnd: JournalEnd | undefined): JournalRead => {

@@ -10,6 +10,7 @@ const killPointNames = [
   'log: segment made', 'log: half written', 'log: written', 'log: synced', 'log: base half written', 'log: base written', 'log: old generation gone',
   'repair: rebuilt', 'repair: old tables kept', 'repair: old log kept', 'repair: swapped',
 ] as const;
+/** A place at which the process can be made to end. */
 export type KillPoint = (typeof killPointNames)[number];
 
 const [wanted, times] = (/^(.*?)(?::(\d+))?$/.exec(process.env['LAKE_KILL_AT'] ?? '') ?? []).slice(1);

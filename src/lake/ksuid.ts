@@ -36,6 +36,7 @@ export const newId = (nowMs: number = Date.now()): Id => {
 
 /** The 20 bytes of an id. */
 export const idBuffer = (id: Id): Buffer => Buffer.from(id, 'hex');
+/** The id of these 20 bytes. */
 export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 
 /** Digits of base 62 that come out of one division: its remainder times 65,536 is still exact. */

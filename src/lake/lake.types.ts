@@ -9,6 +9,7 @@ import type { LakeTask } from '../../machines/lake.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
+/** The order of a pool's keys. */
 export type SortOrder = 'asc' | 'desc';
 
 /** One end of an object's range of primary key values: SUP text for people, `sort` compares by bytes (vectors/sort-key.ts). A missing key is `null`. */
@@ -24,18 +25,23 @@ export interface ObjectMeta {
   readonly inline?: Uint8Array;
 }
 
+/** What a pool is. Only its name can change. */
 export interface PoolConfig {
+  /** When it was made: nanoseconds since 1970. */
   readonly tsNs: bigint;
   readonly name: string;
   readonly id: Id;
+  /** The sort keys, the first one first, each as a path of field names. */
   readonly layout: { readonly order: SortOrder; readonly keys: readonly (readonly string[])[] };
   /** Bytes. */
   readonly seekStride: number;
   /** Bytes: about where a load cuts its objects. */
   readonly threshold: number;
 }
+/** `tsNs`: when the branch was made, nanoseconds since 1970. `commit`: its tip; the zero commit while it is empty. */
 export interface BranchRecord { readonly tsNs: bigint; readonly name: string; readonly commit: Id }
 
+/** What a commit did to its branch: the objects that it added and deleted, against its parent. */
 export interface CommitRecord {
   readonly id: Id;
   /** 40 zeros for the first commit of a branch that began empty. */
@@ -68,6 +74,7 @@ export interface Rewrite { readonly removes: readonly Id[]; readonly adds: reado
 /** Prepares a rewrite against one snapshot. Called again with a newer snapshot when the branch lost a removed object in the meantime. */
 export type PrepareRewrite = (snapshot: Snapshot) => Promise<Rewrite>;
 
+/** A pool that is wanted. */
 export interface CreatePoolRequest {
   readonly name: string;
   readonly order?: SortOrder;
@@ -81,6 +88,7 @@ export interface CreatePoolRequest {
 
 /** A data key range, both ends included; compared with `KeyBound.sort`. `complex`: keys of complex types too: an enum equals its number, and has its place elsewhere. */
 export interface KeyRange { readonly min?: Uint8Array; readonly max?: Uint8Array; readonly complex?: boolean }
+/** Which objects of a snapshot are wanted. */
 export interface PageRequest {
   /** Where the last page ended (`next`); absent: from the start. */
   readonly cursor?: number;
@@ -104,6 +112,7 @@ export interface Snapshot {
   release(): void;
 }
 
+/** What an event tells of. */
 export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
 /** `id` grows by one an event, across restarts too. `branch` is the one that moved; on a merge `parent` is its name too and `branch` that of the target. */
 export interface LakeEvent {
@@ -115,6 +124,7 @@ export interface LakeEvent {
   readonly parent?: string;
 }
 
+/** Of what branch `main` holds: `size` in encoded bytes, and the range of its primary keys; no `span` when it holds nothing. */
 export interface PoolStats { readonly size: number; readonly span?: { readonly min: KeyBound; readonly max: KeyBound } }
 
 /** Rows of a meta source, as plain data. */
@@ -128,8 +138,11 @@ export type MetaRow =
   | { readonly kind: 'action-commit'; readonly commit: CommitRecord }
   | { readonly kind: 'action-add'; readonly commit: Id; readonly object: ObjectMeta }
   | { readonly kind: 'action-delete' | 'action-add-vector' | 'action-delete-vector'; readonly commit: Id; readonly id: Id };
+/** Meta sources of the whole lake: `from :pools`. */
 export type LakeMeta = 'pools' | 'branches';
+/** Meta sources of a pool: `from p:branches`. */
 export type PoolMeta = 'branches';
+/** Meta sources of a commit: `from p@main:objects`. */
 export type CommitMeta = 'objects' | 'partitions' | 'vectors' | 'log' | 'rawlog';
 /** `pool` absent: a source of the lake (`pools`, `branches`). `commit`: branch name or commit id; default `main`. */
 export interface MetaSource { readonly pool?: string; readonly commit?: string; readonly meta: string }
@@ -205,6 +218,7 @@ export interface PoolQueue { readonly pool: string; readonly waiting: number; re
 /** Rows of the tables: all that is kept, whether a branch still holds it or not. */
 export interface LakeFigures { readonly commits: number; readonly objects: number; readonly tableBytes: number }
 
+/** A lake that is open. Calls throw LakeError. */
 export interface Lake {
   readonly directory: string;
   /** `failed` tells why writes are refused; reads go on. */
@@ -254,6 +268,7 @@ export type LakeFact =
 /** `objectsMin`: so many small objects that are in no pack are packed. `prepare` puts the rows of objects together, in the pool's order. */
 export interface PackOptions { readonly objectsMin: number; readonly prepare: (objects: readonly ObjectMeta[], pool: PoolConfig) => Promise<Pick<Rewrite, 'adds'>> }
 
+/** Where a lake is, what bounds it, and who is told of what it does. */
 export interface LakeOptions {
   readonly directory: string;
   readonly objects: ObjectFiles;

@@ -7,8 +7,10 @@
 import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
 
+/** How many shapes and columns a load may have. */
 export interface ShapeLimits { readonly typesMax: number; readonly columnsMax: number }
 
+/** Counts the shapes and columns of the batches of one load. */
 export class LoadShapes {
   private readonly limits: ShapeLimits;
   /** Hashes of 52 bits: shapes that fall together are counted once. */

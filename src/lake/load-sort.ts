@@ -23,7 +23,9 @@ import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-row
 
 export type { ShapeLimits } from './load-shapes.ts';
 
+/** The order of the rows: paths of the key fields, the first one first. */
 export interface SortKeys { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; /** Rows of a block at most; default: as many as its format allows. */ readonly blockRows?: number }
+/** What a load sorts by, what it may take of memory, and where its objects and runs go. */
 export interface LoadSortOptions extends SortKeys {
   /** Bytes: about where an object is cut. */
   readonly threshold: number;
@@ -46,6 +48,7 @@ export interface LoadSortOptions extends SortKeys {
   /** Called when all runs are sorted; what comes is their merging, if there are several, and syncing. */
   readonly sorted?: () => void;
 }
+/** The objects of a load in their order, with their rows and encoded bytes in sum. */
 export interface SortedObjects { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
 
 /** Parts of runs that become objects. The runs are in the folder of the load's spill. */

@@ -11,6 +11,7 @@ import type { Change, Put, TableName, Tables } from './tables.ts';
 
 /** The counters up to which everything is durable. */
 export type CountersRow = () => readonly Change[];
+/** A record to be written: what its changes are, and themselves. */
 export interface CopyPart { readonly kind: RecordKind; readonly changes: readonly Change[] }
 
 const rowsPerPart = 500;

@@ -31,6 +31,7 @@ const removable: ReadonlySet<TableName> = new Set(['pools', 'branches']);
 
 const isCopied = (change: Change): boolean => codes[change.table] !== undefined && (change.payload !== undefined || removable.has(change.table));
 
+/** Bytes of a segment before its first record. */
 export const segmentHeaderLength = 52;
 const recordHeaderLength = 20;
 const segmentMagic = Buffer.from('LAKELOG1'), recordMagic = Buffer.from('LREC');
@@ -40,7 +41,9 @@ const payloadBytesMax = 1 << 30;
 /** A file of the copy; generations and segments count from 1. */
 export interface SegmentName { readonly generation: number; readonly segment: number }
 const hex8 = (n: number): string => n.toString(16).padStart(8, '0');
+/** The name of a segment's file. */
 export const segmentFile = ({ generation, segment }: SegmentName): string => `${hex8(generation)}-${hex8(segment)}.log`;
+/** The segment of a file of this name; undefined if it is none. */
 export const parseSegmentFile = (name: string): SegmentName | undefined => {
   const found = /^([0-9a-f]{8})-([0-9a-f]{8})\.log$/.exec(name);
   return found ? { generation: parseInt(found[1]!, 16), segment: parseInt(found[2]!, 16) } : undefined;
@@ -48,6 +51,7 @@ export const parseSegmentFile = (name: string): SegmentName | undefined => {
 
 /** What holds before a segment's first record. */
 export interface SegmentStart { readonly firstRecord: number; readonly baseEnd: number; readonly counters: Counters }
+/** The header of a segment: its first 52 bytes. */
 export const encodeSegmentHeader = (name: SegmentName, start: SegmentStart): Buffer => {
   const out = Buffer.allocUnsafe(segmentHeaderLength), checked = segmentHeaderLength - 4;
   segmentMagic.copy(out);

@@ -17,19 +17,25 @@ export const logFolder = (lakeDirectory: string): string => join(lakeDirectory, 
 /** By generation, then number. */
 export const listSegments = (folder: string): readonly SegmentName[] =>
   (existsSync(folder) ? readdirSync(folder) : []).flatMap((name) => parseSegmentFile(name) ?? []).sort((a, b) => a.generation - b.generation || a.segment - b.segment);
+/** Bytes of these files in sum. */
 export const bytesOfSegments = (folder: string, names: readonly SegmentName[]): number => names.reduce((sum, name) => sum + statSync(join(folder, segmentFile(name))).size, 0);
 
+/** What was found in one generation of the copy. */
 export interface CopyRead {
   readonly generation: number;
   /** The whole of the tables is in it. */
   readonly complete: boolean;
+  /** How many sound records there are. */
   readonly records: number;
+  /** Number of the last of them; 0 if there is none. */
   readonly lastNumber: number;
+  /** As the last record left them. */
   readonly counters: Counters;
   /** Its last record says that nothing is missing. */
   readonly closed: boolean;
   /** Bytes behind the last sound record that are none. */
   readonly tailBytes: number;
+  /** A line each, with file and byte. */
   readonly faults: readonly string[];
 }
 

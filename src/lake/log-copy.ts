@@ -20,6 +20,7 @@ import { bytesOfSegments, type CopyEnd, copyEnd, listSegments, logFolder } from 
 import { type Counters, countersKey, decodeCounters } from './rows.ts';
 import type { Change, Tables } from './tables.ts';
 
+/** Whose copy it is, and how it is cut into files. */
 export interface LogCopyOptions {
   readonly lakeDirectory: string;
   readonly tables: Tables;

@@ -17,6 +17,7 @@ import type { PoolStore } from './pool-store.ts';
 const crossingsMax = 64;
 const namedObjectsMax = 20;
 
+/** What a merge does to the target. `childTip` becomes the second parent of its commit. */
 export interface Merge { readonly changes: Changes; readonly childTip: Id }
 
 /** @throws branch-not-found, merge-empty, merge-conflict */

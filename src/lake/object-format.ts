@@ -15,8 +15,11 @@
 export const plainVersion = 1, timesVersion = 2, pairsVersion = 3;
 /** The newest one. */
 export const formatVersion = pairsVersion;
+/** The first and the last 8 bytes of every object. */
 export const magic: Uint8Array = new TextEncoder().encode('LAKEOBJ1');
+/** All that comes before the first segment. */
 export const header = magic;
+/** Bytes of the trailer. */
 export const trailerLength = 16;
 /** Rows of a block, at most. Measured: with 8,192 the work that is done once a block and shape took as long as the rows' own; with 65,536 the blocks that a key range cuts, and the first row, cost more than is gained. */
 export const blockRowsMax = 32_768;

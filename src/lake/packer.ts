@@ -23,10 +23,13 @@ const bodiesPerTurn = 256;
 /** Between two packs others get their turn; a branch that is written to is left alone for as long. */
 const pauseMs = 200;
 
+/** What the packer needs of the lake. */
 export interface PackerHost {
   readonly options: PackOptions;
   readonly report: (fault: unknown) => void;
+  /** No pack is begun any more. */
   readonly closing: () => boolean;
+  /** Removes the file of what got too large for a pack. */
   readonly deleteFile: (id: Id) => Promise<void>;
 }
 

@@ -13,6 +13,7 @@ import type { poolMachine } from '../../machines/pool.machine.ts';
 type PoolLogic = typeof poolMachine;
 type PoolSnapshot = SnapshotFrom<PoolLogic>;
 type PoolMessage = Parameters<PoolLogic['transition']>[1];
+/** The actor that does a group of jobs of one pool. */
 export type PoolWork = PromiseActorLogic<WorkDone, { readonly poolId: string; readonly jobs: readonly PoolJob[] }>;
 
 /** The machine, with these steps. `work`: what the machine invokes. */

@@ -22,11 +22,13 @@ import { isVacuumed, type SnapshotCache } from './snapshot.ts';
 import type { Retries } from './retries.ts';
 import { type Change, type Tables, rowMissing } from './tables.ts';
 
+/** What the pools of a lake share. */
 export interface Stores {
   readonly tables: Tables;
   readonly feed: Feed;
   readonly snapshots: SnapshotCache;
   readonly draws: Draws;
+  /** Told of what was drawn for a change, before the change is durable. */
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
   /** Keys under which requests may be sent again. */
   readonly retries?: Retries;

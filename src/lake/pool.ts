@@ -19,13 +19,17 @@ import { objectMeta, snapshotOf } from './snapshot.ts';
 import { rowMissing, StoreFailure } from './tables.ts';
 import { vacuumCandidates } from './vacuum.ts';
 
+/** What a pool needs of its lake. */
 export interface PoolHost {
   readonly files: ObjectFiles;
+  /** Told of faults that no call can tell of. */
   readonly report: (fault: unknown) => void;
   /** Gives the job to the pool's machine, or answers false when there is none any more. */
   send(poolId: Id, job: PoolJob): boolean;
   nextJobId(): number;
+  /** The disk failed: the whole lake takes no writes any more. */
   storeFailed(reason: string): void;
+  /** Told of each job that is over, done or not. */
   jobDone(job: DoneJob): void;
   closing(): boolean;
 }

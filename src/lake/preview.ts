@@ -14,6 +14,7 @@ const shown: ReadonlySet<string> = new Set(['merge-empty', 'merge-conflict', 're
 /** What a merge of branch `child` into `target` would do. */
 export const previewMerge = (store: PoolStore, target: string, child: string): Promise<Preview> =>
   previewOf(store, target, async () => changed((await prepareMerge(store, target, child)).changes));
+/** What a revert of `commit` on `branch` would do. */
 export const previewRevert = (store: PoolStore, branch: string, commit: Id): Promise<Preview> =>
   previewOf(store, branch, async () => changed(await prepareRevert(store, branch, commit)));
 

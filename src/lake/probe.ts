@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type ErrorParameters, LakeError } from '../errors.ts';
 import type { KeyValue, TableName } from './tables.ts';
 
+/** `rows`: how many rows each table has, by its name; empty if the reader died. `faults`: a line each. */
 export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly faults: readonly string[] }
 
 /** What the process prints instead for a lake that is none of ours to judge. */

@@ -2,6 +2,7 @@
 import type { RangeOptions } from './environment.ts';
 import type { Change, TableName } from './table-rows.ts';
 
+/** The newest change of each row. */
 export class RecentRows {
   private readonly tables = new Map<TableName, Map<string, Change>>();
 

@@ -13,6 +13,7 @@ import {
 } from './rows.ts';
 import type { Change, TableName, Tables } from './tables.ts';
 
+/** Where the rows come from, and where they go. */
 export interface RebuildOptions {
   /** New and empty. */
   readonly tables: Tables;
@@ -20,6 +21,7 @@ export interface RebuildOptions {
   readonly oldTables: string | undefined;
   /** Folder of the copy. */
   readonly log: string;
+  /** Of the old tables every row can be read: the copy is not needed. */
   readonly tablesSound: boolean;
 }
 

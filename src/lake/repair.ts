@@ -19,9 +19,11 @@ import { mend } from './repair-mend.ts';
 import { rebuild } from './repair-rows.ts';
 import { Tables } from './tables.ts';
 
+/** Which lake is mended, and where what was there is kept. */
 export interface RepairOptions extends FsckOptions {
   /** Moves an object's file out of the lake, into this folder. */
   readonly keepFile: (id: string, folder: string) => Promise<void>;
+  /** Names the folder of what is kept; default: the system's clock. */
   readonly now?: () => Date;
 }
 /** `before` and `after`: what was found; `lost`: one line each; `kept`: the folder with what was there, absent when nothing had to be done. */

@@ -32,6 +32,7 @@ export const eventKey = (id: number): Buffer => {
   key.writeUInt32BE(id % 2 ** 32, 4);
   return key;
 };
+/** The event id of a key that `eventKey` made. */
 export const idOfEventKey = (key: Buffer): number => Number(key.readBigUInt64BE(0));
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
@@ -42,15 +43,20 @@ interface PoolRow { ts: string; name: string; id: Id; order: SortOrder; keys: st
 export const encodePool = (pool: PoolConfig): Buffer => json({
   ts: String(pool.tsNs), name: pool.name, id: pool.id, order: pool.layout.order, keys: pool.layout.keys, seekStride: pool.seekStride, threshold: pool.threshold,
 });
+/** The pool of a row of `pools`. */
 export const decodePool = (payload: Buffer): PoolConfig => {
   const row = parse<PoolRow>(payload);
   return { tsNs: BigInt(row.ts), name: row.name, id: row.id, layout: { order: row.order, keys: row.keys }, seekStride: row.seekStride, threshold: row.threshold };
 };
 
+/** A row of `names`: which pool has a name. The name comes along, as the key is only its digest. */
 export const encodeName = (name: string, pool: Id): Buffer => json({ name, pool });
+/** The name and pool of a row of `names`. */
 export const decodeName = (payload: Buffer): { readonly name: string; readonly pool: Id } => parse(payload);
 
+/** A row of `branches`. */
 export const encodeBranch = (branch: BranchRecord): Buffer => json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit });
+/** The branch of a row of `branches`. */
 export const decodeBranch = (payload: Buffer): BranchRecord => {
   const row = parse<{ ts: string; name: string; commit: Id }>(payload);
   return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
@@ -61,10 +67,12 @@ export interface StoredCommit extends CommitRecord { readonly height: number }
 interface CommitRow {
   p: Id; q?: Id; h: number; a: string; d: string; m: string; x: string; add: Id[]; del: Id[]; addV?: Id[]; delV?: Id[];
 }
+/** A row of `commits`. The commit's id is in the key only. */
 export const encodeCommit = (commit: StoredCommit): Buffer => json({
   p: commit.parent, q: commit.secondParent, h: commit.height, a: commit.author, d: String(commit.dateNs), m: commit.message, x: commit.meta,
   add: commit.adds, del: commit.deletes, addV: commit.addVectors, delV: commit.deleteVectors,
 });
+/** The commit of a row of `commits`. */
 export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => {
   const row = parse<CommitRow>(payload);
   return {
@@ -73,16 +81,23 @@ export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => {
   };
 };
 
+/** A row of `events`. */
 export const encodeEvent = (event: LakeEvent): Buffer => json(event);
+/** The event of a row of `events`. */
 export const decodeEvent = (payload: Buffer): LakeEvent => parse(payload);
 
 /** What must never be given twice: ids of events, sequence numbers of objects. */
 export interface Counters { readonly event: number; readonly sequence: number }
+/** Key of the counters in the table `about`. */
 export const countersKey = Buffer.from('counters');
+/** The row of the counters. */
 export const encodeCounters = (counters: Counters): Buffer => json(counters);
+/** The counters of that row; both 0 where there is none yet. */
 export const decodeCounters = (payload: Buffer | undefined): Counters => (payload ? parse(payload) : { event: 0, sequence: 0 });
 
+/** A row of `objects`: one entry as `encodeObjects` packs it. */
 export const encodeObject = (entry: ObjectEntry): Buffer => encodeObjects([entry]);
+/** The entry of a row of `objects`. */
 export const decodeObject = (payload: Buffer): ObjectEntry => decodeObjects(payload)[0]!;
 
 const fixed = 20 + 8 + 8 + 8 + 1;

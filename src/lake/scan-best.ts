@@ -16,7 +16,9 @@ import { keyColumn } from './sort-rows.ts';
 
 /** Bounds of keys; those that are stored may be cut, outwards. */
 export interface KeySpan { readonly low: Uint8Array; readonly high: Uint8Array }
+/** The span of an object's first keys. */
 export const spanOfObject = ({ min, max }: ObjectMeta): KeySpan => ({ low: min.sort, high: max.sort });
+/** The span of a block's first keys. Blocks keep those of their first and last row, so that in a descending pool the first is the highest. */
 export const spanOfBlock = ({ firstKey, lastKey }: ObjectBlock, descending: boolean): KeySpan => (descending ? { low: lastKey, high: firstKey } : { low: firstKey, high: lastKey });
 
 /** Numbers, bools, bytes, strings, addresses and nets: in the order of their keys whatever a sort says of nulls. */

@@ -19,6 +19,7 @@ export interface SharePart { readonly object: ObjectMeta; readonly blocks: reado
 /** `home` says which threads prefer it. */
 export interface Share { readonly home: number; readonly parts: readonly SharePart[] }
 
+/** When a scan is shared, and how large its shares are. */
 export interface ShareSizes {
   /** Rows of a share, about, doubled from the least on: more the more there are. A block is never cut. */
   readonly shareRowsMin: number;

@@ -15,18 +15,22 @@ export interface ScanSource {
   /** Readers of earlier scans by object id; a scan takes from it and adds to it. */
   readonly readers?: ReaderCache;
 }
+/** Opened objects, kept between scans; what it keeps and for how long is its own affair. */
 export interface ReaderCache {
   /** Decoded columns of these readers. */
   readonly columns?: ColumnCache;
   get(id: string): ObjectReader | undefined;
   set(id: string, reader: ObjectReader): void;
 }
+/** What is wanted of the rows. */
 export interface ScanOptions {
   /** Paths of the fields that are needed; absent: all. Rows that are no records come whole. */
   readonly columns?: readonly (readonly string[])[];
+  /** Rules out objects and blocks that cannot hold wanted rows. */
   readonly pruner?: ColumnPruner;
   /** The exact test; the pruner follows from it. Absent: all rows. */
   readonly filter?: RowFilter;
+  /** In the pool's order; else in any. */
   readonly ordered: boolean;
   /** The blocks of an object that are to be read, in order; absent: all that the pruner leaves. */
   readonly blocks?: (id: string) => readonly number[];

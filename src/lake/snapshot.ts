@@ -234,6 +234,7 @@ const remark = (added: Map<Id, ObjectEntry>, removed: Map<Id, ObjectEntry>, base
   added.set(entry.id, { ...entry, vector });
 };
 
+/** What a snapshot is made of. `packs`: may stand in the place of small objects. `onRelease`: called once. */
 export interface OpenOptions {
   readonly pool: PoolConfig;
   readonly commit: Id;

@@ -9,8 +9,12 @@
 export const tableNames = [
   'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs', 'retries',
 ] as const;
+/** The name of a table. */
 export type TableName = (typeof tableNames)[number];
 
+/** A row is written, whether it was there before or not. */
 export interface Put { readonly table: TableName; readonly key: Uint8Array; readonly payload: Uint8Array }
+/** A row goes. */
 export interface Remove { readonly table: TableName; readonly key: Uint8Array; readonly payload?: undefined }
+/** What a transaction does to one row. */
 export type Change = Put | Remove;

@@ -34,9 +34,11 @@ const journalKey = Buffer.from('journal');
 const seeds = Object.fromEntries(tableNames.map((name) => [name, crc32(name)])) as Record<TableName, number>;
 const frame = 5;
 
+/** A row whose checksum was verified. */
 export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
 /** `journalBytes`: length of a journal that is made. */
 export interface TablesOptions { readonly readOnly?: boolean; readonly journalBytes?: number }
+/** How a transaction is written. */
 export interface WriteOptions {
   /** Nobody else is waiting to write: on a disk that flushes quickly the journal is written in this thread, at once. */
   readonly alone?: boolean;
@@ -51,6 +53,7 @@ const applyMs = 200, applyShare = 0.5;
 
 interface Taken { readonly changes: readonly Change[]; readonly resolve: () => void; readonly reject: (fault: unknown) => void }
 
+/** The open tables of one lake. */
 export class Tables {
   private readonly environment: Environment;
   private readonly journal: Journal | undefined;

@@ -46,6 +46,7 @@ export const sourcePath = (a: Analysis, source: Expr, c: ExprContext): FieldPath
   return undefined;
 };
 
+/** An assignment with its target, written or implied. */
 export interface LoweredAssignment { readonly target: FieldPath; readonly value: PlanExpr }
 
 /**

@@ -9,6 +9,7 @@ import { type FunctionBinding, Scope } from './scope.ts';
 import { types } from '../vectors/type.ts';
 import { unknownType } from './types-of.ts';
 
+/** A call: of a lambda or user function, else of an aggregate, else of a built-in function. What is none of these is a fault. */
 export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   if (e.callee.kind === 'lambda') return callUser(a, { kind: 'user', decl: e.callee, scope: c.scope }, e, c);
   const binding = functionNamed(a, e.callee, c.scope);
@@ -166,6 +167,7 @@ export const isAggregate = (a: Analysis, e: Expr, scope: Scope): boolean => {
   return !(a.environment.functions.find(name) && e.args.length > 1);
 };
 
+/** A call that can only be an aggregate's: its result where the clause collects aggregates, else a fault. */
 export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => lowerAggregateCall(a, aggregateCall(a, e, c.scope)!, c);
 
 const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {

@@ -36,6 +36,10 @@ const faultCharactersMax = 5_000;
 /** Most bytes (roughly) of a constant. */
 const constantBytesMax = 1 << 20;
 
+/**
+ * One run of the analysis over one query text. Faults are noted and the run goes on, so that many are found at once.
+ * @throws CompileError at once when a query grows beyond bounds (parts of the plan, user functions, constants). Errors of the environment that are no faults of the query pass on.
+ */
 export class Analysis {
   readonly environment: CompileEnvironment;
   /** The query text. */

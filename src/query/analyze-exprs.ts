@@ -56,6 +56,7 @@ export interface ExprContext {
   readonly alone?: true;
 }
 
+/** The plan's expression for one of the syntax tree, its place noted. What has a fault, which `a` notes, gives something that stands in for it. */
 export const lowerExpr = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => a.at(e, lower(a, e, c));
 
 const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
@@ -119,6 +120,7 @@ const faultOfTime = (text: string): string => {
 };
 const oneDay = literal({ type: types.duration, data: 86_400_000_000_000 });
 
+/** An f-string: its texts and lowered expressions in order. */
 export const lowerFString = (a: Analysis, e: FStringExpr, c: ExprContext): PlanExpr =>
   ({ kind: 'fstring', parts: e.parts.map((p) => (p.kind === 'fstring-text' ? p.text : lowerExpr(a, p.expr, c))) });
 

@@ -8,6 +8,7 @@ import type { FieldPath, PlanExpr, PlanOp } from './plan.ts';
 import { unknownType } from './types-of.ts';
 import { recordType } from '../vectors/type.ts';
 
+/** A join of pipes. Without a query on its right the sides are the two streams of the fork or switch before it. */
 export const lowerJoin = (a: Analysis, op: JoinOp, flow: Flow): PlanOp => {
   const leftName = op.alias?.left.text ?? 'left', rightName = op.alias?.right.text ?? 'right';
   if (leftName === rightName) a.faultOfShape('left and right join aliases cannot be the same', op.alias ?? op);

@@ -8,6 +8,10 @@ import { fuseAll, unknownType } from './types-of.ts';
 import { isSourced } from './plan-walk.ts';
 import type { Pipeline, PlanOp, Scan } from './plan.ts';
 
+/**
+ * The main pipeline. Without a source of its own it reads the environment's default source, or one null where there is none.
+ * Sets `a.defaultNeeded` when that source turns out to be wanted: the caller then runs the analysis again.
+ */
 export const lowerMain = (a: Analysis, query: QueryNode): Pipeline => {
   const { defaultSource } = a.environment;
   const given = defaultSource && a.defaultNeeded ? a.resolve(defaultSource, undefined) : [];

@@ -16,6 +16,7 @@ import type { Assignment, FieldPath, PlanExpr, PlanOp, SortKey } from './plan.ts
 import { Scope } from './scope.ts';
 import { lowerSqlOp } from './sql.ts';
 
+/** The plan's operators for one of the syntax tree: one for most, several for SQL and user operators, none for some that have a fault. */
 export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
   const c: ExprContext = { scope: flow.scope, input: flow.input };
   const expr = (e: Expr): PlanExpr => lowerExpr(a, e, c);

@@ -28,6 +28,7 @@ export interface Flow {
 /** Lowers a query in a scope of its own. */
 export const lowerQuery = (a: Analysis, query: QueryNode, flow: Flow): PlanOp[] => lowerOps(a, query.ops, { ...flow, scope: openScope(a, query, flow.scope) });
 
+/** Lowers operators in a row; each gets the type that comes out of those before it. */
 export const lowerOps = (a: Analysis, ops: readonly Op[], flow: Flow): PlanOp[] => {
   const out: PlanOp[] = [];
   let { input, hasParent, previous } = flow;

@@ -6,6 +6,7 @@ import type { SearchNode } from './ast.ts';
 import { literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
 
+/** A search as a predicate over `this`. */
 export const lowerSearch = (a: Analysis, e: SearchNode, c: ExprContext): PlanExpr => {
   const operand: PlanExpr = { kind: 'this' };
   switch (e.kind) {

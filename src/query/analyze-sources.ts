@@ -191,6 +191,7 @@ const scanOf = (a: Analysis, request: SourceRequest, place: Span, name?: string,
 /** Stands for a scan while its source is not resolved: an unknown stream that needs no input. */
 const unresolved: PlanOp = { kind: 'empty' };
 
+/** A load into a pool's branch; author, message and meta are empty where they are not given. A fault, and no operator, where names are files. */
 export const lowerLoad = (a: Analysis, op: LoadOp): readonly PlanOp[] => {
   if (a.environment.mode === 'files') {
     a.fault('load operator cannot be used without an attached database', op);

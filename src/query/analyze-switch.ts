@@ -8,6 +8,7 @@ import type { SwitchOp } from './ast.ts';
 import { callOf, compareOf, literal } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 
+/** A switch with its default behind all other cases, wherever it was written. With an expression, rows for which that is missing go nowhere. */
 export const lowerSwitch = (a: Analysis, op: SwitchOp, flow: Flow): PlanOp => {
   const c = { scope: flow.scope, input: flow.input };
   const matched = op.expr && lowerExpr(a, op.expr, c);

@@ -13,6 +13,7 @@ import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
 import { parse } from './parser.ts';
 import { applyRules, type RuleName } from './rules.ts';
 
+/** How a query is compiled; by default every rule is applied. */
 export interface CompileOptions {
   /** Rules that are not applied: their names, or `all`. */
   readonly rulesOff?: readonly RuleName[] | 'all';

@@ -1,12 +1,16 @@
 /** The operators of the language for people: how they are written and what they do. Help texts, completion and hints come from here. */
 
+/** One operator as help shows it. */
 export interface OperatorText {
   /** The word that it begins with. */
   readonly name: string;
+  /** How it is written: capitals stand for what is to be filled in, brackets hold what may be left out. */
   readonly syntax: string;
+  /** What it does, in a phrase without a full stop. */
   readonly text: string;
 }
 
+/** Sorted by name. Joins have a row for each word that they begin with. */
 export const operatorTable: readonly OperatorText[] = [
   { name: 'aggregate', syntax: '[aggregate] [NAME :=] AGG(EXPR), ... [by KEY, ...]', text: 'computes aggregates, over all values or for each group' },
   { name: 'anti', syntax: 'anti join (QUERY) on LEFT = RIGHT', text: 'keeps the values without a match on the other side' },

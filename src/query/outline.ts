@@ -3,7 +3,9 @@
  * less than the parser, so that it works on unfinished and on wrong text.
  */
 
+/** Something that was opened, as it stands in the text (`(`, `"`, `/*`; `f"` inside an expression of an f-string), and its offset. Offsets are in UTF-16 units. */
 export interface Opening { readonly text: string; readonly at: number }
+/** What `outlineOf` finds. Offsets are in UTF-16 units. */
 export interface Outline {
   /** What is open at the end, outermost first. */
   readonly open: readonly Opening[];

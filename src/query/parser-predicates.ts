@@ -10,6 +10,7 @@ const ilike = /ilike\b(?=\s*['"(`]|\s+(?!(?:from|where|group|having|order|limit|
 /** Takes ILIKE if it is an operator here: words of a search are only words. */
 export const takesIlike = (s: Scanner): boolean => (s.code | 0x20) === 0x69 && isAhead(s, ilike) && s.keyword('ilike');
 
+/** Takes SIMILAR TO if something stands behind it; `similar` is an ordinary name else. */
 export const takesSimilarTo = (s: Scanner): boolean =>
   (s.code | 0x20) === 0x73 && isAhead(s, /similar\s+to\s+\S/iy) && s.keyword('similar') && s.spaceKeyword('to');
 

@@ -30,6 +30,7 @@ export const beginsSqlClause = (s: Scanner): boolean => {
   }
 };
 
+/** Whether LATERAL with a subquery begins here, and no name `lateral`. Takes nothing. */
 export const isLateralAhead = (s: Scanner): boolean => (s.code | 0x20) === 0x6c && isAhead(s, lateral);
 
 /** Takes NATURAL in front of a join. */

@@ -8,6 +8,7 @@ import { CompileError } from './parse-error.ts';
 import { parseQuery } from './parser-program.ts';
 import { depthError, queryDepthMaxDefault, Scanner } from './scanner.ts';
 
+/** Bounds that a text has to keep. */
 export interface ParseOptions {
   /** Bound of nesting in the text; the tree may be twice as deep. The default is safe on the stack of any thread. */
   readonly queryDepthMax?: number;

@@ -3,11 +3,17 @@ import type { CompareOperator, FieldPath, Pipeline, PlanExpr, PlanOp, SortKey } 
 import type { Data, Value } from '../vectors/value.ts';
 import type { Type } from '../vectors/type.ts';
 
+/** The row. */
 export const thisExpr: PlanExpr = { kind: 'this' };
+/** A constant. */
 export const literal = (value: Value): PlanExpr => ({ kind: 'literal', value });
+/** `of.name`. */
 export const fieldOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name });
+/** A call of a built-in function by its lower-case name. */
 export const callOf = (name: string, ...args: readonly PlanExpr[]): PlanExpr => ({ kind: 'call', name, arguments: args });
+/** A comparison. */
 export const compareOf = (left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right });
+/** Nested fields over `this`; `this` itself for the empty path. The inverse of `pathOf`. */
 export const pathExpr = (path: FieldPath): PlanExpr => path.reduce<PlanExpr>(fieldOf, thisExpr);
 
 /** The path of nested fields over `this` that the expression is, or undefined for anything else; `this` itself is the empty path. */

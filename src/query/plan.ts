@@ -10,11 +10,15 @@
 import type { Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
 
+/** Names of nested fields, outermost first. The empty path is the value itself. */
 export type FieldPath = readonly string[];
 
+/** Operators of `arithmetic`; `||` is a kind of its own, `concat`. */
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
+/** Comparisons by value: numbers are compared whatever their types, NaN equals nothing. */
 export type CompareOperator = '==' | '!=' | '<' | '<=' | '>' | '>=';
 
+/** An expression over one row. What does not fit gives an error value. */
 export type PlanExpr =
   | { readonly kind: 'literal'; readonly value: Value }
   | { readonly kind: 'this' }
@@ -71,16 +75,20 @@ export type PlanExpr =
  */
 export interface Correlated { readonly mode: 'joined' | 'each'; readonly level: number; readonly pipeline: Pipeline }
 
+/** A column of `columns`: one field, or all fields of a record but those of `without`. */
 export type ColumnsElement =
   | { readonly kind: 'field'; readonly name: string; readonly value: PlanExpr }
   | { readonly kind: 'star'; readonly value: PlanExpr; readonly without: readonly string[] };
 
+/** An element of a record expression: one field, or the fields of a record (`...value`). */
 export type RecordElement =
   | { readonly kind: 'field'; readonly name: string; readonly value: PlanExpr }
   | { readonly kind: 'spread'; readonly value: PlanExpr };
 
+/** A user function for one set of functions passed to it. `parameters` are those that take values: `body` sees a record of these as `this`. */
 export interface PlanFunction { readonly name: string; readonly parameters: readonly string[]; readonly body: PlanExpr }
 
+/** `target := value` of cut and put; the target is never empty. */
 export interface Assignment { readonly target: FieldPath; readonly value: PlanExpr }
 /** An ascending sort has nulls last by default, and so has a descending one. */
 export interface SortKey { readonly expr: PlanExpr; readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
@@ -89,10 +97,13 @@ export interface Aggregate { readonly name: string; readonly argument?: PlanExpr
 
 /** Where a frame of a window begins or ends, seen from the current row: `current` is its peers but for ROWS; offsets are numbers or durations, not negative. */
 export type FrameEdge = { readonly kind: 'unbounded' | 'current' } | { readonly kind: 'preceding' | 'following'; readonly offset: Value };
+/** The rows that a window call sees, from those of its partition. */
 export interface WindowFrame {
+  /** What offsets count: rows, the distance of the sort key, or groups of peers. */
   readonly unit: 'rows' | 'range' | 'groups';
   readonly start: FrameEdge;
   readonly end: FrameEdge;
+  /** What is left out: nothing, the current row, it with its peers, or its peers without it. */
   readonly exclude: 'none' | 'current' | 'group' | 'ties';
 }
 /** A window function or an aggregate over a window; `name` is the lower-case name of its catalog. `where`: only rows for which it is true. */
@@ -110,6 +121,7 @@ export type Pruner =
   | { readonly kind: 'test'; readonly test: Predicate }
   | { readonly kind: 'all' | 'any'; readonly of: readonly Pruner[] };
 
+/** The op that reads pools, files, URLs or metadata. It begins a pipeline. */
 export interface Scan {
   readonly kind: 'scan';
   /** What `CompileEnvironment.resolve` gave: one for each pool or file; several are read as one stream in any order. */
@@ -126,6 +138,7 @@ export interface Scan {
   readonly limit?: number;
 }
 
+/** One operator of a pipeline; no SQL and no user operators are left. */
 export type PlanOp =
   | Scan
   /** One null; what a query without a source runs on. */
@@ -200,12 +213,16 @@ export type PlanOp =
   | { readonly kind: 'combine'; readonly branches: readonly Pipeline[] }
   /** A `from f"..."` that depends on the row: opens what the text names, once a row. */
   | { readonly kind: 'fromEach'; readonly expr: PlanExpr; readonly format?: string };
+/** The kinds of operators; exec has a maker for each. */
 export type PlanOpKind = PlanOp['kind'];
 
+/** Operators in the order in which values go through them. */
 export interface Pipeline { readonly ops: readonly PlanOp[] }
 
+/** What `compile` gives and exec runs. */
 export interface Plan {
   readonly pipeline: Pipeline;
+  /** User functions; the `id` of a `userCall` is an index into them. */
   readonly functions: readonly PlanFunction[];
 }
 
@@ -229,6 +246,7 @@ export interface ResolvedSource {
   readonly order?: 'asc' | 'desc';
 }
 
+/** What analysis knows of a built-in function, an aggregate or a window function. */
 export interface FunctionSignature {
   /** Lower case. */
   readonly name: string;
@@ -242,6 +260,7 @@ export interface FunctionSignature {
   /** Evaluated anew for each row (now, ksuid without argument): never folded. */
   readonly impure?: boolean;
 }
+/** Functions by their lower-case names. */
 export interface FunctionCatalog {
   readonly find: (name: string) => FunctionSignature | undefined;
   /** All names, for suggestions. */

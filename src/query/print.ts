@@ -1,6 +1,7 @@
 /** The normalised text of expressions and types, and the names it gives to expressions without one (grammar.md, section 4). */
 import type { Arg, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, NameNode, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
 
+/** What a name depends on besides the expression. */
 export interface NameOptions {
   /** Inside a SQL operator, where a string literal keeps its quotes. */
   readonly sql: boolean;

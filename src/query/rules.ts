@@ -22,13 +22,16 @@ import { sortedAggregate } from './rules/sorted-aggregate.ts';
 import { topK } from './rules/top-k.ts';
 import { unorderedScan } from './rules/unordered-scan.ts';
 
+/** What a rule may look at beside the operators that it rewrites. */
 export interface RuleContext {
   readonly environment: CompileEnvironment;
+  /** User functions as the rules before this one left them. */
   readonly functions: readonly PlanFunction[];
   /** False: there is no subquery to look for in expressions. */
   readonly subqueries: boolean;
 }
 
+/** One rewriting of plans, which leaves what they give as it is. */
 export interface Rule {
   readonly name: string;
   /** Rewrites one pipeline; `nested` is true for all but the main one. Gives the same list if there is nothing to do. */
@@ -45,8 +48,10 @@ export const rules = [
   headThroughValues, topK, scanLimit, sortedAggregate, unorderedScan, projectionPushdown,
 ] as const satisfies readonly Rule[];
 
+/** Names by which rules are switched off. */
 export type RuleName = (typeof rules)[number]['name'];
 
+/** The plan rewritten by all rules but those of `off`, in pipelines, subqueries and user functions. */
 export const applyRules = (plan: Plan, environment: CompileEnvironment, off: readonly RuleName[] | 'all' = []): Plan => {
   if (off === 'all') return plan;
   let { pipeline, functions } = plan;

@@ -17,10 +17,15 @@ export const queryDepthMaxDefault = 500;
 
 /** Rules whose results are remembered. */
 export type MemoRule = 0 | 1 | 2 | 3 | 4;
+/** Any expression. */
 export const memoExpr: MemoRule = 0;
+/** An expression of access level; it counts as no level of nesting. */
 export const memoPostfix: MemoRule = 1;
+/** Declarations and a pipeline. */
 export const memoQuery: MemoRule = 2;
+/** A SQL query. */
 export const memoSqlQuery: MemoRule = 3;
+/** The tables of FROM with their joins. */
 export const memoTables: MemoRule = 4;
 
 interface Memo {
@@ -28,6 +33,7 @@ interface Memo {
   readonly end: number;
 }
 
+/** A query text and the place in it. `pos`, `furthest` and all indexes count UTF-16 units; `byte` gives the offsets that nodes and faults have. */
 export class Scanner {
   readonly text: string;
   pos = 0;
@@ -235,15 +241,18 @@ export function isConstantWord(word: string): boolean {
   return lower === 'true' || lower === 'false' || lower === 'null';
 }
 
+/** True for an ASCII digit. */
 export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
+/** True for a letter of any script, `_` and `$`; `code` is a code point. */
 export function isIdentifierStart(code: number): boolean {
   if (code < 0x80) return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f || code === 0x24;
   return /\p{L}/u.test(String.fromCodePoint(code));
 }
 
+/** True for what may begin an identifier, digits, combining marks and connecting punctuation; `code` is a code point. */
 export function isIdentifierPart(code: number): boolean {
   if (code < 0x80) return isIdentifierStart(code) || isDigit(code);
   return /[\p{L}\p{Mn}\p{Mc}\p{Nd}\p{Pc}]/u.test(String.fromCodePoint(code));

@@ -15,8 +15,10 @@ export type FunctionBinding =
   | { readonly kind: 'builtin'; readonly name: string }
   | { readonly kind: 'user'; readonly decl: FnDecl | LambdaNode; readonly scope: Scope };
 
+/** A constant. `busy` while it is worked out, so that one that needs itself is found; `expr` is there once it is `done`. */
 export interface ConstSymbol { readonly kind: 'const'; readonly decl: ConstDecl; readonly scope: Scope; state: 'new' | 'busy' | 'done'; expr?: PlanExpr }
 
+/** What a name is bound to. `scope` is where the declaration or the argument stands. */
 export type ScopeSymbol =
   | ConstSymbol
   | { readonly kind: 'let'; readonly decl: LetDecl; readonly scope: Scope }
@@ -36,6 +38,7 @@ export interface CteBinding { readonly cte: SqlCte; readonly scope: Scope; reado
 /** The rows that came last in a recursion. `used`: something refers to them. */
 export interface Recursion { readonly id: number; readonly columns: readonly string[] | undefined; used: boolean }
 
+/** One scope, with the way to those around it. Symbols are found by their exact names, tables in any letter case; inner ones hide outer ones. */
 export class Scope {
   readonly parent: Scope | undefined;
   readonly symbols = new Map<string, ScopeSymbol>();

@@ -12,6 +12,7 @@ import { keepsOrder } from './rules/order.ts';
 
 type OpOf<K extends PlanOp['kind']> = Extract<PlanOp, { readonly kind: K }>;
 
+/** A plan of one scan, cut into what is done with each share of its rows and what is done with the answers. */
 export interface Split {
   /** What is done with each share: begins with the scan. */
   readonly part: readonly PlanOp[];

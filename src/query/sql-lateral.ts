@@ -11,6 +11,7 @@ import { types } from '../vectors/type.ts';
 
 type LateralJoin = SqlJoin & { readonly right: SqlSubqueryTable };
 
+/** The tables before LATERAL joined with its subquery. One that uses none of their columns is an ordinary join; styles but inner, cross and left are faults. */
 export const lowerLateral = (a: Analysis, e: LateralJoin, left: LoweredTables, flow: Flow): LoweredTables => {
   const capture = new Capture(a, clauseNames(a, left.tables, new WeakMap(), flow.outer ? { outer: flow.outer } : {}));
   if (e.right.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e.right);

@@ -20,22 +20,28 @@ export interface SqlTable {
   readonly using?: true;
 }
 
+/** What a clause allows beside columns and tables. */
 export interface ClauseOptions {
+  /** The expression that an alias of the select list stands for; undefined if there is none of that name. */
   readonly aliases?: (name: string) => PlanExpr | undefined;
   /** Whether aliases go before input columns. */
   readonly aliasesFirst?: boolean;
+  /** What stands for the result of an aggregate; absent: none may be called here. */
   readonly aggregate?: (call: AggregateCall) => PlanExpr;
+  /** What stands for the result of a window function; absent: none may be called here. */
   readonly window?: (e: WindowExpr) => PlanExpr;
   /** What a window function is told that may not stand here. */
   readonly clause?: string;
   /** What `this` is, if not the input row. */
   readonly row?: () => PlanExpr;
+  /** Names of the query around, asked for what is no name here. */
   readonly outer?: SqlNames;
 }
 
 /** Columns that expressions refer to, by the expression: what GROUP BY has to cover. */
 export type ColumnUses = WeakMap<PlanExpr, string>;
 
+/** How names resolve in a clause over these tables; the columns and rows that they come to are noted in `uses`. A name that is none of these gives a fault. */
 export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: ColumnUses, options: ClauseOptions): SqlNames => {
   const dynamicJoin = tables.length > 1 && tables.some((t) => !t.columns);
 

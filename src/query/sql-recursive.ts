@@ -10,6 +10,7 @@ import type { CteBinding } from './scope.ts';
 import { type LoweredSql, lowerSqlBody, lowerUnion, renameColumns, withoutRecursion } from './sql.ts';
 import { columnsOf } from './sql-tables.ts';
 
+/** The union that a table of WITH RECURSIVE is. Where its right side does not refer to the table it is an ordinary one. */
 export const lowerRecursive = (a: Analysis, body: SqlUnion, flow: Flow, table: CteBinding): LoweredSql => {
   const inner = withoutRecursion(flow), name = table.cte.alias.name.text, faults = a.faults.length;
   const left = lowerSqlBody(a, body.left, inner);

@@ -27,6 +27,7 @@ interface Column {
   readonly without?: readonly string[];
 }
 
+/** A SELECT with the ORDER BY and limits behind it. `columns` is undefined if a `*` stands for columns that are not known before the query runs. */
 export const lowerSelect = (a: Analysis, select: SqlSelect, flow: Flow, tail: SqlTail): LoweredSql => new Select(a, select, flow).lower(tail);
 
 class Select {

@@ -5,6 +5,7 @@ import type { SqlSetOperation } from './ast.ts';
 import type { PlanOp } from './plan.ts';
 import { type LoweredSql, lowerSides } from './sql.ts';
 
+/** INTERSECT or EXCEPT, under the column names of its left side. */
 export const lowerSetOperation = (a: Analysis, body: SqlSetOperation, flow: Flow): LoweredSql => {
   const { left, right, alone, inline } = lowerSides(a, body, flow), [leftAlone, rightAlone] = alone;
   const own = (ops: readonly PlanOp[], isAlone: boolean | undefined): readonly PlanOp[] => (isAlone ? ops : [{ kind: 'null' }, ...ops]);

@@ -19,6 +19,7 @@ export interface StarColumn { readonly path: FieldPath; readonly name: string; r
 /** What FROM gives: the operators that make its rows, the tables in them, and the columns of `*` (those of USING first). */
 export interface LoweredTables { readonly ops: readonly PlanOp[]; readonly tables: readonly SqlTable[]; readonly star: readonly StarColumn[] }
 
+/** FROM. Rows of a join are records `{left,right}`, some with `using` for shared columns; joins in joins are nested so, and the paths of tables and columns lead there. */
 export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
   switch (e.kind) {
     case 'sql-table': {
@@ -78,6 +79,7 @@ const lowerSqlJoin = (a: Analysis, e: SqlJoin, flow: Flow): LoweredTables => {
   return { ops: [...left.ops, { ...join, ...splitCondition(a, on, 'left', 'right') }], tables, star };
 };
 
+/** Tables or columns of one side of a join, with paths over the pair. */
 export const underSide = <T extends { readonly path: FieldPath }>(side: string, list: readonly T[]): T[] => list.map((t) => ({ ...t, path: [side, ...t.path] }));
 
 /** A condition over the rows of these tables. */

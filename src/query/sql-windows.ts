@@ -37,6 +37,7 @@ interface Group extends Omit<WindowGroup, 'calls'> { readonly key: string; reado
 /** The field of a window op's output that holds the row. */
 const rowField = 'row';
 
+/** The window calls of one SELECT. All are collected before `op` and `settle` are asked. */
 export class SqlWindows {
   readonly #a: Analysis;
   readonly #defs: readonly WindowDef[];

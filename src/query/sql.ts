@@ -20,8 +20,10 @@ export interface LoweredSql { readonly ops: readonly PlanOp[]; readonly columns:
 /** What comes behind the body of a query. */
 export interface SqlTail { readonly orderBy?: readonly OrderKey[]; readonly limit?: Expr; readonly offset?: Expr }
 
+/** A SQL query in an operator's place. */
 export const lowerSqlOp = (a: Analysis, query: SqlQuery, flow: Flow): readonly PlanOp[] => lowerSqlQuery(a, query, flow).ops;
 
+/** A whole SQL query: its tables of WITH in a scope of their own, the body, then ORDER BY, OFFSET and LIMIT. */
 export const lowerSqlQuery = (a: Analysis, query: SqlQuery, flow: Flow): LoweredSql => {
   const { recursive, ...own } = flow, inner = query.with ? { ...own, scope: withScope(a, query.with, flow) } : own;
   const tail: SqlTail = query;
@@ -40,6 +42,7 @@ const withScope = (a: Analysis, e: SqlWith, flow: Flow): Scope => {
   return scope;
 };
 
+/** The body of a SQL query, nothing behind it. */
 export const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql => {
   switch (body.kind) {
     case 'sql-select': return lowerSelect(a, body, flow, {});
@@ -55,6 +58,7 @@ const lowerValues = (a: Analysis, body: SqlValues, flow: Flow): LoweredSql => {
   return { ops: [{ kind: 'values', exprs, alone: true }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
 };
 
+/** UNION: both sides as one stream, under the column names of the left; without ALL each row once. */
 export const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {
   const { left, right, alone, inline } = lowerSides(a, body, flow);
   const branches = [{ ops: left.ops }, { ops: right }];
@@ -76,6 +80,7 @@ export const lowerSides = (a: Analysis, body: SqlUnion | SqlSetOperation, outer:
   return { left, right: renamed, alone: [left.ops, renamed].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
 };
 
+/** The surroundings for what is only a part of the query of a recursive table. */
 export const withoutRecursion = (flow: Flow): Flow => {
   const { recursive: _, ...rest } = flow;
   return rest;

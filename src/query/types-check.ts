@@ -13,6 +13,7 @@ import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, 
 import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from './types-of.ts';
 import { pipelineType } from './types-ops.ts';
 
+/** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
 export type Report = (message: string, place: Span | undefined, hint?: string) => void;
 
 /** Where expressions and paths of a plan stand in the query text. */
@@ -35,6 +36,7 @@ const callDepthMax = 24;
 /** How many calls of user functions are looked at. */
 const callsMax = 10_000;
 
+/** Works out types; `report`, if there is one, is told of the faults on the way. */
 export class TypeChecker {
   readonly environment: CompileEnvironment;
   readonly functions: readonly PlanFunction[];

@@ -10,8 +10,10 @@ import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RecordedBody } from './record.ts';
 
+/** Where bodies are kept, if they are. */
 export interface BodyKeeperOptions {
   readonly folder: string;
+  /** False: only their digests are known. */
   readonly keep: boolean;
   /** Bytes of all bodies together. */
   readonly bytesMax: number;
@@ -21,6 +23,7 @@ export interface BodyKeeperOptions {
 /** Bytes of all bodies together that may wait for the disk. */
 const unwrittenBytesMax = 64 << 20;
 
+/** The bodies of one recording. */
 export class BodyKeeper {
   private readonly options: BodyKeeperOptions;
   private readonly kept = new Set<string>();

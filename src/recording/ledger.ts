@@ -13,11 +13,13 @@ export interface BookedEvent { readonly kind: string; readonly poolId: string; r
 /** A commit and the one before it on its branch. */
 export interface BookedCommit { readonly id: string; readonly branch: string; readonly parent: string | undefined }
 
+/** The books of one lake, filled by the outcomes of its jobs. */
 export class Ledger {
   /** Branches of each pool, with the commit that each points at. */
   readonly tips = new Map<string, Map<string, string>>();
   /** Events of each pool in their order; under `ofLake` those of the lake's own jobs, all pools together. */
   readonly events = new Map<string, BookedEvent[]>();
+  /** Commits of each pool in their order. */
   readonly commits = new Map<string, BookedCommit[]>();
   private readonly jobs = new Map<number, { readonly pool: string; readonly job: PoolJob | LakeJob }>();
 

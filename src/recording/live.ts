@@ -6,17 +6,22 @@ import type { MachineName, MessageOutcome } from './record.ts';
 
 /** A field of an event, a job or a context: a number, an id, a name, or how many there are of what is not sent. */
 export type LiveField = number | boolean | string | null;
+/** Fields by name. */
 export type LiveFields = Readonly<Record<string, LiveField>>;
 
+/** An actor as the page shows it. */
 export interface LiveActor {
+  /** Its name, as in record.ts. */
   readonly actor: string;
   readonly machine: MachineName;
   readonly parent?: string;
   /** A pool's name. */
   readonly name?: string;
+  /** Leaves that are active, nested ones with dots. */
   readonly state: readonly string[];
   /** Jobs or events in its queue. */
   readonly waiting: number;
+  /** Those that it works on. */
   readonly running: number;
 }
 
@@ -75,6 +80,7 @@ export interface LiveDetail {
   readonly waiting: readonly LiveFields[];
   readonly running: readonly LiveFields[];
 }
+/** What the service sends. */
 export type LiveMessage = LiveHello | LiveFrame | LiveDetail;
 
 /** What a page may ask for: details of one actor. */

@@ -11,6 +11,7 @@ import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { MachineName, MessageOutcome, RecordedEvent } from './record.ts';
 import { leavesOf } from './watch.ts';
 
+/** The charts by the names that recordings use. */
 export const machines: { readonly [Name in MachineName]: AnyStateMachine } = {
   lake: lakeMachine, pool: poolMachine, load: loadMachine, query: queryMachine, subscriber: subscriberMachine,
 };
@@ -30,6 +31,7 @@ export type PlayStart = { readonly input: unknown } | { readonly snapshot: unkno
 interface Action { readonly type: string; readonly params?: unknown }
 interface Due { readonly id: string; readonly event: RecordedEvent; readonly atMs: number }
 
+/** A machine that is played, from its start or from what XState persisted of it. */
 export class MachinePlayer {
   readonly machine: AnyStateMachine;
   /** What its first step emitted. */

@@ -11,7 +11,9 @@
 /** Version of the lines. */
 export const recordFormat = 1;
 
+/** The kinds of actors that are recorded. */
 export const machineNames = ['lake', 'pool', 'load', 'query', 'subscriber'] as const;
+/** The machine that an actor runs. */
 export type MachineName = (typeof machineNames)[number];
 
 /** An event as it entered: plain JSON. An error in it is `{message, code?}`. */
@@ -78,6 +80,7 @@ export type RecordedFact =
   | { readonly what: 'branch'; readonly name: string; readonly commit: string; readonly tsNs: string }
   | { readonly what: 'commit'; readonly branch: string; readonly commit: RecordedCommit }
   | { readonly what: 'event'; readonly id: number };
+/** A commit as the lake drew it: a `CommitRecord` in plain JSON, `dateNs` in nanoseconds since 1970 as text. */
 export interface RecordedCommit {
   readonly id: string;
   readonly parent: string;
@@ -116,6 +119,7 @@ export interface ObjectsRecord extends Line {
   readonly objects: readonly RecordedObject[];
   readonly error?: { readonly code: string; readonly text: string };
 }
+/** What data objects were made from. */
 export type ObjectsSource =
   | { readonly what: 'body'; readonly format: string; readonly csvDelimiter?: string; readonly contentCodings?: readonly string[]; readonly body?: RecordedBody }
   /** The snapshot of `commit` without the rows that `where` selects. */
@@ -136,4 +140,5 @@ export interface LostRecord extends Line { readonly kind: 'lost'; readonly lines
 /** The service was closed in order; nothing follows. */
 export interface EndRecord extends Line { readonly kind: 'end' }
 
+/** Any line of a recording but the header. */
 export type RecordLine = ActorRecord | MessageRecord | GivenRecord | DrawnRecord | EventRecord | ObjectsRecord | TipRecord | LostRecord | EndRecord;

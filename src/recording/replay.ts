@@ -13,6 +13,7 @@ import type { ActorRecord, EventRecord, HeaderRecord, MessageRecord, RecordedCom
 
 /** One step that came out otherwise. */
 export interface Difference { readonly step: string; readonly what: string; readonly expected: unknown; readonly found: unknown }
+/** What a replay against the machines went through, and what came out otherwise. */
 export interface ReplayReport {
   readonly messages: number;
   readonly actors: number;

@@ -16,22 +16,29 @@ import { MachinePlayer, machines, type Step } from './player.ts';
 import { type MachineName, machineNames, type RecordedEvent } from './record.ts';
 import type { Difference } from './replay.ts';
 
+/** A step of a machine's scenario: exactly one of `event`, `done`, `error` and `after`, then what holds behind it. */
 export interface MachineStep {
   readonly event?: RecordedEvent;
   readonly done?: string;
+  /** What the work of `done` ended with. */
   readonly output?: unknown;
   readonly error?: string;
+  /** Of the error that the work of `error` ended with. */
   readonly message?: string;
+  /** Milliseconds. */
   readonly after?: number;
   readonly state: string;
   readonly emitted?: readonly unknown[];
   readonly works?: readonly string[];
   readonly context?: Readonly<Record<string, unknown>>;
 }
+/** A scenario of one machine alone. */
 export interface MachineScenario { readonly why: string; readonly machine: MachineName; readonly input?: unknown; readonly steps: readonly MachineStep[] }
 /** Steps are maps of words; commands/lake-scenario.ts knows them. */
 export interface LakeScenario { readonly why: string; readonly lake: Readonly<Record<string, unknown>>; readonly steps: readonly LakeStep[] }
+/** A step of a lake's scenario. */
 export type LakeStep = Readonly<Record<string, unknown>>;
+/** What a scenario's file holds. */
 export type Scenario = MachineScenario | LakeScenario;
 
 /** @throws scenario-invalid */

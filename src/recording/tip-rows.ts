@@ -1,6 +1,7 @@
 /** What the rows of a branch come to: their number, and a digest that does not depend on their order, since rows with equal keys have none. */
 import { createHash } from 'node:crypto';
 
+/** How many rows there are, and their digest. */
 export interface TipRows { readonly count: number; readonly digest: string }
 
 const modulus = 1n << 256n;

@@ -22,6 +22,7 @@ export interface WatchedActor {
   getPersistedSnapshot(): unknown;
   on(type: '*', listener: (event: RecordedEvent) => void): unknown;
 }
+/** Told of actors and messages. */
 export interface WatchListener {
   /** An actor has started. `ref` can be asked for its snapshot as long as it is there. */
   actor?(record: ActorRecord, ref: WatchedActor): void;
@@ -57,6 +58,7 @@ const nothing: readonly RecordedEvent[] = [];
 /** Messages that may be untold: they hold on to what the actors knew. */
 const untoldMax = 64;
 
+/** Sees all actors of one service and numbers what happens to them. */
 export class MachineWatch {
   private readonly listeners = new Set<WatchListener>();
   /** Those of them that must be told at once. */

@@ -11,6 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import type { HeaderRecord, RecordLine } from './record.ts';
 
+/** Where a recording goes, and how large it may get. */
 export interface RecordingWriterOptions {
   readonly path: string;
   readonly header: Omit<HeaderRecord, 'kind' | 'part'>;
@@ -32,6 +33,7 @@ const batchLines = 512;
 /** How long a line waits for others. */
 const batchMs = 20;
 
+/** A recording that is being written. */
 export class RecordingWriter {
   private readonly options: RecordingWriterOptions;
   private readonly queueLinesMax: number;

@@ -143,6 +143,7 @@ class TypeBuilder implements Part {
   finish(): FlatVector { return { form: 'type', length: this.length, codes: this.codes.done(), table: [...this.table.keys()] }; }
 }
 
+/** Indexes of symbols of one enum type. */
 export class EnumBuilder implements Part {
   readonly type: EnumType;
   readonly codes = new Uint32List();

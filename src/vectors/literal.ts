@@ -5,8 +5,11 @@
 import { type Type, types } from './type.ts';
 import { type Data, integer, toFloat16, float16Bits } from './value.ts';
 
+/** The least int64. */
 export const int64Min = -(1n << 63n);
+/** The greatest int64. */
 export const int64Max = (1n << 63n) - 1n;
+/** The greatest uint64. */
 export const uint64Max = (1n << 64n) - 1n;
 /** Whether a 64-bit signed integer can hold it. */
 export const fitsInt64 = (x: number | bigint): boolean => typeof x === 'number' || (x >= int64Min && x <= int64Max);
@@ -172,6 +175,7 @@ export const dateOfDays = (days: number): { readonly year: number; readonly mont
   const m = Math.floor((5 * dayOfYear + 2) / 153), month = m < 10 ? m + 3 : m - 9;
   return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day: dayOfYear - Math.floor((153 * m + 2) / 5) + 1 };
 };
+/** Days of a month (1 to 12) in the Gregorian calendar. */
 export const daysOfMonth = (year: number, month: number): number =>
   (month === 2 ? (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31);
 
@@ -297,6 +301,7 @@ const netBits = (net: Uint8Array): number => {
   for (let i = net.length / 2; i < net.length; i++) for (let b = net[i]!; b & 0x80; b = (b << 1) & 0xff) bits++;
   return bits;
 };
+/** `address/bits` of a network: 8 or 32 bytes, address then mask. */
 export const netText = (net: Uint8Array): string => `${ipText(net.subarray(0, net.length / 2))}/${netBits(net)}`;
 
 // Bytes
@@ -310,6 +315,7 @@ export const parseBytes = (text: string): Uint8Array | undefined => {
   return out;
 };
 const hexPairs = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
+/** `0x` and two lower-case hex digits a byte. */
 export const bytesText = (bytes: Uint8Array): string => {
   let out = '0x';
   for (const b of bytes) out += hexPairs[b]!;

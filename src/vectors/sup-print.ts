@@ -12,6 +12,7 @@ import { checkStopAt } from './stop.ts';
 import { type Data, type Value } from './value.ts';
 import { primitiveText } from './literal.ts';
 
+/** How SUP text is laid out, and what it may take as known. */
 export interface SupOptions {
   /** Blanks per level; 0 (default) is one line without blanks. */
   readonly indent?: number;

@@ -12,6 +12,7 @@ import { escapeTable, isClean, quotedRun } from './quoted-text.ts';
 import { type TextOut, bytesOfText } from './text-out.ts';
 import { timePrinter } from './time-out.ts';
 
+/** Where the rows stand, and what is known there. */
 export interface SupRowOptions {
   /** Names defined already; the caller empties it between top-level values. */
   readonly names: TypeNames;
@@ -21,7 +22,9 @@ export interface SupRowOptions {
   readonly shared?: SupShared;
 }
 
+/** What has been found out about vectors and dictionaries, which the next batches may have too. */
 export type SupShared = Pick<WeaveStyle, 'isClean' | 'tables'>;
+/** What is shared at the beginning of an answer: nothing yet. */
 export const supShared = (): SupShared => ({ isClean: cleanliness(isCleanText), tables: new WeakMap() });
 
 /** A printer of the vector's rows into `out`, without line breaks. */

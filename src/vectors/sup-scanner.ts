@@ -11,7 +11,9 @@ export class Truncated extends Error {}
 /** Deepest nesting of values and types that is read. */
 export const supNestingMax = 1_000;
 
+/** What a text may hold, and what came before it. */
 export interface SupParseOptions {
+  /** Default: `supNestingMax`. */
   readonly nestingMax?: number;
   /** Names known from the text before; grows. */
   readonly names?: TypeNames;
@@ -26,6 +28,7 @@ export const isTokenCode = (c: number): boolean =>
   || (c > 0x7f && !isSpace(c));
 /** First and further characters of names without quotes. */
 export const nameStart = /[\p{L}_$]/u;
+/** A further character of such a name. */
 export const namePart = /[\p{L}\p{Nd}_$]/u;
 const typeNamePart = /[\p{L}\p{Nd}_$.]/u;
 

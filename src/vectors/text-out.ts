@@ -10,6 +10,7 @@ const noBytes = new Uint8Array(0);
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
+/** UTF-8 text in a buffer that grows: bytes[0, length) are what was printed since the last `take`. */
 export class TextOut {
   bytes: Uint8Array;
   length = 0;

@@ -9,6 +9,7 @@
  * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
  */
 
+/** The primitive types as SUP names them. */
 export type PrimitiveName =
   | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'int8' | 'int16' | 'int32' | 'int64' | 'duration' | 'time'
   | 'float16' | 'float32' | 'float64' | 'bool' | 'bytes' | 'string' | 'ip' | 'net' | 'type' | 'null';
@@ -17,16 +18,27 @@ interface Base {
   /** Unique in this process among all types ever made; primitives have their wire ids (0 to 29). */
   readonly id: number;
 }
+/** A type that no other type is in; `types` has one object for each name. */
 export interface PrimitiveType extends Base { readonly kind: 'primitive'; readonly name: PrimitiveName }
+/** A field of a record type, `a:int64`, or `a?:int64` if it is optional: a value may be without it. */
 export interface RecordField { readonly name: string; readonly type: Type; readonly optional: boolean }
+/** `{a:int64,b?:string}`: fields in order, each name once. */
 export interface RecordType extends Base { readonly kind: 'record'; readonly fields: readonly RecordField[] }
+/** `[int64]`. */
 export interface ArrayType extends Base { readonly kind: 'array'; readonly element: Type }
+/** `|[int64]|`. */
 export interface SetType extends Base { readonly kind: 'set'; readonly element: Type }
+/** `|{string:int64}|`. */
 export interface MapType extends Base { readonly kind: 'map'; readonly key: Type; readonly value: Type }
+/** `int64|string`: members in type order. */
 export interface UnionType extends Base { readonly kind: 'union'; readonly members: readonly Type[] }
+/** `enum(a,b)`: values are indexes of symbols. */
 export interface EnumType extends Base { readonly kind: 'enum'; readonly symbols: readonly string[] }
+/** `error(string)`: values are errors around one of the inner type. */
 export interface ErrorType extends Base { readonly kind: 'error'; readonly inner: Type }
+/** `port=uint16`: values are those of the inner type. */
 export interface NamedType extends Base { readonly kind: 'named'; readonly name: string; readonly inner: Type }
+/** Any type. Equal types are one object. */
 export type Type = PrimitiveType | RecordType | ArrayType | SetType | MapType | UnionType | EnumType | ErrorType | NamedType;
 
 /** Wire ids of the primitives; the gaps are reserved by the format and not implemented. */
@@ -81,11 +93,17 @@ export const recordType = (fields: readonly { readonly name: string; readonly ty
     kind: 'record', id, fields: fields.map((f) => ({ name: f.name, type: f.type, optional: f.optional ?? false })),
   }));
 };
+/** The type `[element]`. */
 export const arrayType = (element: Type): ArrayType => intern(`a${element.id}`, (id) => ({ kind: 'array', id, element }));
+/** The type `|[element]|`. */
 export const setType = (element: Type): SetType => intern(`s${element.id}`, (id) => ({ kind: 'set', id, element }));
+/** The type `|{key:value}|`. */
 export const mapType = (key: Type, value: Type): MapType => intern(`m${key.id}:${value.id}`, (id) => ({ kind: 'map', id, key, value }));
+/** The type `error(inner)`. */
 export const errorType = (inner: Type): ErrorType => intern(`e${inner.id}`, (id) => ({ kind: 'error', id, inner }));
+/** The type `name=inner`. */
 export const namedType = (name: string, inner: Type): NamedType => intern(`n${inner.id}:${name}`, (id) => ({ kind: 'named', id, name, inner }));
+/** The type `enum(symbols)`; the symbols are copied. */
 export const enumType = (symbols: readonly string[]): EnumType =>
   intern(`y${symbols.map((s) => `${s.length}:${s}`).join(',')}`, (id) => ({ kind: 'enum', id, symbols: [...symbols] }));
 
@@ -218,10 +236,13 @@ const quoteReference = (name: string): string => (/^[0-9a-fA-F]{1,4}$/.test(name
 const signed: ReadonlySet<Type> = new Set([types.int8, types.int16, types.int32, types.int64]);
 const unsigned: ReadonlySet<Type> = new Set([types.uint8, types.uint16, types.uint32, types.uint64]);
 const floats: ReadonlySet<Type> = new Set([types.float16, types.float32, types.float64]);
+/** int8 to int64, without duration and time. */
 export const isSigned = (t: Type): boolean => signed.has(t);
+/** uint8 to uint64. */
 export const isUnsigned = (t: Type): boolean => unsigned.has(t);
 /** int8 to uint64, without duration and time. */
 export const isInteger = (t: Type): boolean => signed.has(t) || unsigned.has(t);
+/** float16, float32 and float64. */
 export const isFloat = (t: Type): boolean => floats.has(t);
 /** Integers, floats, duration and time: what is kept in a number vector. */
 export const isNumeric = (t: Type): boolean => isInteger(t) || isFloat(t) || t === types.duration || t === types.time;

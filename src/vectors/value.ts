@@ -14,7 +14,9 @@
 import { checkStopAt, checked } from './stop.ts';
 import { type Type, types, unionOfDistinct, arrayType, setType, mapType, recordType, errorType, primitiveIds } from './type.ts';
 
+/** The data of a value of any type, as listed above; they mean nothing without the type. */
 export type Data = number | bigint | boolean | string | null | Uint8Array | Type | Value | readonly (Data | undefined)[] | readonly (readonly [Data, Data])[];
+/** A type and data of that type. */
 export interface Value { readonly type: Type; readonly data: Data }
 
 /** The canonical data of an integer: number if it is safe, bigint beyond. */
@@ -23,21 +25,31 @@ export const integer = (x: bigint | number): number | bigint => {
   return x >= -9007199254740991n && x <= 9007199254740991n ? Number(x) : x;
 };
 
+/** `null`. */
 export const nullValue: Value = { type: types.null, data: null };
+/** A string. */
 export const stringValue = (text: string): Value => ({ type: types.string, data: text });
+/** An int64; that it fits is the caller's business. */
 export const intValue = (x: bigint | number): Value => ({ type: types.int64, data: integer(x) });
+/** A float64. */
 export const floatValue = (x: number): Value => ({ type: types.float64, data: x });
+/** A bool. */
 export const boolValue = (x: boolean): Value => ({ type: types.bool, data: x });
+/** The type as a value, `<t>`. */
 export const typeValue = (t: Type): Value => ({ type: types.type, data: t });
+/** `error(inner)`. */
 export const errorValue = (inner: Value): Value => ({ type: errorType(inner.type), data: inner.data });
 /** `error("text")`. */
 export const textError = (text: string): Value => ({ type: errorType(types.string), data: text });
 /** `error({message, on})`. */
 export const wrappedError = (message: string, on: Value): Value =>
   ({ type: errorType(recordType([{ name: 'message', type: types.string }, { name: 'on', type: on.type }])), data: [message, on.data] });
+/** `error("missing")`: what a field gives that is not there. */
 export const missing: Value = textError('missing');
+/** `error("quiet")`: what operators leave out. */
 export const quiet: Value = textError('quiet');
 
+/** A record of these fields in order, none of them optional. Names are unique: the caller checks. */
 export const recordValue = (fields: readonly { readonly name: string; readonly value: Value }[]): Value =>
   ({ type: recordType(fields.map((f) => ({ name: f.name, type: f.value.type }))), data: fields.map((f) => f.value.data) });
 
@@ -99,7 +111,9 @@ export const underValue = (v: Value): Value => {
   }
 };
 
+/** Whether it is `error("missing")`; one with a name or in a union is not. */
 export const isMissing = (v: Value): boolean => v.type === missing.type && v.data === 'missing';
+/** Whether it is `error("quiet")`; one with a name or in a union is not. */
 export const isQuiet = (v: Value): boolean => v.type === missing.type && v.data === 'quiet';
 
 /** A placeholder of that type: zero, empty text, empty containers. Used where a vector needs a row that nobody reads. */

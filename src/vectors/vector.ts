@@ -18,6 +18,7 @@ import {
 import { bytesUnwritten, fewTimes, timesPicked } from './time-texts.ts';
 import { type Data, type Value, integer } from './value.ts';
 
+/** The values of a number vector; see above which array is for which. */
 export type NumberArray = Float64Array | BigInt64Array | BigUint64Array;
 /** Integers, floats, durations and times (both in nanoseconds, times since 1970 UTC). */
 export interface NumberVector { readonly form: 'number'; readonly type: PrimitiveType; readonly length: number; readonly values: NumberArray }
@@ -27,15 +28,19 @@ export interface BoolVector { readonly form: 'bool'; readonly length: number; re
 export interface BytesVector {
   readonly form: 'bytes'; readonly type: PrimitiveType; readonly length: number; readonly offsets: Uint32Array; readonly bytes: Uint8Array;
 }
+/** `length` nulls. */
 export interface NullVector { readonly form: 'null'; readonly length: number }
 /** Values of type `type`: row i is table[codes[i]]. */
 export interface TypeVector { readonly form: 'type'; readonly length: number; readonly codes: Uint32Array; readonly table: readonly Type[] }
+/** Row i is the symbol of the type at codes[i]. */
 export interface EnumVector { readonly form: 'enum'; readonly type: EnumType; readonly length: number; readonly codes: Uint32Array }
 /** One column of a record vector. `present` (only with `optional`): 0 where the field is absent; the row in `values` then only lends its type. */
 export interface Field { readonly name: string; readonly optional: boolean; readonly values: Vector; readonly present?: Uint8Array }
+/** Records: row i has row i of each field, where it is present. */
 export interface RecordVector { readonly form: 'record'; readonly length: number; readonly fields: readonly Field[] }
 /** Arrays and sets: row i is items[offsets[i], offsets[i + 1]); all items have the type `type.element`. */
 export interface ListVector { readonly form: 'list'; readonly type: ArrayType | SetType; readonly length: number; readonly offsets: Uint32Array; readonly items: Vector }
+/** Row i has the entries [offsets[i], offsets[i + 1]) of `keys` and `values`, which all have the types that `type` names. */
 export interface MapVector {
   readonly form: 'map'; readonly type: MapType; readonly length: number; readonly offsets: Uint32Array; readonly keys: Vector; readonly values: Vector;
 }
@@ -45,7 +50,9 @@ export interface UnionVector {
 }
 /** Rows of unlike types: row i is parts[tags[i]] at slots[i]. No part is dynamic itself. */
 export interface DynamicVector { readonly form: 'dynamic'; readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array; readonly parts: readonly Vector[] }
+/** Row i is an error around row i of `inner`. */
 export interface ErrorVector { readonly form: 'error'; readonly length: number; readonly inner: Vector }
+/** Row i is row i of `inner`, its type under the name. */
 export interface NamedVector { readonly form: 'named'; readonly name: string; readonly length: number; readonly inner: Vector }
 /** The same value `length` times; `inner` has one row. */
 export interface ConstantVector { readonly form: 'constant'; readonly length: number; readonly inner: Vector }
@@ -58,7 +65,9 @@ export interface SelectedVector { readonly form: 'selected'; readonly length: nu
 export type FlatVector =
   | NumberVector | BoolVector | BytesVector | NullVector | TypeVector | EnumVector | RecordVector | ListVector | MapVector
   | UnionVector | DynamicVector | ErrorVector | NamedVector;
+/** Values in any form: held by the vector itself, or looked up in another one. */
 export type Vector = FlatVector | ConstantVector | DictionaryVector | SelectedVector;
+/** What a vector's form is told by. */
 export type Form = Vector['form'];
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -204,8 +213,11 @@ const zeroOffsets = new Uint32Array(1);
 /** The batch of no rows. */
 export const noRows: FlatVector = { form: 'null', length: 0 };
 
+/** `length` nulls. */
 export const nulls = (length: number): NullVector => ({ form: 'null', length });
+/** A bool vector over these bytes (0 or 1), which are not copied. */
 export const bools = (values: Uint8Array, length = values.length): BoolVector => ({ form: 'bool', length, values });
+/** A number vector over these values, which are not copied. */
 export const numbers = (type: PrimitiveType, values: NumberArray, length = values.length): NumberVector => ({ form: 'number', type, length, values });
 
 /** Rows `index` of `v`, in that order and as often as named; a view, nothing is copied but indexes. */

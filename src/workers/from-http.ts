@@ -15,20 +15,26 @@ import { LakeError } from '../errors.ts';
 import { type ContentCoding, contentCodings } from '../formats/encoding.ts';
 import { type HttpPolicy, allowedUrl, isPublicAddress } from './from-policy.ts';
 
+/** The request that a `from` stands for. */
 export interface UrlRequest {
   readonly url: string;
+  /** Default GET. */
   readonly method?: string;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, readonly string[]>>;
 }
+/** An answer with a status from 200 to 299, whose body is still to be read. */
 export interface UrlAnswer {
   /** The address that answered, after redirects. */
   readonly url: string;
   /** Codings of the bytes, in the order in which they were applied. */
   readonly codings: readonly ContentCoding[];
+  /** With the codings on. Reading throws `from-http-bytes`, `from-http-time` or `from-http-failed`; leaving the loop ends the connection. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
+/** An address of a host; the family is 4 or 6. */
 export interface HostAddress { readonly address: string; readonly family: number }
+/** What may be read, and how names are looked up. */
 export interface OpenUrlOptions {
   readonly policy: HttpPolicy;
   readonly signal?: AbortSignal;

@@ -52,6 +52,7 @@ export class ReaderList implements ReaderCache {
   }
 }
 
+/** What a worker has for all of its tasks: the lake's objects, what it keeps of them, budgets and limits. */
 export interface WorkerTools {
   readonly objects: ObjectStore;
   readonly readers: ReaderList;

@@ -76,6 +76,7 @@ export interface LoadShare {
   end(): void;
 }
 
+/** What a load has of its worker. */
 export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
 
 /** Runs a load. @throws load-empty when the body holds no value */

@@ -20,6 +20,7 @@ import type { LoadOutcome, QueryStats } from './pool.types.ts';
 /** Keys, order and size of objects of a pool that is loaded into. */
 export interface PoolLayout { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder; readonly threshold: number }
 
+/** What a task is to do. */
 export type TaskRequest =
   | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string; readonly contentCodings?: readonly ContentCoding[]; /** Of another lake: objects go there. */ readonly directory: string | undefined }
   | {
@@ -39,11 +40,13 @@ export type PartOf = 'load' | 'query' | 'output';
 
 /** What a task gives at its end. */
 export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[] }
+/** In this order of a load, a delete or compact, a part, a compile, a query. */
 export type TaskOutcome = LoadOutcome | RewriteOutcome | undefined | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
 
 /** A pool that a query's text names, told before it is asked for. `objects`: all objects of its snapshot, if they are few. */
 export interface Foreseen { readonly name: string; readonly commit?: string; readonly source: ResolvedSource; readonly objects?: PackedPage }
 
+/** From the main thread: what tasks begin with, what they wait for, and when they are to stop. */
 export type ToWorker =
   | { readonly type: 'start'; readonly task: number; readonly request: TaskRequest; readonly foreseen?: readonly Foreseen[] }
   | { readonly type: 'body'; readonly task: number; readonly chunk: Uint8Array }
@@ -56,6 +59,7 @@ export type ToWorker =
 /** Of a query: compiled; of a load: all rows read, all rows sorted. */
 export type Step = 'compiled' | 'read' | 'sorted';
 
+/** From a worker: what its tasks give and ask for, and how they end. `credit`: bytes of the body that were taken. */
 export type FromWorker =
   | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
   | { readonly type: 'chunk'; readonly task: number; readonly bytes: Uint8Array; readonly stats: QueryStats }
@@ -121,4 +125,5 @@ export const fromWire = (error: WireError): LakeError => {
 const stopPlaces = 1024;
 /** Bytes of the memory by which a thread is told which tasks to stop. */
 export const stopBytes = stopPlaces * Int32Array.BYTES_PER_ELEMENT;
+/** The place of a task's number in that memory, in words of 32 bits. */
 export const stopPlace = (task: number): number => task % stopPlaces;

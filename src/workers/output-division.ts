@@ -31,6 +31,7 @@ import type { Task } from './task.ts';
 /** Bytes of a share that are held before its turn. */
 export const aheadBytesMax = 4 << 20;
 
+/** What a helper begins with. */
 export interface OutputStart extends PartStart { readonly format: FormatName }
 /** `credit`: bytes that were given out, buffers to write in, and whether the client is slow. */
 export type ToOutputHelper = { readonly type: 'start'; readonly start: OutputStart } | { readonly type: 'more' } | { readonly type: 'credit'; readonly bytes: number; readonly buffer?: SharedArrayBuffer; readonly isHeldUp: boolean };

@@ -13,6 +13,7 @@ import type { FromPolicy } from './from-policy.ts';
 import type { ThreadTotals } from './task-counts.ts';
 import type { LoadWatch, QueryWatch } from './watches.ts';
 
+/** One load: its body, how that is to be read, and the pool that gives keys, order and size of the objects. */
 export interface LoadRequest {
   readonly pool: PoolConfig;
   /** Default: detected. */
@@ -27,6 +28,7 @@ export interface LoadRequest {
   readonly whole?: () => Promise<Uint8Array>;
   /** Told how far it is. */
   readonly watch?: LoadWatch;
+  /** Cancels a load that is in a worker, with its reason if that is a LakeError, else `load-cancelled`. */
   readonly signal?: AbortSignal;
 }
 /** Objects are in files that are synced, or inline. Nothing is committed yet. `bytes`: encoded size of all objects. */
@@ -41,6 +43,7 @@ export interface LoadReply extends LoadOutcome {
   readonly settled: <T extends { readonly commit: string }>(commit: Promise<T>) => Promise<T>;
 }
 
+/** One query: its text, what it may see, and how its answer is written. */
 export interface QueryRequest {
   /** The request id: names the query for `queryStatus` (a later query of the same id replaces the earlier one). */
   readonly id: string;
@@ -60,11 +63,14 @@ export interface QueryRequest {
   readonly lake?: LakeServices;
   /** Told how far it is. */
   readonly watch?: QueryWatch;
+  /** Cancels the query, with its reason if that is a LakeError, else `query-cancelled`. */
   readonly signal?: AbortSignal;
 }
+/** What a query has read, up to `updateMs`. */
 export interface QueryStats {
   /** Milliseconds since 1970. */
   readonly startMs: number;
+  /** Milliseconds since 1970. */
   readonly updateMs: number;
   readonly bytesRead: number;
   readonly bytesMatched: number;
@@ -89,6 +95,7 @@ export interface QueryReply {
 /** Answers of `POST /query/describe` and `POST /compile`, as plain data. */
 export interface CompileReply { readonly ast: unknown; readonly plan: unknown }
 
+/** What the pool has at the moment, and what it has counted since it was started. */
 export interface WorkerPoolStatus {
   readonly threads: number;
   readonly queriesRunning: number;
@@ -101,11 +108,13 @@ export interface WorkerPoolStatus {
   readonly columns: CacheTotals;
 }
 
+/** A thread and what it has done since it was started. `busyMs`: in which its event loop was busy; `tasks`: those that it is at, parts of others included. */
 export interface ThreadFigures extends ThreadTotals { readonly thread: number; readonly busyMs: number; readonly tasks: number }
 
 /** A lake that is not the pool's own; loads write their objects to its folder, queries read only what lies in its tables. Who inspects or records the service is not told of what is done for it. */
 export interface LentTo { readonly lake: LakeServices; readonly directory: string; readonly inspect?: (event: unknown) => void }
 
+/** The worker threads. What needs one of them throws `worker-tasks-full` at the limit of tasks, `workers-closed` after `close`, `worker-died` if the thread ends. */
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
   load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply>;
@@ -132,6 +141,7 @@ export interface WorkerPool {
   close(): Promise<void>;
 }
 
+/** What the threads work on, and what they may take. */
 export interface WorkerPoolOptions {
   readonly lakeDirectory: string;
   /** Default: one per core. */

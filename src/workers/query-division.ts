@@ -30,6 +30,7 @@ export interface PartStart {
   readonly shares: readonly Share[];
   readonly claims: SharedArrayBuffer;
 }
+/** To a helper. `more`: an answer was passed on, so that shares further ahead may be taken. */
 export type ToHelper = { readonly type: 'start'; readonly start: PartStart } | { readonly type: 'more' };
 /** The first message tells the helper's thread. `answer` is packed; `progress`: what the share added to it. */
 export type FromHelper = { readonly thread: number } | { readonly share: number; readonly answer: unknown; readonly progress: Progress } | { readonly share: number; readonly error: WireError };

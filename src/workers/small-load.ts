@@ -19,12 +19,14 @@ const thresholdMin = 64 << 10;
 /** Formats whose rows are no larger than their bytes. */
 const plainFormats: ReadonlySet<FormatName | 'auto'> = new Set<FormatName | 'auto'>(['auto', 'json', 'ndjson', 'sup', 'csv', 'tsv', 'line']);
 
+/** A load whose body is there as a whole. */
 export interface SmallLoad {
   readonly pool: PoolLayout;
   readonly format: FormatName | 'auto';
   readonly csvDelimiter?: string;
   readonly body: Uint8Array;
 }
+/** Where objects go, and what readers take at most. */
 export interface SmallLoadTools { readonly objects: ObjectStore; readonly readLimits: ReadOptions }
 
 /** Whether a load may be done here. Text alone: gzip is found out by its first bytes, whatever the format. */

@@ -79,6 +79,7 @@ export const countsOf = (shared: Float64Array, task: number): TaskCounts | undef
 /** Of a thread since it started; `lateMs`: the most that its event loop was late since somebody last looked. */
 export interface ThreadTotals { readonly syncs: number; readonly syncMs: number; readonly scratchBytes: number; readonly lateMs: number }
 
+/** Called in the thread itself. `lateMs` counts only if it is more than what is noted already. */
 export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, lateMs }: ThreadTotals): void => {
   shared[threadAt] = syncs;
   shared[threadAt + 1] = syncMs;
@@ -89,5 +90,7 @@ export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, 
 export const threadTotals = (shared: Float64Array): ThreadTotals => ({ syncs: shared[threadAt]!, syncMs: shared[threadAt + 1]!, scratchBytes: shared[threadAt + 2]!, lateMs: shared[threadAt + 3]! });
 /** A thread has warmed up, or given it up. */
 export const tellWarm = (shared: Float64Array): void => { shared[threadAt + 4] = 1; };
+/** Whether the thread has called `tellWarm`. */
 export const isWarm = (shared: Float64Array): boolean => shared[threadAt + 4] === 1;
+/** The most that the thread was late is counted anew from here on. */
 export const forgetLate = (shared: Float64Array): void => { shared[threadAt + 3] = 0; };

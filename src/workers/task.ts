@@ -8,6 +8,7 @@ import { type Answers, type Call, type Foreseen, type FromWorker, type Step, typ
 import type { QueryStats } from './pool.types.ts';
 import { TaskCounter } from './task-counts.ts';
 
+/** Sends a message to the main thread. */
 export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => void;
 
 /** Buffers of chunks: those of text writers with room for the row that fills them up. */

@@ -12,6 +12,7 @@ import { shapeLimitsOf } from './load-task.ts';
 
 /** A load in order, which goes straight into objects, and one whose pieces are not, which is sorted in runs that are merged. */
 export type WarmLoadKind = 'in order' | 'shuffled';
+/** What is loaded, and into which objects. */
 export interface WarmLoadOptions {
   readonly readLimits: ReadOptions;
   /** Lines of a piece, which begin as `linesOf` says. */

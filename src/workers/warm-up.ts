@@ -60,6 +60,7 @@ const roundsMax = 12;
 const idleMs = 30;
 const cacheBytes = 8 << 20;
 
+/** What is run, for how long, and when the thread is free for it. */
 export interface WarmUpOptions {
   readonly tools: WorkerTools;
   /** Time that is spent in all. */

@@ -8,12 +8,14 @@ import { tell } from './parts.tsx';
 import { base, session } from './session.ts';
 import { faultText } from './text.ts';
 
+/** A change that a dialog makes. `busy` and `fault` are read anew each time, so that who reads them while drawing is drawn again. */
 export interface Action {
   readonly busy: boolean;
   readonly fault: string | undefined;
   /** Does it; tells what was done and closes the dialog when it went well. */
   readonly run: (work: () => Promise<string>) => void;
 }
+/** The action of a dialog; `onDone` is called when a change has gone well. */
 export const useAction = (onDone: () => void): Action => {
   const busy = useSignal(false), fault = useSignal<string | undefined>(undefined);
   const run = (work: () => Promise<string>): void => {
@@ -28,6 +30,7 @@ export const useAction = (onDone: () => void): Action => {
   };
   return { get busy() { return busy.value; }, get fault() { return fault.value; }, run };
 };
+/** What went wrong, and behind it what the service says to do instead. */
 export const withHint = (error: unknown): string => (error instanceof LakeFailure && error.hint !== undefined ? `${error.message}\n${error.hint}` : faultText(error));
 
 /** What a call gives, asked anew whenever its key changes, and when the service comes back after a failure; the newest answer counts. `waitMs`: how long the key has to stand still. */
@@ -60,6 +63,7 @@ const authorKey = 'lake-author';
 export const lastAuthor = (): string => {
   try { return localStorage.getItem(authorKey) ?? ''; } catch { return ''; }
 };
+/** Keeps the name in this browser; an empty one is forgotten. */
 export const keepAuthor = (author: string): void => {
   try {
     if (author === '') localStorage.removeItem(authorKey);

@@ -21,6 +21,7 @@ const title = computed(() => {
   return inside.value ? `${page} · Lake data service` : 'Lake data service';
 });
 
+/** The whole console: the page of the address, or the way in while there is no session. */
 export const App = () => {
   useEffect(() => title.subscribe((text) => { document.title = text; }), []);
   useEffect(() => inside.subscribe((is) => { if (is) watchLake(); else leaveLake(); }), []);

@@ -11,6 +11,7 @@ import { go, link, route } from './route.ts';
 import { client } from './session.ts';
 import { bytes, count, counted, dateTime, shortId, visible } from './text.ts';
 
+/** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
 export interface ChangeProps { readonly pool: PoolInfo; readonly branch: string; readonly onClose: () => void }
 
 /** Who and why, for the commit that a change makes. */
@@ -73,6 +74,7 @@ const Change = ({ title, onClose, ready, busy, submit, verb, danger, wide, reque
   </Dialog>
 );
 
+/** The dialog that makes a branch at a commit; `branch`, if it is not empty, is named as the one that is there. */
 export const MakeBranch = ({ pool, branch, at, onClose }: ChangeProps & { /** Id of a commit. */ readonly at: string }) => {
   const [name, setName] = useState(''), taken = branches(pool).some((b) => b.name === name);
   const action = useAction(() => { onClose(); go(link(['pool', route.peek().path[1]!], { at: name })); });
@@ -89,6 +91,7 @@ export const MakeBranch = ({ pool, branch, at, onClose }: ChangeProps & { /** Id
   );
 };
 
+/** The dialog that deletes a branch, once that was confirmed by typing. */
 export const DeleteBranch = ({ pool, branch, onClose }: ChangeProps) => {
   const [typed, setTyped] = useState(''), action = useAction(() => { onClose(); go(link(['pool', route.peek().path[1]!])); });
   const word = visible(branch, 60) === branch ? branch : 'delete';
@@ -104,6 +107,7 @@ export const DeleteBranch = ({ pool, branch, onClose }: ChangeProps) => {
   );
 };
 
+/** The dialog that merges one branch into another, with what that would do. */
 export const Merge = ({ pool, branch, onClose }: ChangeProps) => {
   const all = branches(pool), others = all.filter((b) => b.name !== branch).sort((a, b) => (a.ts < b.ts ? 1 : -1));
   // From a branch one merges into main; on main, one merges another branch into it.
@@ -123,6 +127,7 @@ export const Merge = ({ pool, branch, onClose }: ChangeProps) => {
   );
 };
 
+/** The dialog that undoes a commit on a branch, with what that would do. */
 export const Revert = ({ pool, branch, commit, onClose }: ChangeProps & { readonly commit: Pick<GraphCommit, 'id' | 'message' | 'date'> }) => {
   const all = branches(pool), [target, setTarget] = useState(branch), note = useNote(), action = useAction(onClose);
   const preview = useAnswer(JSON.stringify([target, commit.id, all.find((b) => b.name === target)?.commit]), () => client.pool(pool.id).branch(target).previewRevert(commit.id), 50);
@@ -140,6 +145,7 @@ export const Revert = ({ pool, branch, commit, onClose }: ChangeProps & { readon
   );
 };
 
+/** The dialog that deletes the records that a filter selects, with their number. */
 export const DeleteRows = ({ pool, branch, onClose }: ChangeProps) => {
   const [where, setWhere] = useState(''), note = useNote(), action = useAction(onClose), text = where.trim(), tip = branches(pool).find((b) => b.name === branch)?.commit;
   // The count reads what the filter has to look at: it waits until the typing rests.
@@ -161,6 +167,7 @@ export const DeleteRows = ({ pool, branch, onClose }: ChangeProps) => {
   );
 };
 
+/** The dialog that puts the small data objects of a branch together. */
 export const Compact = ({ pool, branch, onClose }: ChangeProps) => {
   const [limit, setLimit] = useState('10'), note = useNote(), action = useAction(onClose), tip = branches(pool).find((b) => b.name === branch)?.commit ?? '';
   const found = useAnswer(tip, () => readObjects(pool, tip, compactMax)), limitBytes = Number(limit) * 1e6;
@@ -182,6 +189,7 @@ export const Compact = ({ pool, branch, onClose }: ChangeProps) => {
 /** So many ids fit into one argument of a command, for the line that can be copied. */
 const compactMax = 2000;
 
+/** The dialog that removes data objects that no branch holds any more, with the list of them. */
 export const Vacuum = ({ pool, branch, onClose }: ChangeProps) => {
   const [sure, setSure] = useState(false), action = useAction(onClose), tip = branches(pool).find((b) => b.name === branch)?.commit;
   const dry = useAnswer(JSON.stringify([branch, tip]), () => client.pool(pool.id).vacuum(branch, { dryRun: true })), ids = dry.value ?? [];

@@ -36,6 +36,7 @@ const Delta = ({ commit: { added, removed } }: { readonly commit: GraphCommit })
 };
 const titleOf = ({ message }: GraphCommit): string => message.split('\n', 1)[0] || '(no message)';
 
+/** Whose commits are listed, and which of them stand out. */
 export interface CommitsProps {
   readonly pool: PoolInfo;
   readonly history: History;
@@ -49,6 +50,7 @@ export interface CommitsProps {
 }
 
 const rowRem = 2.75;
+/** The list of a pool's commits with the graph beside it; older ones are asked for as it is scrolled. */
 export const Commits = ({ pool, history, chosen, onChoose, onTravel, at }: CommitsProps) => {
   const state = history.state.value, commits = state?.commits ?? [], now = clock.value, all = branches(pool);
   const tips = useMemo(() => {

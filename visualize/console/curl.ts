@@ -4,6 +4,7 @@
  * What stands in it is printable ASCII: names are escaped in addresses, JSON escapes the rest, so that a name can neither end its quotes nor show as something else.
  */
 
+/** A request; of `json`, `body` and `file` one at most. */
 export interface CurlRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Unescaped segments. */

@@ -7,7 +7,9 @@ import { client } from './session.ts';
 const togetherMax = 4, againMs = 1000, missedMax = 10_000;
 const keyOf = (pool: Pick<PoolInfo, 'id'>, revision: string): string => `${pool.id} ${revision}`;
 
+/** What is known, by the pool's id and the revision with a blank between them. */
 export const sums = signal<ReadonlyMap<string, RevisionSums>>(new Map());
+/** What a revision holds, as last heard; undefined while nothing is known. */
 export const sumsOf = (pool: Pick<PoolInfo, 'id'>, revision: string): RevisionSums | undefined => sums.value.get(keyOf(pool, revision));
 
 interface Wish { readonly pool: string; readonly revision: string; readonly tip: string }

@@ -7,6 +7,7 @@ import { bytes, count, counted, duration, visible } from './text.ts';
 
 const states: Readonly<Record<string, string>> = { waiting: 'Waiting for its turn', receiving: 'Reading', sorting: 'Sorting', writing: 'Writing', committing: 'Committing' };
 
+/** One file of the load dialog; without `onRemove` it cannot be left out any more. */
 export const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRemove?: () => void }) => {
   const { file, state, progress, commit, fault, hint, lines, ms, lost } = item, service = progress?.progress;
   const share = progress && progress.total > 0 ? progress.sent / progress.total : 0, sending = state === 'loading' && share < 1;

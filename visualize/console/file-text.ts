@@ -1,6 +1,7 @@
 /** Looks into a file that is to be loaded: what it seems to hold, and the text around a fault that the service found in it. */
 
 const headBytes = 64 * 1024;
+/** What a file's first bytes tell; of a compressed one they are expanded. */
 export interface FileFacts {
   readonly gzip: boolean;
   /** It begins like one JSON array, which is one value to the service. */
@@ -16,6 +17,7 @@ const isGzip = async (file: Blob): Promise<boolean> => {
 /** The file's bytes, expanded where they are compressed. */
 const bytesOf = async (file: Blob): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> => ((await isGzip(file)) ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream());
 
+/** Reads the file's beginning. */
 export const lookInto = async (file: Blob & { readonly name: string }): Promise<FileFacts> => {
   const gzip = await isGzip(file), head = new TextDecoder().decode(await take(await bytesOf(file), headBytes).catch(() => new Uint8Array()));
   const text = head.replace(/^\ufeff/, '').trimStart();
@@ -85,6 +87,7 @@ export const arrayElements = async (file: Blob): Promise<Blob> => {
 
 /** Where an error text says that the fault is. Lines and columns count from 1, bytes from 0. */
 export interface FaultPlace { readonly line?: number; readonly column?: number; readonly byte?: number }
+/** The place that an error text names; undefined if it names neither a line nor a byte. */
 export const faultPlace = (error: string): FaultPlace | undefined => {
   const number = (re: RegExp): number | undefined => {
     const found = re.exec(error)?.[1];

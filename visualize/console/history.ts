@@ -11,6 +11,7 @@ import { Lanes } from './lanes.ts';
 import { client } from './session.ts';
 import { faultText } from './text.ts';
 
+/** What is loaded, newest first, with a row of lanes for each commit. */
 export interface HistoryState {
   readonly commits: readonly GraphCommit[];
   readonly lanes: Lanes;
@@ -20,6 +21,7 @@ export interface HistoryState {
 
 const firstPage = 200, morePage = 1000, freshPage = 100, refreshMsMin = 1000, refreshShare = 20;
 
+/** Follows one pool until `leave`. */
 export class History {
   readonly state = signal<HistoryState | undefined>(undefined);
   readonly fault = signal<string | undefined>(undefined);

@@ -17,20 +17,26 @@ export interface SeenEvent { readonly n: number; readonly ms: number; readonly e
 export const eventsMax = 2000;
 const flushMs = 250, hiddenFlushMs = 2000, refreshMsMin = 1000, retryMsMax = 5000;
 
+/** By name. */
 export const pools = signal<readonly PoolInfo[]>([]);
 /** By the pool's id. */
 export const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map());
+/** Whether pools and branches were read, or why they could not be. */
 export const listState = signal<'loading' | 'ready' | { readonly fault: string }>('loading');
+/** How the feed of events is: `lost` while it is tried again, `ended` when the service refuses it. */
 export const feedState = signal<'connecting' | 'live' | 'lost' | 'ended'>('connecting');
 /** Counts the times that the service was there again: what failed meanwhile is asked once more. */
 export const returns = signal(0);
 /** The newest at the end. */
 export const events = signal<readonly SeenEvent[]>([]);
+/** Events that this page has seen, those that are no longer kept among them. */
 export const eventCount = signal(0);
 /** Commits a second of late. */
 export const commitRate = signal(0);
 
+/** The pool of this id, else of this name. */
 export const poolByReference = (reference: string): PoolInfo | undefined => pools.value.find((p) => p.id === reference) ?? pools.value.find((p) => p.name === reference);
+/** The branches of a pool, `main` first, then by name. */
 export const branches = (pool: PoolInfo): readonly BranchInfo[] => branchesOf.value.get(pool.id) ?? [];
 const namesSeen = new Map<string, string>(), namesMax = 10_000;
 /** Names by id, of pools that went too. */
@@ -128,6 +134,7 @@ export const watchLake = (): void => {
   void refresh();
   void listen(stop.signal);
 };
+/** Stops listening, and forgets what is there. */
 export const leaveLake = (): void => {
   stop?.abort();
   stop = undefined;

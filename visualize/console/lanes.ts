@@ -6,7 +6,9 @@
  * - A parent that stands above its child (the clock went back) gets no line.
  */
 export interface LaneCommit { readonly id: string; readonly parents: readonly string[] }
+/** The lanes of one commit's row, counted from 0 on the left. */
 export interface LaneRow {
+  /** The commit's own. */
   readonly lane: number;
   /** Lanes that go on straight through the row. */
   readonly through: readonly number[];
@@ -16,6 +18,7 @@ export interface LaneRow {
   readonly out: readonly number[];
 }
 
+/** The graph as far as commits were added. */
 export class Lanes {
   readonly rows: LaneRow[] = [];
   /** Most lanes that a row so far has. */

@@ -15,8 +15,10 @@ import { counted, faultText, visible } from './text.ts';
 
 const formats = [['', 'Found out by the service'], ['json', 'JSON, NDJSON'], ['csv', 'CSV'], ['tsv', 'TSV'], ['sup', 'SUP'], ['jsup', 'JSUP'], ['bsup', 'BSUP'], ['csup', 'CSUP'], ['parquet', 'Parquet'], ['arrows', 'Arrow IPC stream'], ['zeek', 'Zeek'], ['line', 'Lines of text']] as const;
 
+/** Where the files go, if that is settled, and the files to begin with. */
 export interface LoadProps { readonly pool?: PoolInfo; readonly branch?: string; readonly files: readonly File[]; readonly onClose: () => void }
 
+/** The dialog that loads files, one after the other, a commit each. */
 export const Load = ({ pool: given, branch: givenBranch, files, onClose }: LoadProps) => {
   const items = useSignal<readonly Item[]>(files.map((file) => ({ file, facts: undefined, state: 'waiting' }))), running = useRef<(() => void) | undefined>(undefined);
   const [busy, setBusy] = useState(false), [started, setStarted] = useState(false);

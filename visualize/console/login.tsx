@@ -7,6 +7,7 @@ import { visible } from './text.ts';
 
 const Corner = () => <button type="button" class="quiet corner" onClick={nextTheme} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`}><Icon name="theme" /></button>;
 
+/** Asks for a key or token; shown while there is access control and no session. */
 export const LoginPage = () => {
   const [token, setToken] = useState(''), [busy, setBusy] = useState(false), { value } = session;
   const submit = async (event: Event): Promise<void> => {
@@ -32,6 +33,7 @@ export const LoginPage = () => {
 };
 
 const retryMs = 2000;
+/** Says that there is no service, and tries again every two seconds. */
 export const UnreachablePage = () => {
   const { value } = session;
   // It goes on by itself once the service is there.

@@ -2,6 +2,7 @@
 import type { LakeValue, PoolInfo } from '../../src/client/client.ts';
 import { client } from './session.ts';
 
+/** A row of `:objects`. `size`: encoded bytes; `min` and `max`: of its primary key. */
 export interface DataObject { readonly id: string; readonly min: LakeValue; readonly max: LakeValue; readonly count: bigint; readonly size: bigint }
 interface ObjectRow { readonly id: Uint8Array; readonly min: LakeValue; readonly max: LakeValue; readonly count: bigint; readonly size: bigint }
 

@@ -12,7 +12,9 @@ const paths = {
   broom: 'M10.500 1l1.600.8-3 6 1.900 1L8.500 15H1.500l3-8.200 2.900.4z', ask: 'M6.500 1a5.500 5.500 0 014.300 8.900l4 4-1.300 1.300-4-4A5.500 5.500 0 116.500 1zm0 1.800a3.700 3.700 0 100 7.400 3.700 3.700 0 000-7.400z', copy: 'M5 1h9v10h-3v4H2V5h3zm1.600 4H11v4.400h1.400V2.600H6.600zM3.600 6.600v6.800h5.800V6.600z',
   pack: 'M1 2h14v4H1zm1 5h12v7H2zm4 2v1.600h4V9z', pause: 'M4 2h3v12H4zM9 2h3v12H9z', play: 'M4 2l10 6-10 6z', close: 'M3.300 2L8 6.700 12.700 2 14 3.300 9.300 8l4.700 4.700-1.300 1.300L8 9.300 3.300 14 2 12.700 6.700 8 2 3.300z', filter: 'M1 2h14L9.500 8.500V14l-3-1.500v-4z', leave: 'M2 1h7v2H4v10h5v2H2zm8.500 3.500L14 8l-3.500 3.500V9H6V7h4.500z', back: 'M7 2v4h7v4H7v4L1 8z', more: 'M2 6.500h3v3H2zm4.500 0h3v3h-3zm4.500 0h3v3h-3z', check: 'M6 13L1.500 8.500l1.400-1.400L6 10.200l7.100-7.100 1.400 1.400z',
 } as const;
+/** The pictures that there are. */
 export type IconName = keyof typeof paths;
+/** A picture; hidden from those who hear the page. */
 export const Icon = ({ name }: { readonly name: IconName }) => <svg viewBox="0 0 16 16" aria-hidden="true"><path d={paths[name]} /></svg>;
 
 /** A text that somebody else chose: set apart from the direction of the text around it, nothing in it unseen. */
@@ -20,11 +22,13 @@ export const Name = ({ text, max, class: kind }: { readonly text: string; readon
 /** An id by its telling part; the whole of it as a title. */
 export const Id = ({ id }: { readonly id: string }) => <code class="id" title={id}>{shortId(id)}</code>;
 
+/** What is told at the moment; `n` counts what was told. Good news go by themselves, bad ones when they are dismissed. */
 export const notice = signal<{ readonly text: string; readonly bad: boolean; readonly n: number } | null>(null);
 let notices = 0;
 /** Tells what was done, or why not, for a while. */
 export const tell = (text: string, bad = false): void => { notice.value = { text, bad, n: ++notices }; };
 
+/** Shows what `tell` says. */
 export const Notices = () => {
   const { value } = notice;
   useEffect(() => {
@@ -39,12 +43,15 @@ export const Notices = () => {
   );
 };
 
+/** What went wrong, where there is something. */
 export const Fault = ({ text }: { readonly text: string | undefined }) => (text === undefined ? null : <p class="fault" role="alert">{visible(text, 2000)}</p>);
+/** Says that something is awaited. */
 export const Busy = ({ text }: { readonly text: string }) => <p class="busy soft" role="status"><span class="spinner" aria-hidden="true" />{text}</p>;
 
 /** What one sees where there is nothing yet: what to do about it. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => <div class="nothing"><h2>{title}</h2>{children}</div>;
 
+/** An input with its label and hint; `children` draws the input with what ties them together. */
 export const Field = ({ label, hint, children }: { readonly label: ComponentChildren; readonly hint?: ComponentChildren; readonly children: (props: { readonly id: string; readonly 'aria-describedby'?: string }) => ComponentChildren }) => {
   const id = useId();
   return (
@@ -56,6 +63,7 @@ export const Field = ({ label, hint, children }: { readonly label: ComponentChil
   );
 };
 
+/** What a dialog shows. The element with `data-first` has the focus when it opens. */
 export interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
@@ -117,8 +125,11 @@ export const CopyLine = ({ text, label = 'The same by curl' }: { readonly text: 
   );
 };
 
+/** One figure of a list of them. */
 export const Figure = ({ value, label }: { readonly value: ComponentChildren; readonly label: string }) => <div class="figure"><dd>{value}</dd><dt>{label}</dt></div>;
+/** A number of records; dots while it is not known. */
 export const Records = ({ n }: { readonly n: number | undefined }) => <span class="number">{n === undefined ? '…' : count(n)}</span>;
+/** A size in bytes; dots while it is not known. */
 export const Bytes = ({ n }: { readonly n: number | undefined }) => <span class="number" title={n === undefined ? undefined : `${count(n)} bytes`}>{n === undefined ? '…' : bytes(n)}</span>;
 
 /** The time, told anew every half minute. */

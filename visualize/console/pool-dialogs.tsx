@@ -12,6 +12,7 @@ import { counted, visible } from './text.ts';
 /** Paths of fields as they are typed: `ts, user.name`. */
 export const keysOf = (text: string): string[][] => text.split(',').map((path) => path.trim()).filter((path) => path !== '').map((path) => path.split('.').map((part) => part.trim()));
 
+/** The dialog that makes a pool; it leads to the pool's page. */
 export const CreatePool = ({ onClose }: { readonly onClose: () => void }) => {
   const [name, setName] = useState(''), [key, setKey] = useState('ts'), [order, setOrder] = useState<'asc' | 'desc'>('desc');
   const action = useAction(() => { onClose(); go(link(['pool', name])); }), keys = keysOf(key), taken = pools.value.some((p) => p.name === name);
@@ -36,6 +37,7 @@ export const CreatePool = ({ onClose }: { readonly onClose: () => void }) => {
   );
 };
 
+/** The dialog that renames a pool. */
 export const RenamePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonly onClose: () => void }) => {
   const [name, setName] = useState(pool.name);
   const action = useAction(() => {
@@ -59,6 +61,7 @@ export const RenamePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonl
   );
 };
 
+/** The dialog that deletes a pool, once that was confirmed by typing. */
 export const DeletePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonly onClose: () => void }) => {
   const [typed, setTyped] = useState(''), records = sumsOf(pool, 'main')?.records, all = branches(pool).length;
   const action = useAction(() => {

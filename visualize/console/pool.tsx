@@ -23,6 +23,7 @@ const tabs: readonly (readonly [Tab, string])[] = [['commits', 'Commits'], ['obj
 const tab = signal<Tab>('commits');
 const zero = /^0x0+$/;
 
+/** The page of the pool that the address names by id or name, or says that there is none. */
 export const PoolPage = ({ reference }: { readonly reference: string }) => {
   // A pool that somebody renames meanwhile is still the one that is looked at.
   const known = useRef<string | undefined>(undefined), named = poolByReference(reference), pool = named ?? (known.current === undefined ? undefined : poolByReference(known.current));

@@ -38,6 +38,7 @@ const found = computed(() => {
   return (down ? keyed.reverse() : keyed).map(({ pool }) => pool);
 });
 
+/** The page of all pools. */
 export const PoolsPage = () => {
   const state = listState.value, all = pools.value.length, shown = found.value.slice(0, shownMax.value), mayMake = may('writer');
   const over = useDrop((files) => { dialog.value = { kind: 'load', files }; }, mayMake || pools.value.some((p) => may('writer', p)));

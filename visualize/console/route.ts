@@ -3,6 +3,7 @@
  */
 import { signal } from '@preact/signals';
 
+/** A place in the console. */
 export interface Route {
   /** Segments of the path, unescaped. */
   readonly path: readonly string[];
@@ -12,6 +13,7 @@ export interface Route {
 const unescaped = (text: string): string => {
   try { return decodeURIComponent(text); } catch { return text; }
 };
+/** The place that a fragment names; `pools` for an empty one. What is escaped wrongly is taken as it is. */
 export const parseRoute = (hash: string): Route => {
   const text = hash.replace(/^#\/?/, ''), mark = text.indexOf('?');
   const path = (mark < 0 ? text : text.slice(0, mark)).split('/').filter((part) => part !== '').map(unescaped);
@@ -23,6 +25,7 @@ export const link = (path: readonly string[], query: Readonly<Record<string, str
   return `#/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 };
 
+/** Where the reader is now. */
 export const route = signal<Route>(parseRoute(location.hash));
 addEventListener('hashchange', () => { route.value = parseRoute(location.hash); });
 

@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { connect, type Lake, LakeFailure, type PoolInfo } from '../../src/client/client.ts';
 import { faultText } from './text.ts';
 
+/** What somebody may do; each includes those before it. */
 export type Role = 'reader' | 'writer' | 'admin';
 const roles: readonly Role[] = ['reader', 'writer', 'admin'];
 
@@ -13,7 +14,9 @@ export type Session =
   | { readonly kind: 'login'; readonly fault?: string }
   | { readonly kind: 'open' }
   | { readonly kind: 'in'; readonly name: string; readonly grants: readonly string[] };
+/** The session as it stands; `starting` until the service was asked. */
 export const session = signal<Session>({ kind: 'starting' });
+/** The service's version; empty until it is known. */
 export const version = signal('');
 /** Whether pages may be shown. */
 export const inside = computed(() => session.value.kind === 'open' || session.value.kind === 'in');
@@ -27,6 +30,7 @@ const watched: typeof fetch = async (input, init) => {
   if (response.status === 401 && asker.kind === 'in' && session.value === asker) session.value = { kind: 'login', fault: 'The session has ended.' };
   return response;
 };
+/** The client of this page, with its session's cookie. An answer 401 ends the session. */
 export const client: Lake = connect(base, { fetch: watched });
 
 /** Whether somebody may do it: on a pool, or on the lake as a whole. */
@@ -69,6 +73,7 @@ export const signIn = async (token: string): Promise<void> => {
     session.value = { kind: 'login', fault: faultText(error) };
   }
 };
+/** Ends the session, here and in the service. */
 export const signOut = async (): Promise<void> => {
   await client.closeSession().catch(() => undefined);
   session.value = { kind: 'login' };

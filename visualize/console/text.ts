@@ -1,6 +1,7 @@
 /** Texts for people: figures, times, and names that cannot play tricks on who reads them. */
 
 const number = new Intl.NumberFormat('en-US');
+/** `1,234,567`. */
 export const count = (n: number): string => number.format(n);
 /** `1 record`, `2,000 records`. */
 export const counted = (n: number, one: string, many = `${one}s`): string => `${number.format(n)} ${n === 1 ? one : many}`;
@@ -15,6 +16,7 @@ export const bytes = (n: number): string => {
   }
   return `${unit === 0 || size >= 99.5 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`;
 };
+/** Milliseconds as `12 ms`, `1.2 s`, `2 min 3 s`. */
 export const duration = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`);
 
 const two = (n: number): string => String(n).padStart(2, '0');

@@ -3,19 +3,24 @@ import type { LoadProgress, PoolInfo } from '../../src/client/client.ts';
 import { asciiJson } from './curl.ts';
 import { base, client } from './session.ts';
 
+/** A file and where it goes. */
 export interface UploadRequest {
   readonly pool: PoolInfo;
   readonly branch: string;
   readonly body: Blob;
   /** Media type; empty: the service finds out. */
   readonly mediaType: string;
+  /** The body is compressed. */
   readonly gzip: boolean;
+  /** Of CSV; empty: a comma. */
   readonly delimiter: string;
   readonly note: { readonly author?: string; readonly body?: string };
   /** The same for what is tried again: it is loaded once. */
   readonly onceKey: string;
 }
+/** `sent` and `total` are bytes; `progress` is what the service tells, once it knows of the load. */
 export interface UploadState { readonly sent: number; readonly total: number; readonly progress?: LoadProgress }
+/** The service refused the file: nothing of it was loaded. `hint`: what to do instead. */
 export class UploadFailure extends Error {
   readonly hint: string | undefined;
   constructor(text: string, hint?: string) {
@@ -30,6 +35,7 @@ export class UploadLost extends Error {}
 /** Crypto's own ids are for safe origins alone. */
 export const newId = (): string => `console-${Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
 
+/** Segments of the address that takes the file. */
 export const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): readonly string[] => ['pool', pool.id, 'branch', branch];
 
 /** `done` resolves to the commit's id. @throws UploadFailure, UploadLost; an AbortError when it was cancelled */

@@ -1,5 +1,6 @@
 /** The OpenAPI document as the page reads it: endpoints by tag, references followed. */
 
+/** As much of a JSON schema as is shown. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -19,7 +20,9 @@ export interface Schema {
   readonly format?: string;
   readonly examples?: readonly unknown[];
 }
+/** A body in one media type. */
 export interface Media { readonly schema?: Schema; readonly example?: unknown; readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>> }
+/** A parameter in path, query or headers; `content` in place of `schema` for one that is JSON. */
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
@@ -29,6 +32,7 @@ export interface Parameter {
   readonly content?: Readonly<Record<string, Media>>;
   readonly example?: unknown;
 }
+/** An answer of one status. `x-errors`: codes of the errors that it can be. */
 export interface Answer { readonly description: string; readonly headers?: Readonly<Record<string, unknown>>; readonly content?: Readonly<Record<string, Media>>; readonly 'x-errors'?: readonly string[] }
 interface RawOperation {
   readonly operationId: string;
@@ -42,6 +46,7 @@ interface RawOperation {
   readonly 'x-same-as'?: string;
   readonly 'x-events'?: Readonly<Record<string, { readonly when: string; readonly superdb: string; readonly data: Schema }>>;
 }
+/** As much of the document as is read. */
 export interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly summary: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -62,8 +67,10 @@ export interface Endpoint extends Omit<RawOperation, 'parameters'> {
   readonly text: string;
 }
 
+/** The last part of a reference: `Pool` of `#/components/schemas/Pool`. */
 export const nameOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
+/** The endpoints in the document's order, one for each operation but those that are the same by another method (`x-same-as`). */
 export const endpointsOf = (document: Document): readonly Endpoint[] => Object.entries(document.paths).flatMap(([path, item]) => {
   const operations = Object.entries(item);
   return operations.filter(([, operation]) => operation['x-same-as'] === undefined).map(([method, operation]): Endpoint => {

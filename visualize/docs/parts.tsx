@@ -42,8 +42,10 @@ export const Fields = ({ schema }: { readonly schema: Schema }) => (
   </dl>
 );
 
+/** What a value looks like: its fields in a table, or its type and limits. */
 export const Shape = ({ schema }: { readonly schema: Schema }) => (schema.properties ? <Fields schema={schema} /> : <p class="soft"><Type schema={schema} />{limitsOf(schema) !== '' && <> · <code>{limitsOf(schema)}</code></>}</p>);
 
+/** The table of an endpoint's parameters. */
 export const Parameters = ({ parameters }: { readonly parameters: readonly Parameter[] }) => (
   <div class="scroll" tabIndex={0} role="group" aria-label="Parameters">
     <table>

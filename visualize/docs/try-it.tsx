@@ -9,8 +9,10 @@ export const key = signal('');
 interface Came { readonly line: string; readonly headers: string; readonly body: string; readonly bad: boolean }
 const shownMax = 20_000;
 
+/** Whether an endpoint can be tried here: a GET whose answer ends and is no page. */
 export const canTry = ({ method, path, tags }: Endpoint): boolean => method === 'GET' && path !== '/events' && !tags.includes('Pages');
 
+/** The form of an endpoint that can be tried, and what came. */
 export const TryIt = ({ endpoint }: { readonly endpoint: Endpoint }) => {
   const { operationId, parameters, responses, guarded } = endpoint, inputs = parameters.filter((p) => p.in !== 'header'), types = Object.keys(responses['200']?.content ?? {});
   const [values, setValues] = useState<Readonly<Record<string, string>>>(Object.fromEntries(inputs.filter((p) => p.in === 'path').map((p) => [p.name, defaultOf(p)])));

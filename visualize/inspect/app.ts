@@ -4,33 +4,45 @@ import { connectFeed, type FeedState } from './feed.ts';
 import { type ActorInfo, type Filter, filtered, Model, noFilter, type Step } from './model.ts';
 import { RecordingError, RecordingReader } from './recording.ts';
 
+/** The parts of the page. */
 export type Pane = 'actors' | 'chart' | 'timeline' | 'sequence';
 
 const live = new Model(true);
+/** The live model, or that of the recording that is open. */
 export const model = signal<Model>(live);
 /** Counts up when the shown model has changed. */
 export const changed = signal(0);
+/** How the connection to the feed is; it is kept up while a recording is shown. */
 export const feedState = signal<FeedState>('connecting');
 /** Name of the recording that is open. */
 export const recordingName = signal<string | null>(null);
+/** Name of the actor that is looked at. */
 export const chosen = signal('lake');
+/** Which messages are listed. */
 export const filter = signal<Filter>(noFilter);
+/** Lists messages of the chosen actor alone. */
 export const onlyChosen = signal(false);
 /** What a narrow page shows. */
 export const pane = signal<Pane>('chart');
 /** What went wrong, or was done, last; read out to those who cannot see it. */
 export const notice = signal<{ readonly text: string; readonly bad: boolean } | null>(null);
+/** What is told while a recording is read; null when none is. */
 export const reading = signal<string | null>(null);
 
+/** Whether the live feed is shown, and no recording. */
 export const isLive = computed(() => recordingName.value === null);
+/** Whether the page stays at a place instead of following the end. */
 export const paused = computed(() => { changed.value; return model.value.cursor !== undefined; });
+/** The steps that filter and choice let through, in their order. */
 export const shownSteps = computed<readonly Step[]>(() => {
   changed.value;
   const steps = filtered(model.value, filter.value);
   return onlyChosen.value ? steps.filter((s) => s.actor === chosen.value) : steps === model.value.steps ? [...steps] : steps;
 });
+/** What is known of the chosen actor; undefined if the model has none of that name. */
 export const chosenActor = computed<ActorInfo | undefined>(() => { changed.value; return model.value.actors.get(chosen.value); });
 
+/** Tells that the shown model has changed. */
 export const touch = (): void => {
   changed.value++;
   play();
@@ -57,6 +69,7 @@ const play = (): void => {
 export const chartAt = computed(() => { changed.value; return model.value === live && live.cursor === undefined && played.value >= live.firstN ? played.value : model.value.at; });
 
 let send: ReturnType<typeof connectFeed> | undefined;
+/** Connects to the feed. Called once. */
 export const start = (): void => {
   send = connectFeed({
     message: (message) => {
@@ -70,6 +83,7 @@ export const start = (): void => {
   });
 };
 
+/** Chooses an actor and asks the feed for its details. */
 export const choose = (actor: string): void => {
   if (chosen.value === actor) return;
   chosen.value = actor;
@@ -78,6 +92,7 @@ export const choose = (actor: string): void => {
   send?.({ kind: 'watch', actor });
 };
 
+/** Goes to a step by its number; Infinity: to the end, which is followed from then on. */
 export const seek = (n: number): void => {
   model.value.seek(n);
   touch();
@@ -97,7 +112,9 @@ export const stepBy = (by: 1 | -1): void => {
   }
   seek(next.n);
 };
+/** Stays at the place that is shown. */
 export const pause = (): void => { seek(model.value.at); };
+/** Goes to the end, which is followed from then on. */
 export const resume = (): void => { seek(Infinity); };
 
 const use = (next: Model, name: string | null): void => {
@@ -107,6 +124,7 @@ const use = (next: Model, name: string | null): void => {
   if (first !== undefined) choose(first);
   touch();
 };
+/** Closes the recording. */
 export const backToLive = (): void => {
   use(live, null);
   resume();

@@ -23,7 +23,9 @@ interface NodeLike {
   readonly always?: readonly TransitionLike[];
 }
 
+/** XState's types of states. */
 export type StateType = 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
+/** A state. */
 export interface StatePart {
   /** XState's id: `pool.closing.choosing`. */
   readonly id: string;
@@ -39,6 +41,7 @@ export interface StatePart {
   /** Work that runs while the state is active. */
   readonly invokes: readonly string[];
 }
+/** A transition; `source` and `targets` are ids of states. */
 export interface TransitionPart {
   readonly id: string;
   /** XState's event type; empty for one that is taken at once. */
@@ -52,6 +55,7 @@ export interface TransitionPart {
   readonly targets: readonly string[];
   readonly reenter: boolean;
 }
+/** A machine as plain data. */
 export interface MachineParts { readonly id: string; readonly states: readonly StatePart[]; readonly transitions: readonly TransitionPart[] }
 
 /** States in document order (parents first) and their transitions in the order in which XState tries them. */

@@ -23,6 +23,7 @@ const chartOf = (machine: MachineName): Chart => {
 const zooms = [0.5, 0.67, 0.8, 1, 1.25, 1.5, 2] as const;
 const fitMin = 0.72, fitMax = 2.2;
 
+/** The chart of the chosen actor at the place that is looked at, or asks to choose one. */
 export const ChartView = () => {
   changed.value;
   const info = chosenActor.value, zoom = useSignal<number | 'fit'>('fit');
@@ -57,6 +58,7 @@ const Actions = ({ parts, taken }: { readonly parts: MachineParts; readonly take
   return actions.length === 0 ? null : <span class="soft">({actions.join(', ')})</span>;
 };
 
+/** The CSS class of a state's colour, by its name: `bad`, `warn`, `calm`, `busy`, or `over` for an actor that is not there or ended well. */
 export const tone = (state: readonly string[] | undefined, ended: boolean): string => {
   if (state === undefined || ended) return state?.some((s) => /failed|rejected/.test(s)) ? 'bad' : 'over';
   if (state.some((s) => /failed|read only|rejected/.test(s))) return 'bad';

@@ -10,8 +10,11 @@ import { type MachineLike, type MachineParts, machineParts, type StatePart, type
 
 export { activeIds, type MachineLike, transitionsTaken } from './chart-parts.ts';
 
+/** A place in the picture: pixels from the top left. */
 export interface Point { readonly x: number; readonly y: number }
+/** A line of text in a box or at an arrow. */
 export interface Line { readonly text: string; /** Transition that it tells of. */ readonly transition: string | null; readonly weak: boolean }
+/** A box: a state, the dot where a machine begins, or the place from which transitions of a state into itself start. */
 export interface ChartNode {
   readonly id: string;
   readonly kind: 'state' | 'initial' | 'anywhere';
@@ -26,6 +29,7 @@ export interface ChartNode {
   readonly width: number;
   readonly height: number;
 }
+/** An arrow from node to node, with all transitions that it stands for. */
 export interface ChartEdge {
   readonly id: string;
   readonly source: string;
@@ -37,6 +41,7 @@ export interface ChartEdge {
   readonly label: Point;
   readonly lines: readonly Line[];
 }
+/** A picture with its places, in pixels. */
 export interface Chart {
   readonly parts: MachineParts;
   readonly width: number;

@@ -7,6 +7,7 @@ import { endText } from './timeline.tsx';
 const shown = (value: unknown): string => (value === null ? '–' : typeof value === 'number' ? value.toLocaleString('en-US') : String(value));
 const Fields = ({ fields }: { readonly fields: LiveFields }) => <dl class="fields">{Object.entries(fields).map(([name, value]) => <div key={name} class={typeof value === 'string' && value.length > 16 ? 'long' : ''}><dt>{name}</dt><dd class={typeof value === 'string' && /^[0-9a-f]{40}$/.test(value) ? 'mono' : ''}>{shown(value)}</dd></div>)}</dl>;
 
+/** Context and queue of the chosen actor: as the service tells them while the live view goes on, else by its messages; nothing without an actor. */
 export const Details = () => {
   changed.value;
   const info = chosenActor.value, source = model.value;
@@ -48,6 +49,7 @@ const Jobs = ({ waiting, running, total }: { readonly waiting: readonly LiveFiel
   );
 };
 
+/** Messages and queued jobs over time. */
 export const Plots = () => {
   changed.value;
   const { samples } = model.value, over = isLive.value ? 'in the last two minutes' : 'over the recording';

@@ -1,6 +1,7 @@
 /** The connection to the service's feed: comes back by itself, and hands over one message after the other. */
 import type { LiveMessage, LiveRequest } from '../../src/recording/live.ts';
 
+/** How the connection is: `lost` after it ended or could not be made, `refused` once it could not be made three times in a row. */
 export type FeedState = 'connecting' | 'live' | 'lost' | 'refused';
 const retryMsMax = 5000;
 
@@ -11,6 +12,7 @@ const feedUrl = (): string => {
   return url.href;
 };
 
+/** Connects for as long as the page is there; gives the call that sends a request, which is let go while there is no connection. */
 export const connectFeed = (to: { readonly message: (message: LiveMessage) => void; readonly state: (state: FeedState) => void }): ((request: LiveRequest) => void) => {
   let socket: WebSocket | undefined, failures = 0;
   const connect = (): void => {

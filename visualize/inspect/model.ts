@@ -7,10 +7,12 @@
 import type { LiveActor, LiveFields, LiveMessage, LiveRecord, LiveSettled } from '../../src/recording/live.ts';
 import type { MachineName } from '../../src/recording/record.ts';
 
+/** Live steps that are kept, about. */
 export const stepsMax = 10_000;
 /** They go some at a time. */
 const stepsSlack = 500;
 
+/** A message that an actor took, as it is listed. `n`: its number in this model. */
 export interface Step {
   readonly n: number;
   readonly ms: number;
@@ -25,6 +27,7 @@ export interface Step {
   readonly outcome: LiveRecord['outcome'];
   readonly settled?: LiveSettled;
 }
+/** What is known of an actor. */
 export interface ActorInfo {
   readonly actor: string;
   readonly machine: MachineName;
@@ -39,12 +42,14 @@ export interface ActorInfo {
   /** Its steps that are kept, oldest first. */
   readonly steps: Step[];
 }
+/** Context and queue of one actor, as the service told them last. */
 export interface Detail { readonly actor: string; readonly context: LiveFields; readonly waiting: readonly LiveFields[]; readonly running: readonly LiveFields[] }
 /** One second of the plots. */
 export interface Sample { readonly ms: number; readonly messages: number; readonly waiting: number }
 
 const samplesMax = 120;
 
+/** All that is known of one feed or one recording. */
 export class Model {
   readonly actors = new Map<string, ActorInfo>();
   readonly steps: Step[] = [];
@@ -208,6 +213,7 @@ export class Model {
 }
 
 const machines: ReadonlySet<string> = new Set(['lake', 'pool', 'load', 'query', 'subscriber'] satisfies MachineName[]);
+/** The machine of an actor by its name; `lake` for names of no known kind. */
 export const machineOf = (actor: string): MachineName => {
   const name = /^[a-z]+/.exec(actor)?.[0] ?? '';
   return machines.has(name) ? name as MachineName : 'lake';
@@ -231,10 +237,13 @@ export const eventLabel = (event: string): string => {
   return event === 'xstate.stop' ? 'stopped' : event;
 };
 
+/** Whether something failed in a step: a job failed or was refused, work broke, the store failed, or the actor had ended before. */
 export const failedStep = (step: Step): boolean =>
   (step.settled !== undefined && step.settled.failed + step.settled.refused > 0) || step.event === 'failed' || step.event.startsWith('xstate.error.') || step.event === 'store failed' || step.outcome === 'dropped';
 
+/** Which steps are listed: parts of names, empty for all; `failures`: failed ones alone. */
 export interface Filter { readonly actor: string; readonly event: string; readonly state: string; readonly failures: boolean }
+/** Lets all steps through. */
 export const noFilter: Filter = { actor: '', event: '', state: '', failures: false };
 
 /** The steps that a filter lets through: each of its texts is in what it is for, whatever the case. */

@@ -3,6 +3,7 @@ import { type RowProps, VirtualList } from '../shared/virtual-list.tsx';
 import { changed, filter, model, onlyChosen, paused, seek, show, shownSteps } from './app.ts';
 import { eventLabel, failedStep, labelOf, noFilter, type Step } from './model.ts';
 
+/** `14:05:09.123` in the reader's time zone. */
 export const timeOf = (ms: number): string => {
   const date = new Date(ms), two = (n: number): string => String(n).padStart(2, '0');
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
@@ -14,12 +15,14 @@ export const eventText = (step: Step): string => {
   const parts = [kind, child !== undefined && target !== undefined ? `${String(child)} → ${String(target)}` : branch ?? name, records !== undefined ? `${String(records)} record${records === 1 ? '' : 's'}` : undefined];
   return [eventLabel(step.event), ...parts.filter((p) => p !== undefined && p !== '').map(String)].join(' · ');
 };
+/** What the jobs of a step came to, or that it came too late; empty where there is neither to tell. */
 export const endText = ({ settled, outcome }: Step): string => {
   if (!settled) return outcome === 'dropped' ? 'came too late' : '';
   const parts = [settled.done > 0 && `${settled.done} done`, settled.failed > 0 && `${settled.failed} failed`, settled.refused > 0 && `${settled.refused} refused`].filter((p) => p !== false);
   return `${parts.join(', ')}${settled.code === undefined ? '' : `: ${settled.code}`}`;
 };
 
+/** The list of messages with its filter. */
 export const Timeline = () => {
   changed.value;
   const steps = shownSteps.value, source = model.value, { at } = source;

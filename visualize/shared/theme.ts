@@ -1,6 +1,7 @@
 /** Light, dark, or as the reader's system has it; remembered for all pages. */
 import { effect, signal } from '@preact/signals';
 
+/** What the reader has chosen. */
 export type Theme = 'system' | 'light' | 'dark';
 const key = 'lake-theme';
 const read = (): Theme => {
@@ -12,7 +13,9 @@ const read = (): Theme => {
   }
 };
 
+/** Remembered when it changes. */
 export const theme = signal<Theme>(read());
+/** From the system's to dark, to light, and back. */
 export const nextTheme = (): void => { theme.value = theme.value === 'system' ? 'dark' : theme.value === 'dark' ? 'light' : 'system'; };
 
 effect(() => {

@@ -2,7 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
+/** A list and its rows; the parent holds which one is active. */
 export interface VirtualListProps {
+  /** Names the rows' elements. */
   readonly id: string;
   readonly label: string;
   readonly role: 'listbox' | 'tree';
@@ -33,6 +35,7 @@ export interface RowProps {
 
 const overscan = 6;
 
+/** The list; `empty` is shown where there is no row. */
 export const VirtualList = ({ id, label, role, count, rowRem, active, onActive, onKey, stickToEnd, onView, row, empty }: VirtualListProps) => {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });

@@ -51,4 +51,5 @@ export const aggregateTable: readonly AggregateRow[] = [
 const byName = new Map(aggregateTable.map((r) => [r.signature.name, r]));
 /** The row of that lower-case name. */
 export const aggregateNamed = (name: string): AggregateRow | undefined => byName.get(name);
+/** The aggregates as analysis looks them up. */
 export const aggregateCatalog: FunctionCatalog = { find: (name) => byName.get(name)?.signature, names: () => byName.keys() };

@@ -6,14 +6,17 @@ import { textError } from '../../vectors/value.ts';
 
 /** 0: nothing yet. */
 export const classes = { none: 0, unsigned: 1, signed: 2, duration: 3, time: 4, float: 5 } as const;
+/** The class that numbers of this type have. Asked for number types alone: what is none of the other classes counts as signed. */
 export const classOf = (t: Type): number =>
   isFloat(t) ? classes.float : t === types.time ? classes.time : t === types.duration ? classes.duration : isUnsigned(t) ? classes.unsigned : classes.signed;
 const classTypes: readonly PrimitiveType[] = [types.int64, types.uint64, types.int64, types.duration, types.time, types.float64];
+/** The type of a result of this class; int64 for `none`. */
 export const typeOfClass = (c: number): PrimitiveType => classTypes[c]!;
 
 /** A 64-bit integer as its class holds it: wraps around. */
 export const wrapped = (x: bigint, c: number): bigint => (c === classes.unsigned ? BigInt.asUintN(64, x) : BigInt.asIntN(64, x));
 
+/** The result of a group that has both strings and numbers. */
 export const mixture = textError('mixture of string and numeric values');
 
 /** The numbers of all groups as they stand, null where a group has none, if they are of one class; never those of uint64, which may wrap. */

@@ -29,6 +29,9 @@ export const widened = <A extends Float64Array | Uint32Array | Uint8Array>(array
   grown.set(array);
   return grown;
 };
+/** `n` zeros of 8 bytes each. */
 export const floats = (n: number): Float64Array<ArrayBuffer> => new Float64Array(n);
+/** `n` zeros of a byte each. */
 export const bytes = (n: number): Uint8Array<ArrayBuffer> => new Uint8Array(n);
+/** `n` zeros of 4 bytes each. */
 export const words = (n: number): Uint32Array<ArrayBuffer> => new Uint32Array(n);

@@ -13,6 +13,7 @@ import { combine, rowsWith, tidy, wrapErrors } from './rows.ts';
 export const recordOf = (columns: readonly { readonly name: string; readonly values: Vector }[], length: number): RecordVector =>
   ({ form: 'record', length, fields: columns.map((c) => ({ name: c.name, optional: false, values: c.values })) });
 
+/** An element of a record expression, with a value a row: `name:expr` or `...expr`. `without`: fields of the spread that are left out. */
 export type RecordPart =
   | { readonly kind: 'field'; readonly name: string; readonly values: Vector }
   | { readonly kind: 'spread'; readonly values: Vector; readonly without?: readonly string[] };
@@ -82,6 +83,7 @@ const splitByPresence = (parts: readonly RecordPart[], spreads: readonly Vector[
   return combine(tags, slots, results);
 };
 
+/** An element of an array or set expression, with a value a row: `expr`, or `...expr`, which gives the elements of arrays and sets and nothing for other values. */
 export interface ListPart { readonly spread: boolean; readonly values: Vector }
 
 /** An array or set expression. Elements of spreads lose their unions. */

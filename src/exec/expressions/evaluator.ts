@@ -17,6 +17,7 @@ export type Evaluator = (batch: Vector) => Vector;
 /** The same where subqueries may have to be awaited. */
 export type AsyncEvaluator = (batch: Vector) => Vector | Promise<Vector>;
 
+/** What becomes of the values that a subquery's body gives. */
 export type SubqueryForm = Extract<PlanExpr, { kind: 'subquery' }>['form'];
 
 /**
@@ -29,6 +30,7 @@ export type SubqueryRunner = (body: Pipeline, form: SubqueryForm, rows: Vector |
 /** Runs the pipeline of an `apply` for rows of outer values; the answer has `length` rows. One runner serves one compiled expression and may keep results. */
 export type ApplyRunner = (values: readonly Vector[], length: number, callDepth: number) => Vector | Promise<Vector>;
 
+/** What compiled expressions may ask of their surroundings. */
 export interface ExpressionContext {
   /** User functions of the plan. */
   readonly functions: readonly PlanFunction[];

@@ -5,6 +5,7 @@ import { type Value, arrayValue, canonicalSet, mapValue, setValue } from '../../
 import { type Vector, dataAt, emptyVector, flatten, take, uniformType, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 
+/** The containers of elements without keys; a set is in canonical order and has no element twice. */
 export type ListKind = 'array' | 'set';
 
 /**

@@ -122,6 +122,7 @@ export const markNames = <T extends object>(bare: T, names: readonly string[] | 
   if (names && names.length > 0) strippedNames.set(bare, names);
   return bare;
 };
+/** The names that were taken off this vector or value, outermost first; undefined if it had none. */
 export const namesOf = (bare: object): readonly string[] | undefined => strippedNames.get(bare);
 /** A kernel's argument with the names that it had; other vectors as they are. */
 export const original = (v: Vector): Vector => {

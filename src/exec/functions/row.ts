@@ -16,6 +16,7 @@ export interface CallContext { readonly literals: readonly (Value | undefined)[]
 /** Arguments of any form with `length` rows each. */
 export type Evaluate = (args: readonly Vector[], length: number) => Vector;
 
+/** One function: what the help says of it, what analysis knows of it, and how its calls are evaluated. */
 export interface FunctionRow extends FunctionSignature {
   /** The call as one writes it: `upper(s)`. */
   readonly signature: string;
@@ -49,12 +50,16 @@ const valueReader = (v: Vector): ((i: number) => Value) => {
 
 /** The vector with the rows: a constant's inner one. */
 export const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
+/** Whether all rows are null, in a kernel's argument, whose rows are all of one kind. */
 export const isNull = (v: Vector): boolean => inner(v).form === 'null';
+/** Whether all rows are errors, in a kernel's argument. */
 export const isError = (v: Vector): boolean => inner(v).form === 'error';
+/** Whether all rows are of this type, which is one that a number or bytes vector holds. */
 export const isOf = (v: Vector, type: PrimitiveType): boolean => {
   const i = inner(v);
   return (i.form === 'bytes' || i.form === 'number') && i.type === type;
 };
+/** Whether all rows are strings. */
 export const isText = (v: Vector): boolean => isOf(v, types.string);
 
 /** Texts of the rows of a string vector, flat or constant. */

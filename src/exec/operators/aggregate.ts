@@ -31,6 +31,7 @@ interface Compiled { readonly argument: AsyncEvaluator | undefined; readonly whe
 /** `isPassing`: nothing of what the arguments give is kept. */
 interface Parts { readonly op: AggregateOp; readonly isPassing: boolean; readonly build: Build; readonly keys: readonly AsyncEvaluator[]; readonly aggregates: readonly Compiled[]; readonly targets: readonly FieldPath[] }
 
+/** The operator as a step. @throws query-memory when the budget is used up and nothing can be spilled */
 export const aggregate = (op: AggregateOp, build: Build): Step => {
   const parts = partsOf(op, build);
   return (input) => run(input, parts, 0);

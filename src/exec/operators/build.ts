@@ -9,6 +9,7 @@ import type { Step, Stream } from '../operator.ts';
 /** A pipeline made ready: run it as often as needed, each time on streams of its own. */
 export type PipelineRun = (inputs: readonly Stream[]) => readonly Stream[];
 
+/** What an operator of one query is made with: the query's surroundings, its memory, and how the expressions and pipelines inside of the operator are made ready. */
 export interface Build {
   readonly context: ExecutionContext;
   readonly memory: Memory;

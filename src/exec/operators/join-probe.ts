@@ -14,8 +14,10 @@ import type { JoinIndex, Keys } from './join-index.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import { field, record } from './records.ts';
 
+/** A join of a plan. */
 export type JoinOp = Extract<PlanOp, { kind: 'join' }>;
 
+/** A join with its expressions compiled: the keys in the order of `op.equal`, each seeing the rows of its side, and the residual, which sees pairs. */
 export interface JoinParts {
   readonly op: JoinOp; readonly build: Build;
   readonly leftKeys: readonly AsyncEvaluator[]; readonly rightKeys: readonly AsyncEvaluator[]; readonly residual: AsyncEvaluator | undefined;
@@ -166,6 +168,7 @@ const inOrder = (pairRows: Uint32Array, aloneRows: Uint32Array, both: Vector, si
   return combine(tags, slots, [both, single]);
 };
 
+/** Right rows that have had no match, in their order; those that take no part in the join are left out. */
 export function* unmatchedRight(index: JoinIndex, { op, build }: JoinParts): Generator<Item> {
   const rows = aloneRows(index.matched, index.out, 0, index.rows.length), rowsMax = build.context.batchRows;
   for (let start = 0; start < rows.length; start += rowsMax) yield rightAlone(op, take(index.rows, rows.slice(start, start + rowsMax)));

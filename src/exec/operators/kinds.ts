@@ -1,6 +1,7 @@
 /** What a row is apart from its value: null, missing, quiet, another error. Names and unions are looked through. */
 import { type Vector, type FlatVector, flatten } from '../../vectors/vector.ts';
 
+/** The kinds as `kindsOf` tells them. `error`: any error but missing and quiet. */
 export const kinds = { value: 0, null: 1, missing: 2, quiet: 3, error: 4 } as const;
 
 /** A kind for each row, or undefined if all are values. */

@@ -8,6 +8,7 @@ import { type Step, eachBatch, evaluate } from '../operator.ts';
 import { byQuiet, withoutQuiet } from './quiet.ts';
 import { dropPath, presences, rowsOf, setPath, shapesOf, together } from './records.ts';
 
+/** `target := value`, compiled. */
 export interface Assign { readonly target: FieldPath; readonly value: AsyncEvaluator }
 
 /** `room`: where numbers may be worked out, as nobody behind keeps anything of a batch. */

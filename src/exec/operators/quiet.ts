@@ -8,11 +8,13 @@ export const withoutErrors = (v: Vector, ...leftOut: readonly number[]): Vector 
   const rows = mayBeError(v) ? rowsWithout(v, ...leftOut) : undefined;
   return rows ? tidy(take(v, rows)) : v;
 };
+/** The rows that are not quiet. */
 export const withoutQuiet = (v: Vector): Vector => withoutErrors(v, kinds.quiet);
 
 /** `loud[k]`: value k of these rows is not quiet. `rows` absent: all. */
 export interface QuietRows { readonly rows?: Uint32Array; readonly loud: readonly boolean[] }
 
+/** The rows by which of the values are quiet, in order within each group; one group of all rows if nothing is. */
 export const byQuiet = (values: readonly Vector[], length: number): readonly QuietRows[] => {
   const tables = values.map((v) => {
     const table = mayBeError(v) ? kindsOf(v) : undefined;

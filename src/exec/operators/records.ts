@@ -74,6 +74,7 @@ export const together = (length: number, groups: readonly { readonly rows?: Uint
 
 /** A record vector of these fields. */
 export const record = (fields: readonly Field[], length: number): RecordVector => ({ form: 'record', length, fields });
+/** A field that every row has. */
 export const field = (name: string, values: Vector): Field => ({ name, optional: false, values });
 
 /** A record of the values at their paths; fields of one nested record come together where the first of them stands. */

@@ -18,6 +18,7 @@ import { nothing } from './scan.ts';
 
 type RecursiveOp = Extract<PlanOp, { kind: 'recursive' }>;
 
+/** The recursion as a source: each call is a run of its own. @throws recursion-rounds, recursion-rows beyond the limits, query-memory when its rows do not fit the budget */
 export const recursive = (op: RecursiveOp, build: Build): (() => Stream) => {
   const first = build.step(op.first), working: Working = { rows: [] };
   build.working.set(op.id, working);

@@ -7,8 +7,10 @@ import { kinds } from './kinds.ts';
 import { withoutErrors } from './quiet.ts';
 import { elseWhole, mark, record, shapesOf, together } from './records.ts';
 
+/** `rename to := from`; the two paths differ in their last names alone. */
 export interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
 
+/** The operator as a step. Values without any of the fields pass as they are; quiet and missing ones are dropped. */
 export const rename = (renamings: readonly Renaming[]): Step => eachBatch(function* push(given) {
   const batch = withoutErrors(given, kinds.quiet, kinds.missing);
   yield together(batch.length, shapesOf(batch, false).map(({ whole, record: r, rows }) => ({ ...(rows && { rows }), values: r ? renameAll(whole, r, renamings) : whole })));

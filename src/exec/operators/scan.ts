@@ -169,6 +169,7 @@ const trueRows = (truth: Vector): Uint32Array | undefined => {
 
 /** The input of a query without a source: one null. */
 export const oneNull = function* oneNull(): Generator<Item> { yield nulls(1); };
+/** A stream without batches: the input of pipelines that bring their own source. */
 export const nothing = function* nothing(): Generator<Item> { /* no values */ };
 
 /** Literal rows. */

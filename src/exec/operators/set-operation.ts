@@ -19,6 +19,7 @@ import { pulled } from './scan.ts';
 /** Which operation; `all` counts repeated rows. */
 export interface SetOptions { readonly operator: 'intersect' | 'except'; readonly all: boolean }
 
+/** The operation of two inputs; each call is a run of its own. @throws query-memory when the budget is used up and nothing can be spilled */
 export const setOperation = (options: SetOptions, build: Build): ((left: Stream, right: Stream) => Stream) => (left, right) => run(left, right, options, build, 0);
 
 function* run(left: Stream, right: Stream, options: SetOptions, build: Build, level: number): Generator<Item> {

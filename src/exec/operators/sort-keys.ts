@@ -7,6 +7,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Side, evaluate } from '../operator.ts';
 import { type Direction, type Words, sortWords, sortedOrder } from './sort-words.ts';
 
+/** A sort key with its expression compiled. */
 export interface EvaluatedKey extends Direction { readonly evaluate: AsyncEvaluator }
 
 /** The key columns of a batch. */

@@ -18,6 +18,10 @@ const frameBytes = 256 << 10, frameRowsMin = 128;
 /** What a row takes while it is put in order, and what each key takes for it. */
 const orderBytes = 8, wordBytes = 8;
 
+/**
+ * The operator as a step. Without `named` the key is guessed from the first value; `reverse` counts for a guessed key alone.
+ * @throws query-memory when the budget is used up and nothing can be spilled
+ */
 export const sort = (named: readonly SortKey[], reverse: boolean, build: Build): Step => {
   const guess = guessing(named, reverse, build.expression);
   return stage(() => sorter(guess, build));

@@ -18,9 +18,12 @@ import { sorter } from './sort.ts';
 import { tail } from './tail.ts';
 import { shownBytes } from './window-parts.ts';
 
+/** The end of the sort order that is kept. */
 export type End = 'first' | 'last';
+/** `count` rows at most. Without keys one is guessed from the first value; `reverse` counts for a guessed key alone. */
 export interface TopOptions { readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean; readonly end: End }
 
+/** The operator as a step; rows are given in the sort order. @throws query-memory when the budget is used up and nothing can be spilled */
 export const top = (options: TopOptions, build: Build): Step => {
   const guess = guessing(options.keys, options.reverse, build.expression);
   return stage(() => cutter(options, guess, build));
@@ -95,6 +98,7 @@ export interface KeyBound {
   readonly floor: () => number | undefined;
   readonly ahead: (rows: Vector) => void;
 }
+/** Makes the bound of a run; undefined if no key is named, the first one is no field, or no rows are wanted. */
 export const keyBound = ({ count, keys, end }: TopOptions): (() => KeyBound) | undefined => {
   const [key] = keys, path = key && pathOf(key.expr);
   if (!path || path.length === 0 || count === 0) return undefined;

@@ -45,6 +45,7 @@ const mask = (truth: Vector): Vector => {
   return bools(values);
 };
 
+/** A group of calls made ready: where its keys are among the columns, and how each call is computed. */
 export interface WindowParts {
   readonly build: Build;
   readonly columns: Columns;
@@ -61,6 +62,7 @@ interface WindowCompute {
   readonly compute: (segment: Segment, columns: readonly Vector[], carry?: Carry) => Vector;
 }
 
+/** Makes a group of calls ready; `columns` takes in the expressions that they look at. */
 export const partsOf = (group: WindowGroup, columns: Columns, build: Build): WindowParts => ({
   build, columns, directions: group.order,
   partition: group.partition.map((e) => columns.add(e)), order: group.order.map((k) => columns.add(k.expr)),
@@ -89,6 +91,7 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
   };
 };
 
+/** How partition keys are sorted. */
 export const ascending: Direction = { order: 'asc', nulls: 'last' };
 
 /** The segment of sorted columns. */

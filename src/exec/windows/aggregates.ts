@@ -14,6 +14,7 @@ import { type Frames, newPieces, piecesOf } from './frames.ts';
 import { numericAggregate } from './numeric.ts';
 import { type Segment, partitionCount } from './segment.ts';
 
+/** One aggregate of a window over one segment; vectors have a row for each of the segment. */
 export interface AggregateInput {
   readonly segment: Segment;
   readonly frames: Frames;
@@ -27,8 +28,10 @@ export interface AggregateInput {
   /** Given where partitions are cut between segments: the state of the one that goes on. */
   readonly carry?: Carry;
 }
+/** What an aggregate keeps from one segment to the next: the state of the last partition. */
 export interface Carry { state?: AggregateState }
 
+/** The aggregate of each row's frame, a row for each of the segment. */
 export const aggregateOver = (input: AggregateInput): Vector => {
   const { frames, name, distinct, carry } = input;
   if (carry) return carriedOn(input, carry);

@@ -50,10 +50,12 @@ const filledAt = ({ rows, before }: Filled, i: number, by: number): number => {
   return at >= 0 && at < rows.length ? rows[at]! : -1;
 };
 
+/** first_value: the argument of the frame's first row (that is neither null nor missing, under `ignoreNulls`), null if there is none. */
 export const firstValue = (s: Segment, frames: Frames, argument: Vector, ignoreNulls: boolean): Vector => {
   const count = filled(argument, ignoreNulls);
   return fromFrame(s, frames, argument, (start, end) => (count ? within(count, count.before[start]!, end) : start), 'first');
 };
+/** last_value: the argument of the frame's last row (that is neither null nor missing, under `ignoreNulls`), null if there is none. */
 export const lastValue = (s: Segment, frames: Frames, argument: Vector, ignoreNulls: boolean): Vector => {
   const count = filled(argument, ignoreNulls);
   return fromFrame(s, frames, argument, (start, end) => {
@@ -80,6 +82,7 @@ const fromFrame = (s: Segment, frames: Frames, argument: Vector, find: (start: n
   return picked(argument, index);
 };
 
+/** nth_value: the argument of row n of the frame, from 1; null where the frame is shorter or n is null, an error where n is no whole number from 1 on. */
 export const nthValue = (s: Segment, frames: Frames, [argument, nth]: readonly Vector[], ignoreNulls: boolean): Vector =>
   counted('nth_value: argument must be an integer greater than zero', nth!, s.length, (counts) => {
     const filledRows = filled(argument!, ignoreNulls), index = new Uint32Array(s.length), pieces = newPieces();

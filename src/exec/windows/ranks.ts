@@ -20,14 +20,17 @@ const ranks = ({ length, carried, partitionOf, partitionStarts, groupOf, groupSt
   for (let i = 0; i < length; i++) out[i] = groupStarts[groupOf[i]!]! - partitionStarts[partitionOf[i]!]! + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
   return out;
 };
+/** 1 and the rows of the partition before the row's peers. The first partition may have begun before the segment. */
 export const rank = (s: Segment): Vector => integers(ranks(s));
 
+/** The number of the row's peer group in its partition, from 1. The first partition may have begun before the segment. */
 export const denseRank = ({ length, carried, partitionOf, partitionStarts, groupOf }: Segment): Vector => {
   const out = new Float64Array(length);
   for (let i = 0; i < length; i++) out[i] = groupOf[i]! - groupOf[partitionStarts[partitionOf[i]!]!]! + 1 + (partitionOf[i] === 0 ? carried.groups : 0);
   return integers(out);
 };
 
+/** (rank - 1) / (rows of the partition - 1); 0 in a partition of one row. Partitions are whole. */
 export const percentRank = (s: Segment): Vector => {
   const out = ranks(s), { partitionOf, partitionStarts } = s;
   for (let i = 0; i < out.length; i++) {
@@ -37,6 +40,7 @@ export const percentRank = (s: Segment): Vector => {
   return shares(out);
 };
 
+/** The share of the partition's rows that come before the row or are its peers. Partitions are whole. */
 export const cumeDist = ({ length, partitionOf, partitionStarts, groupOf, groupStarts }: Segment): Vector => {
   const out = new Float64Array(length);
   for (let i = 0; i < length; i++) {

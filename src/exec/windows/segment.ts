@@ -11,8 +11,10 @@ import type { Direction } from '../operators/sort-words.ts';
 
 /** What the first partition of a segment had in the segments before. */
 export interface Carried { readonly rows: number; readonly groups: number }
+/** The first partition begins with the segment. */
 export const nothingCarried: Carried = { rows: 0, groups: 0 };
 
+/** Sorted rows with their partitions and peer groups; the `Of` arrays have an entry a row, the `Starts` arrays one a range and one more. */
 export interface Segment {
   readonly length: number;
   readonly carried: Carried;

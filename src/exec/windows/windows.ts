@@ -8,6 +8,7 @@ import { firstValue, lastValue, nthValue, shifted } from './places.ts';
 import { cumeDist, denseRank, ntile, percentRank, rank, rowNumber } from './ranks.ts';
 import type { Segment } from './segment.ts';
 
+/** What a window function is computed from; arguments have a row for each of the segment. */
 export interface WindowInput {
   readonly segment: Segment;
   readonly arguments: readonly Vector[];
@@ -72,8 +73,10 @@ export const windowTable: readonly WindowRow[] = [
 const byName = new Map(windowTable.map((r) => [r.signature.name, r]));
 /** The row of that lower-case name. */
 export const windowNamed = (name: string): WindowRow | undefined => byName.get(name);
+/** The window functions that are no aggregates, as analysis looks them up. */
 export const windowCatalog: FunctionCatalog = { find: (name) => byName.get(name)?.signature, names: () => byName.keys() };
 
+/** The frames of a segment, worked out when they are first asked for. */
 export const framesFor = (segment: Segment, frame: WindowFrame): (() => Frames) => {
   let made: Frames | undefined;
   return () => (made ??= framesOf(segment, frame));

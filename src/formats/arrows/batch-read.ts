@@ -24,11 +24,13 @@ import { metadataVersion } from './ipc.ts';
 const cellsMax = 1 << 24;
 const viewBytesMax = 1 << 28;
 
+/** The values of each dictionary that has come so far, by its id. */
 export type Dictionaries = ReadonlyMap<number, Vector>;
 
 /** Compressed buffers expand to more than the limit. */
 export class TooMuch extends Error {}
 
+/** Reads one record or dictionary batch, its columns in order, once. */
 export class BatchReader {
   private readonly nodes: readonly number[];
   private readonly places: readonly number[];

@@ -11,9 +11,11 @@ import {
 import { type Column, type ColumnType, memberIndexes, nanosOf } from '../column-types.ts';
 import { type FlatObject, int64 } from './flat-write.ts';
 
+/** What errors call the writer. */
 export const writerName = 'arrowio';
 const none = new Uint8Array(0);
 
+/** One batch in the making: columns are added in order, then header and body are asked for. */
 export class BatchWriter {
   private readonly nodes: number[] = [];
   private readonly buffers: Uint8Array[] = [];

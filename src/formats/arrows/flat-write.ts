@@ -1,6 +1,8 @@
 /** Writes flatbuffers front to back: a table, then what it refers to. Readers that verify alignment accept it. */
 
+/** A field of a table: left out (undefined), a number of `width` bytes, or what is referred to. */
 export type FlatField = undefined | { readonly width: 1 | 2 | 4 | 8; readonly value: number } | FlatObject;
+/** What can be referred to: a table with its fields in order, a text, or a vector of tables, 32-bit or 64-bit numbers. */
 export type FlatObject =
   | { readonly table: readonly FlatField[] }
   | { readonly text: string }
@@ -9,6 +11,7 @@ export type FlatObject =
   /** 64-bit sizes, `width` of them an element. */
   | { readonly sizes: readonly number[]; readonly width: number };
 
+/** A whole flatbuffer with this root. */
 export const flatBytes = (root: FlatObject): Uint8Array => {
   const out = new FlatWriter();
   out.skip(4);
@@ -110,8 +113,13 @@ class FlatWriter {
 }
 const widthOf = (f: NonNullable<FlatField>): number => ('value' in f ? f.width : 4);
 
+/** A field of one byte. */
 export const uint8 = (value: number): FlatField => ({ width: 1, value });
+/** A field of one byte, 1 or 0. */
 export const bool = (value: boolean): FlatField => ({ width: 1, value: value ? 1 : 0 });
+/** A field of two bytes. */
 export const int16 = (value: number): FlatField => ({ width: 2, value });
+/** A field of four bytes. */
 export const int32 = (value: number): FlatField => ({ width: 4, value });
+/** A field of eight bytes, for a safe integer. */
 export const int64 = (value: number): FlatField => ({ width: 8, value });

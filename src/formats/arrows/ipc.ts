@@ -4,6 +4,7 @@ export const typeCode = {
   fixedBinary: 15, fixedList: 16, map: 17, duration: 18, largeBinary: 19, largeUtf8: 20, largeList: 21, runEnd: 22, binaryView: 23, utf8View: 24,
   listView: 25, largeListView: 26,
 } as const;
+/** What the header of a message is (`MessageHeader`). */
 export const headerCode = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const;
 /** Stands before the length of a message's metadata; streams before 0.15 have the length alone. */
 export const continuation = 0xffffffff;

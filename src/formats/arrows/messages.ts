@@ -10,10 +10,12 @@ const metadataBytesMax = 64 << 20;
 /** Beyond this, detection takes the first word for text. */
 const detectedSchemaBytesMax = 1 << 20;
 
+/** One message, whole. */
 export interface Message {
   /** One of `headerCode`. */
   readonly kind: number;
   readonly header: FlatTable;
+  /** Of the metadata: V5 is `metadataVersion`. */
   readonly version: number;
   /** Of its own; begins where a typed array may. */
   readonly body: Uint8Array;
@@ -23,6 +25,7 @@ export interface Message {
 export const tooLarge = (fault: string, offset: number): LakeError =>
   new LakeError('format-too-large', { format: 'arrows', fault: `arrow/ipc: ${fault}`, place: ` (option -arrows.body.max, byte ${offset})` });
 
+/** The messages of one input, be it a stream or a file, one after the other. */
 export class MessageReader {
   private readonly source: ByteSource;
   private readonly bodyBytesMax: number;

@@ -7,6 +7,7 @@ import { headerCode, metadataVersion, typeCode } from './ipc.ts';
 export const messageBytes = (kind: keyof typeof headerCode, header: FlatObject, bodyLength: number): Uint8Array =>
   flatBytes({ table: [int16(metadataVersion), uint8(headerCode[kind]), header, int64(bodyLength)] });
 
+/** The header of a schema message; bodies are little-endian. */
 export const schemaHeader = (columns: readonly Column[]): FlatObject => ({ table: [int16(0), { tables: columns.map(field) }] });
 
 const field = (c: Column): FlatObject => {

@@ -36,6 +36,7 @@ interface KnownType { readonly type: Type; readonly nodes: number; batch: number
 /** Rows from `row` on are of the frame at `offset` of the stream. */
 interface FrameRows { readonly row: number; readonly offset: number }
 
+/** Gathers the rows of values frames and gives them as batches. */
 export class Batches {
   /** Rows of the batches given out. */
   count = 0;

@@ -17,12 +17,14 @@ export interface Source {
   readonly wordsStop: number;
   readonly nestingMax: number;
 }
+/** Bytes as the decoders read them. */
 export const sourceOf = (bytes: Uint8Array, nestingMax: number): Source =>
   ({ bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), wordsStop: bytes.length - 9, nestingMax });
 
 /** Where the tags of a column's values are: the first `length` of these. */
 export interface Places { readonly at: Uint32Array; readonly length: number }
 
+/** The fault of a value whose bytes are cut or make no sense. */
 export const malformed = (): BytesFault => new BytesFault('malformed BSUP value');
 
 /** The bytes that the tag at `at` takes: those below 0x80 take one. */

@@ -58,6 +58,7 @@ const tagSize = (body: number): number => {
 };
 /** Writes the tag of a body; returns the place behind it. */
 export const writeTag = (out: Uint8Array, place: number, body: number): number => writeUvarint(out, place, body + 1);
+/** Writes a number in groups of seven bits, low one first (LEB128); returns the place behind it. There has to be room for it. */
 export const writeUvarint = (out: Uint8Array, place: number, n: number): number => {
   let at = place, rest = n;
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) out[at++] = (rest & 0x7f) | 0x80;
@@ -322,6 +323,7 @@ const typeColumn = (v: TypeVector, index: Uint32Array | undefined, length: numbe
   });
   return runColumn(offsets, out.bytes.subarray(0, out.length), index ? picked32(v.codes, index, length) : v.codes, length);
 };
+/** values[index[i]] for each i below `length`. */
 export const picked32 = (values: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
   const out = new Uint32Array(length);
   for (let i = 0; i < length; i++) out[i] = values[index[i]];

@@ -7,7 +7,9 @@ import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
 import { lz4ExpansionMax, decodeLz4 } from '../lz4.ts';
 
+/** What a frame holds: bits 4 and 5 of its second byte. */
 export const frameKind = { types: 0, values: 1, control: 2 } as const;
+/** `versionByte` begins a frame, `endOfSegment` stands alone; `compressedBit` is one of a frame's second byte, `formatLz4` the only compression there is. */
 export const versionByte = 0x81, endOfSegment = 0xff, compressedBit = 0x40, formatLz4 = 0;
 
 /** Room behind expanded bytes: they are written and read by words. */
@@ -19,6 +21,7 @@ export interface Frame { readonly kind: number; readonly bytes: Uint8Array; read
 /** How a fault of these bytes becomes an error. */
 export type Fault = (fault: string, offset: number) => Error;
 
+/** The frames of one stream, in order. */
 export class FrameReader {
   private readonly source: ByteSource;
   private readonly frameBytesMax: number;

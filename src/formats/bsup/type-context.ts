@@ -12,6 +12,7 @@ const firstId = 30;
 const typesMax = 100_000;
 const componentsOfAllMax = 1_000_000;
 
+/** Types by id, as the types frames of a segment define them. */
 export class ReadTypes {
   private readonly defined: Type[] = [];
   private components = 0;
@@ -72,6 +73,7 @@ const flag = (cursor: Cursor): boolean => {
   return b === 1;
 };
 
+/** Ids of the types of a segment, and the definitions that have to go out before values of these types. */
 export class WrittenTypes {
   private readonly ids = new Map<Type, number>();
   /** Definitions that no types frame has yet. */

@@ -30,6 +30,7 @@ export interface ColumnCursor {
 /** Most items (of lists, of records below) that one batch unfolds to. */
 const batchCellsMax = 32_000_000;
 
+/** An object's descriptors by number, its data section, and what reading it may take. */
 export interface ObjectSource {
   readonly descriptors: readonly Descriptor[];
   readonly data: Uint8Array;
@@ -39,6 +40,7 @@ export interface ObjectSource {
   readonly bsup: BsupParts;
 }
 
+/** The columns of one object, to be read once: `root` is called one time, since a descriptor that is met again is a fault. */
 export class ObjectColumns {
   private readonly source: ObjectSource;
   private readonly view: DataView;

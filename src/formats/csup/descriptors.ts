@@ -7,6 +7,7 @@ import { BytesFault } from '../type-bytes.ts';
 
 /** Bytes in the data section. For blocks of integers `memory` is what they take there, for others `length` is. */
 export interface Segment { readonly offset: number; readonly length: number; readonly memory: number; readonly compression: number }
+/** A field; `values` is the number of another descriptor, whose rows are those that have the field. `nones`: lengths of runs of rows, by turns without and with it. */
 export interface FieldDescriptor { readonly name: string; readonly values: number; readonly optional: boolean; readonly nones: Segment }
 
 /** `values`, `keys`: numbers of other descriptors. */

@@ -17,8 +17,10 @@ import { entriesOf, entryValues, writeLeaf } from './leaves.ts';
 import type { BsupParts } from './parts.ts';
 import { DataSection, noSegment } from './section.ts';
 
+/** An object ready to be written; `root` is the number of the descriptor of its rows. */
 export interface EncodedObject { readonly descriptors: readonly Descriptor[]; readonly data: Uint8Array; readonly root: number }
 
+/** All rows as one object. */
 export const encodeObject = (v: Vector, bsup: BsupParts): EncodedObject => {
   const encoder = new ObjectEncoder(bsup), root = encoder.rows(v);
   return { descriptors: encoder.descriptors, data: encoder.section.bytes(), root };

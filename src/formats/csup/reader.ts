@@ -8,6 +8,7 @@ import { type ColumnCursor, ObjectColumns } from './columns.ts';
 import { type Descriptor, descriptorOf } from './descriptors.ts';
 import type { BsupParts } from './parts.ts';
 
+/** Bytes of an object's header, and the two 32-bit words (little-endian) that it begins with. */
 export const headerBytes = 28, magic = 0x5055_5343, version = 14;
 /** Longest object. The reference's limits are 100 MiB and 2 GiB for the two sections; its objects have 120,000 values. */
 const objectBytesMax = 256 << 20;

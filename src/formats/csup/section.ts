@@ -3,10 +3,12 @@ import { ByteWriter } from '../../vectors/value.ts';
 import { encodeLz4 } from '../lz4.ts';
 import type { Segment } from './descriptors.ts';
 
+/** A segment of no bytes. */
 export const noSegment: Segment = { offset: 0, length: 0, memory: 0, compression: 0 };
 
 const manyBytes = 4096, savedShift = 4;
 
+/** Segments one behind the other; each method adds one and tells where it is. */
 export class DataSection {
   private readonly out = new ByteWriter();
 

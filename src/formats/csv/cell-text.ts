@@ -8,6 +8,7 @@ import { type Data, underValue } from '../../vectors/value.ts';
 import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
 import { behindSpaces, isSpaceStart } from './spaces.ts';
 
+/** Prints the cell of one row, without delimiters. */
 export type CellPrinter = (row: number) => void;
 
 /** A printer of the vector's rows as cells. */

@@ -13,6 +13,7 @@ import { checkStopAt } from '../../vectors/stop.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from '../key-layouts.ts';
 
+/** Kinds of entries. */
 export const kind = { text: 0, textCoded: 1, whole: 2, wholeLong: 3, float: 4, true: 5, false: 6, null: 7, array: 8, object: 9 } as const;
 
 /** The window ends within the value. */
@@ -36,6 +37,7 @@ export type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 
 /** A body of one small value needs no more, and arrays as short as these lie in the engine's own heap: thousands of them cost little. */
 const entriesFirst = 8;
 
+/** The tape of the value scanned last; `bytes` are those that its places refer to, until the window moves on. */
 export class JsonTape {
   kinds = new Uint8Array(entriesFirst);
   starts = new Int32Array(entriesFirst);

@@ -12,6 +12,7 @@ const pageBytes = 1 << 20;
 /** Also a page of codes or of nothing but nulls ends. */
 const pageEntries = 1 << 17;
 
+/** The bytes of a chunk, in pieces, and what the table of contents says of it. */
 export interface WrittenChunk { readonly bytes: readonly Uint8Array[]; readonly chunk: ColumnChunk }
 
 /** `start`: where in the file the chunk begins. */

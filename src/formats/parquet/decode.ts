@@ -9,6 +9,7 @@ const cut = (): BytesFault => new BytesFault('page cut short');
 
 /** Reads a number of seven bits a byte; `at` moves on. */
 export interface Place { readonly bytes: Uint8Array; at: number; readonly end: number }
+/** A number of seven bits a byte, low ones first. @throws BytesFault when it is cut or too long */
 export const uvarint = (p: Place): number => {
   let n = 0, scale = 1;
   for (;;) {
@@ -96,6 +97,7 @@ export const plainBytes = (p: Place, count: number, width: number): Uint8Array =
   return whole.byteOffset % 8 === 0 ? whole : new Uint8Array(whole);
 };
 
+/** Byte arrays one behind the other: row i is bytes[offsets[i], offsets[i + 1]). */
 export interface Runs { readonly offsets: Uint32Array; readonly bytes: Uint8Array }
 /** Byte arrays, each behind its length. */
 export const decodeRuns = (p: Place, count: number): Runs => {

@@ -15,6 +15,7 @@ export type Physical =
   /** `size` bytes a value. */
   | { readonly kind: 'fixed'; readonly count: number; readonly size: number; readonly bytes: Uint8Array };
 
+/** The values of a leaf in physical form, times in the unit of their column. @throws LakeError `write-columns-value` */
 export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
   const { type } = leaf, count = v.length;
   switch (type.kind) {

@@ -13,8 +13,10 @@ export type Meaning =
   | { readonly kind: 'timestamp' | 'time'; readonly unit: 'ms' | 'us' | 'ns' }
   | { readonly kind: 'decimal'; readonly scale: number; readonly precision: number }
   | { readonly kind: 'fixed-bytes'; readonly size: number };
+/** How the values of a leaf lie in its pages (`Type` of parquet.thrift). */
 export type Physical = 'BOOLEAN' | 'INT32' | 'INT64' | 'INT96' | 'FLOAT' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
 
+/** A column without others inside; its values are there at level `definitionMax`. */
 export interface Leaf {
   readonly kind: 'leaf';
   /** Of the column chunk in a row group. */
@@ -30,6 +32,7 @@ export interface Leaf {
 export interface Node { readonly name: string; readonly optional: boolean; readonly definition: number; readonly content: Content }
 /** Items exist from level `itemDefinition` on and are apart by repetition levels up to `repetition`. */
 interface Repeated { readonly itemDefinition: number; readonly repetition: number }
+/** What a node is made of. */
 export type Content =
   | Leaf
   | { readonly kind: 'struct'; readonly fields: readonly Node[] }

@@ -3,6 +3,7 @@ import type { SchemaElement } from 'hyparquet';
 import { LakeError } from '../../errors.ts';
 import type { Column, ColumnType, TimeUnit } from '../column-types.ts';
 
+/** What errors call the writer. */
 export const writerName = 'parquetio';
 
 /** What a leaf is written as. */
@@ -18,7 +19,9 @@ export interface LeafOut {
   readonly definitionMax: number;
   readonly repetitionMax: number;
 }
+/** A column or a part of one. `nullable`: it has a definition level of its own. */
 export interface NodeOut { readonly nullable: boolean; readonly content: ContentOut }
+/** What a node is written as. `repetition`: the level at which an item after the first one repeats. */
 export type ContentOut =
   | LeafOut
   | { readonly kind: 'struct'; readonly fields: readonly NodeOut[] }
@@ -26,6 +29,7 @@ export type ContentOut =
   | { readonly kind: 'list'; readonly item: NodeOut; readonly repetition: number; readonly size?: number }
   | { readonly kind: 'map'; readonly key: NodeOut; readonly value: NodeOut; readonly repetition: number };
 
+/** The tree of elements, depth first from its root on, and a node for each column. */
 export interface SchemaOut { readonly elements: readonly SchemaElement[]; readonly nodes: readonly NodeOut[] }
 
 /** @throws LakeError `write-columns-unsupported` */

@@ -8,11 +8,13 @@ import { type ListVector, type MapVector, type RecordVector, type Vector, take }
 import { type Plain, plainOf } from '../column-out.ts';
 import { type LeafOut, type NodeOut, writerName } from './schema-write.ts';
 
+/** What is written of one leaf: `entries` levels, and values for those that reach the highest. */
 export interface LeafData {
   readonly leaf: LeafOut;
   readonly entries: number;
   /** Undefined: all are at the highest level, which is 0 or reached by all. */
   readonly definition: Uint8Array | undefined;
+  /** Undefined: each entry begins a row. */
   readonly repetition: Uint8Array | undefined;
   /** Of the entries at the highest level. */
   readonly values: Plain['values'];

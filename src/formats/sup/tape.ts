@@ -21,6 +21,7 @@ import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from '../key-
 import { plainAddress } from '../text-cell.ts';
 import { supStringText } from './text.ts';
 
+/** Kinds of entries. `absent`: an optional field that is not there; the entry has the type that it would be of. */
 export const kind = { text: 0, textCoded: 1, number: 2, time: 3, ipv4: 4, bool: 5, null: 6, value: 7, absent: 8, array: 9, record: 10 } as const;
 
 /** The window ends within the value. */
@@ -48,6 +49,7 @@ const textClass = classes(['"\\\n\0', 1]);
 for (let i = 128; i < 256; i++) textClass[i] = 2;
 const escapable = classes(['"\\/bfnrt', 1]);
 
+/** The tape of the value scanned last; `bytes` are those that its places refer to, until the window moves on. */
 export class SupTape {
   kinds = new Uint8Array(256);
   typeIds = new Uint8Array(256);

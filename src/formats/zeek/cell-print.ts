@@ -6,6 +6,7 @@ import { isFloat, types } from '../../vectors/type.ts';
 import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
 import { cellText } from './cells.ts';
 
+/** Prints the cell of one row. */
 export type CellPrinter = (row: number) => void;
 
 /** A printer of the vector's rows as cells; names and unions leave no trace. */

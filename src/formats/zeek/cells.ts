@@ -6,6 +6,7 @@ import { decimalFloatText, parseFloat64, parseInteger, parseIp, parseNet, ipText
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Data, type Value, canonicalSet, integer } from '../../vectors/value.ts';
 
+/** What a log's head says stands between the elements of a set or vector, for one without elements, and for what is unset. */
 export interface ZeekMarks { readonly setSeparator: string; readonly empty: string; readonly unset: string }
 
 /** Data of a cell of a column of type `type`, which is without its null; undefined for what is unset. @throws Error saying what is wrong */

@@ -29,8 +29,10 @@ export interface Access {
   /** Whether somebody may ask about a query: it is theirs, or they administer the lake. */
   mayAsk(id: string, principal: Principal): boolean;
 }
+/** Who sent a request and with which token. `byCookie`: the token is that of a session. */
 export interface Identified { readonly principal: Principal; readonly token: string; readonly byCookie: boolean }
 
+/** What access control is made of. `ring`: the lake's API keys, where the options ask for keys. */
 export interface AccessOptions {
   readonly auth: AuthConfig;
   readonly ring?: KeyRing;

@@ -26,6 +26,7 @@ const commits = new WeakMap<FastifyReply, string>();
 /** Notes the commit that a request made. */
 export const noteCommit = (reply: FastifyReply, commit: string): void => { commits.set(reply, commit); };
 
+/** The line of a request. `change`: of one commit that a query made; its line has pool and branch instead of a status. */
 export const auditEntry = (request: FastifyRequest, reply: FastifyReply, who: Principal | undefined, change?: Change): AuditEntry => {
   const commit = change?.commit ?? commits.get(reply);
   return {

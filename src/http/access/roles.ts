@@ -5,10 +5,13 @@
  * - A grant names its pool by id, which stays with the pool, or by name, which goes with the name.
  */
 
+/** The lowest first. */
 export const roles = ['reader', 'writer', 'admin'] as const;
+/** What somebody may do, on the lake or on one pool. */
 export type Role = (typeof roles)[number];
 /** Without `pool`: on all pools and the lake itself. */
 export interface Grant { readonly role: Role; readonly pool?: string }
+/** A pool as grants name it; `id` without `0x`. */
 export interface PoolName { readonly id: string; readonly name: string }
 
 /** Somebody who has shown who they are. `name` stands in logs and in `/auth/identity`. */
@@ -25,6 +28,7 @@ export const parseGrant = (text: string): Grant | undefined => {
   if (!role || colon === text.length - 1) return undefined;
   return colon < 0 ? { role } : { role, pool: text.slice(colon + 1) };
 };
+/** The text that `parseGrant` reads. */
 export const grantText = ({ role, pool }: Grant): string => (pool === undefined ? role : `${role}:${pool}`);
 
 const includes = (held: Role, wanted: Role): boolean => roles.indexOf(held) >= roles.indexOf(wanted);
@@ -32,4 +36,5 @@ const isOn = (grant: Grant, pool: PoolName): boolean => grant.pool === undefined
 
 /** On the whole lake. */
 export const mayOnLake = ({ grants }: Principal, role: Role): boolean => grants.some((grant) => grant.pool === undefined && includes(grant.role, role));
+/** On this pool, by a grant on the whole lake or on the pool itself. */
 export const mayOnPool = ({ grants }: Principal, role: Role, pool: PoolName): boolean => grants.some((grant) => isOn(grant, pool) && includes(grant.role, role));

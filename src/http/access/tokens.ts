@@ -11,13 +11,16 @@ import { openUrl } from '../../workers/from-http.ts';
 import { parseHttpRule } from '../../workers/from-policy.ts';
 import { parseGrant, type Principal } from './roles.ts';
 
+/** Whose tokens are taken. */
 export interface TokenRules {
   /** The issuer, with or without a slash at its end. */
   readonly issuer: string;
   readonly audience: string;
   /** URL or file of the issuer's keys. */
   readonly keysFrom: string;
+  /** The claim that lists the roles. */
   readonly rolesClaim: string;
+  /** By so much the clocks may differ. */
   readonly skewSeconds: number;
 }
 /** Why a token is refused: for the log, not for the client. */

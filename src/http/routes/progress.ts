@@ -21,6 +21,7 @@ const loadOf = (call: Call<{ readonly id: string }>): LoadRun => {
   return run;
 };
 
+/** How far a query or load is, and the end of a load. */
 export const progressRoutes: readonly Route[] = [
   route({
     id: 'queryProgress', tag: 'Queries', method: 'GET', path: '/query/:id', summary: 'How far a query is', need: 'known', params: ofQuery,

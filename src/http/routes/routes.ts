@@ -11,4 +11,5 @@ import { queryRoutes } from './query.ts';
 import { revisionRoutes } from './revision.ts';
 import { serviceRoutes } from './service.ts';
 
+/** The route table: the server is made from it, and so is the document. */
 export const routes: readonly Route[] = [...poolRoutes, ...branchRoutes, ...revisionRoutes, ...graphRoutes, ...queryRoutes, ...progressRoutes, ...eventRoutes, ...inspectRoutes, ...serviceRoutes, ...documentRoutes(() => routes)];

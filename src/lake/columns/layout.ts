@@ -15,6 +15,7 @@ import type { ByteReader } from './byte-reader.ts';
 
 /** A field of a record's layout. */
 export interface FieldLayout { readonly name: string; readonly optional: boolean; readonly values: Layout }
+/** How the values of a column are laid out, by form. The `members` of a union are in the order of its type. */
 export type Layout =
   | { readonly form: 'empty'; readonly type: Type }
   | { readonly form: 'number' | 'bytes'; readonly type: PrimitiveType }

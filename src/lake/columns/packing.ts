@@ -6,6 +6,7 @@ import assert from 'node:assert';
 
 /** Bytes a stored number takes; 0: all are the same. */
 export type Width = 0 | 1 | 2 | 4;
+/** Distances from a base, packed. The base, and with `delta` the distance of the first row, are kept elsewhere. */
 export interface Packed {
   readonly width: Width;
   /** Numbers between base and value; `delta`: between value and the one before. */
@@ -13,6 +14,7 @@ export interface Packed {
   /** What is added to each stored number before it is scaled (delta only; else 0). */
   readonly least: number;
   readonly delta: boolean;
+  /** `width` bytes a row. */
   readonly bytes: Uint8Array;
 }
 

@@ -8,6 +8,7 @@ import { compareRuns, viewOf } from './words.ts';
 
 /** `nan`: some values are NaN, which no bound covers. */
 export interface NumberBounds { readonly min: number; readonly max: number }
+/** Bounds of texts or bytes, each cut to 16 bytes where it can be: `min` downwards, `max` upwards. Both are included. */
 export interface BytesBounds { readonly min: Uint8Array; readonly max: Uint8Array }
 
 /** Bytes of a text that a bound keeps. */

@@ -2,6 +2,7 @@
 import type { PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
+/** Moves each head and skip in front of all such operators (`isOneToOne`) directly before it. */
 export const headThroughValues = {
   name: 'head-through-values',
   apply: (ops) => {

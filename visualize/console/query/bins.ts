@@ -6,6 +6,7 @@ const widths: readonly number[] = [
   hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 14 * day, 28 * day, 91 * day, 365 * day, 730 * day, 1825 * day, 3650 * day, 36_500 * day,
 ];
 
+/** A histogram: `counts` has a number for each bin, the first at `start`, each `width` milliseconds wide. */
 export interface Bins {
   /** Start of the first bin. */
   readonly start: number;
@@ -50,6 +51,7 @@ export const parseTextTime = (text: string): number => {
   const [, year, , month, day, , hours = '0', minutes = '0', seconds = '0', fraction = ''] = parts;
   return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hours), Number(minutes), Number(seconds), Number(fraction.slice(0, 3).padEnd(3, '0')));
 };
+/** How the time in a string is written; undefined if there is none. */
 export const textTimesOf = (text: string): TextTimes | undefined => {
   const parts = textTime.exec(text);
   return parts ? { between: parts[2]!, before: parts[5] ?? ' ' } : undefined;

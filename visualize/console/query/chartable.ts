@@ -5,7 +5,9 @@ import { cellAt, type Column, columnsOf } from './columns.ts';
 import type { RowStore } from './rows.ts';
 import { type Cell, plain } from './wire.ts';
 
+/** How rows are drawn. */
 export type PlotKind = 'histogram' | 'bars' | 'lines';
+/** A plot that the rows allow. */
 export interface PlotChoice {
   readonly kind: PlotKind;
   /** The times, the key, or the times of the lines. */
@@ -17,6 +19,7 @@ export interface PlotChoice {
   /** Times are strings that look like times, written so. */
   readonly asText?: TextTimes;
 }
+/** The plots that there can be, the best first; `why`: why there is none, else empty. */
 export interface Plots { readonly choices: readonly PlotChoice[]; readonly why: string }
 
 const sampleMax = 200, numbersMax = 6, lineRowsMax = 20_000;
@@ -97,6 +100,7 @@ export const timeOf = (cell: Cell | undefined): number => {
   if (json === null || type.kind !== 'primitive' || (type.name !== 'time' && type.name !== 'string')) return NaN;
   return type.name === 'time' ? Date.parse(String(json)) : parseTextTime(String(json));
 };
+/** The number in a cell; NaN where there is none. */
 export const numberOf = (cell: Cell | undefined): number => {
   if (!cell) return NaN;
   const { json } = plain(cell);

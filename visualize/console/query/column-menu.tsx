@@ -16,6 +16,7 @@ interface MenuProps {
 }
 interface Item { readonly text: string; readonly run: () => void; readonly disabled?: boolean; readonly checked?: boolean }
 
+/** The menu of a column, open below its title until something was chosen or the reader turns elsewhere. */
 export const ColumnMenu = ({ table, column, anchor, box, onClose }: MenuProps) => {
   const place = useRef<HTMLDivElement>(null);
   const { key, path, parent } = column, sorting = table.sorting.value, mayNot = !table.sortable.value, isPinned = table.pinned.value === key, width = table.widthOf(column);

@@ -10,7 +10,9 @@ import { type Cell, fieldOf, partsOf, plain } from './wire.ts';
 
 /** A field's name, or the place of an element. */
 export type Step = string | number;
+/** The way to a value from the row; empty: the row itself. */
 export type Path = readonly Step[];
+/** A column. `key` tells it from all others of the table. */
 export interface Column {
   readonly key: string;
   /** Empty for `this`. */
@@ -25,6 +27,7 @@ export interface Column {
   /** Key of the column that it unfolded from. */
   readonly parent?: string;
 }
+/** How the columns are made. */
 export interface ColumnOptions {
   /** Keys of the paths that are unfolded. */
   readonly unfolded?: ReadonlySet<string>;
@@ -36,6 +39,7 @@ export interface ColumnOptions {
 interface Node { readonly path: Path; readonly types: Map<string, Type>; readonly fields: Map<string, Node>; order: string[] }
 const nodeAt = (path: Path): Node => ({ path, types: new Map(), fields: new Map(), order: [] });
 
+/** The key of a path. */
 export const keyOf = (path: Path): string => JSON.stringify(path);
 /** The path as a query writes it. */
 export const pathText = (path: Path): string => {

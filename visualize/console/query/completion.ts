@@ -26,6 +26,7 @@ const operators = language.operators.map(word('keyword', 2)), aggregates = langu
 const windows = language.windows.map(call('function', -3));
 const keywords = language.keywords.map((label): Completion => ({ label, type: 'text', boost: -2 })), types = typeNames.map((label): Completion => ({ label, type: 'type' }));
 
+/** The completions of an editor, from the language and what the lake has. */
 export const completionOf = (names: Names): CompletionSource => async (context: CompletionContext): Promise<CompletionResult | null> => {
   const text = context.state.doc.toString(), typed = context.matchBefore(/[\p{L}_$][\p{L}\p{M}\p{Nd}\p{Pc}$]*/u), from = typed?.from ?? context.pos;
   const tokens = scan(text.slice(0, from)).filter((token) => token.kind !== 'space'), last = tokens.at(-1);

@@ -15,6 +15,7 @@ export const formats: readonly FormatText[] = [
 ];
 
 type State = { readonly kind: 'idle' } | { readonly kind: 'busy'; readonly name: string; readonly bytes: number; readonly stop: AbortController } | { readonly kind: 'done'; readonly text: string } | { readonly kind: 'failed'; readonly text: string };
+/** The download that is under way, or how the last one ended. */
 export const download = signal<State>({ kind: 'idle' });
 const revokeMs = 60_000;
 
@@ -71,6 +72,7 @@ export const DownloadMenu = ({ client, text, fused, onClose }: { readonly client
   );
 };
 
+/** How far the download is, or what came of it; nothing while there is none. */
 export const DownloadState = () => {
   const { value } = download;
   if (value.kind === 'idle') return null;

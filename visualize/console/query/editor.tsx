@@ -26,6 +26,7 @@ export interface EditorHandle {
   readonly select: (start: number, end: number) => void;
   readonly show: (faults: readonly TextFault[]) => void;
 }
+/** What the editor begins with and whom it tells. `text` and `names` are those of the first drawing. */
 export interface EditorProps {
   readonly text: string;
   readonly names: Names;
@@ -95,6 +96,7 @@ const extensionsOf = ({ names, onText, onRun }: Pick<EditorProps, 'names' | 'onT
   keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
 ];
 
+/** The editor of the query's text; what it can do comes by `onReady`. */
 export const Editor = ({ text, names, onText, onRun, onReady }: EditorProps) => {
   const place = useRef<HTMLDivElement>(null), latest = useRef({ onText, onRun });
   latest.current = { onText, onRun };

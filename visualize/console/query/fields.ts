@@ -4,6 +4,7 @@ import { type Type, typeText } from '../../../src/client/types.ts';
 import { TypeValue } from '../../../src/client/values.ts';
 import { poolText, type Source } from './scan.ts';
 
+/** A field: names outermost first, and the text of its type. */
 export interface FieldInfo { readonly path: readonly string[]; readonly type: string }
 
 const keepMs = 60_000, sampleRows = 1000, fieldsMax = 500, depthMax = 4;
@@ -27,6 +28,7 @@ export const fieldsIn = (type: Type): readonly FieldInfo[] => {
   return found;
 };
 
+/** The fields of sources, each kept for a minute. */
 export class FieldCache {
   readonly #client: Lake;
   readonly #known = new Map<string, { readonly until: number; readonly fields: Promise<readonly FieldInfo[]> }>();

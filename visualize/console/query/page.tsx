@@ -22,6 +22,7 @@ import { SupView } from './sup-view.tsx';
 import { Table } from './table.ts';
 import { ValuePane } from './value-tree.tsx';
 
+/** Which lake is asked, and what the page begins with. */
 export interface QueryPageProps {
   readonly client: Lake;
   readonly pools: ReadonlySignal<readonly PoolInfo[]>;
@@ -42,6 +43,7 @@ const initialText = ({ text, pool, branch }: QueryPageProps['initial']): string 
 /** A link runs what it carries, unless that would write, or fetch something from elsewhere: that takes the reader's own word. */
 export const runsByItself = (text: string): boolean => text.trim() !== '' && !text.includes('://') && !scan(text).some(({ kind, text: word }) => kind === 'word' && word.toLowerCase() === 'load');
 
+/** The page of queries. */
 export const QueryPage = ({ client, pools, initial, onLink, onText }: QueryPageProps) => {
   const first = useMemo(() => initialText(initial), []), text = useSignal(first), editor = useRef<EditorHandle | undefined>(undefined);
   const table = useSignal<Table | undefined>(undefined), view = useSignal<View>('table'), panel = useSignal<Panel>(undefined), downloading = useSignal(false), faults = useSignal<readonly TextFault[]>([]);

@@ -10,6 +10,7 @@ interface PickProps { readonly onPick: (text: string) => void; readonly onClose:
 const shownMax = 100;
 const endTexts: Readonly<Record<string, string>> = { failed: 'failed', cancelled: 'cancelled', full: 'stopped' };
 
+/** The queries that were run in this browser, to pick one from; what is picked runs. */
 export const HistoryDialog = ({ onPick, onClose }: PickProps) => {
   const filter = useSignal(''), wanted = filter.value.toLowerCase(), now = Date.now(), rows = past.value.filter(({ text }) => text.toLowerCase().includes(wanted)).slice(0, shownMax);
   return (
@@ -30,6 +31,7 @@ export const HistoryDialog = ({ onPick, onClose }: PickProps) => {
   );
 };
 
+/** Queries with names, to pick one from, and a name for the query as it stands. */
 export const SavedDialog = ({ text, onPick, onClose }: PickProps & { readonly text: string }) => {
   const name = useSignal(''), taken = saved.value.some((query) => query.name === name.value.trim());
   const submit = (): void => {
@@ -61,6 +63,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['Ctrl+Enter', 'Run (⌘+Enter on a Mac)'], ['Ctrl+Space', 'Complete'], ['Tab', 'Take the chosen completion; else leave the editor. Escape first closes the list.'], ['F8', 'To the next error in the text'], ['Ctrl+/', 'Make a comment of the line'],
   ['Ctrl+Z', 'Undo, also what a brush wrote'], ['Arrow keys', 'Move through the table; the titles are its first row'], ['Enter', 'On a title: its menu. On a cell: the whole value'], ['Ctrl+C', 'Copy the cell; on the number of a row, the row'], ['Ctrl+Arrow', 'To the end of the row or column'],
 ];
+/** Keys of the page and words of the language, with a search. */
 export const HelpDialog = ({ onClose }: { readonly onClose: () => void }) => {
   const filter = useSignal(''), wanted = filter.value.toLowerCase();
   const words = [...language.operators.map((row) => ({ ...row, kind: 'operator' })), ...language.functions.map((row) => ({ ...row, kind: 'function' })), ...language.aggregates.map((row) => ({ ...row, kind: 'aggregate' })), ...language.windows.map((row) => ({ ...row, kind: 'window' }))]

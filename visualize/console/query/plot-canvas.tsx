@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { theme } from '../../shared/theme.ts';
 
+/** What is drawn. Times are in seconds since 1970. */
 export interface PlotCanvasProps {
   readonly kind: 'histogram' | 'lines';
   /** Seconds since 1970, then the values of each line. */
@@ -20,6 +21,7 @@ export interface PlotCanvasProps {
 /** Of the plot in pixels. */
 const heightOf = (rem: number): number => Math.max(13 * rem, Math.min(30 * rem, innerHeight * 0.36));
 
+/** The plot itself; without `onSpan` no span can be dragged out. */
 export const PlotCanvas = ({ kind, data, range, label, onPoint, onSpan }: PlotCanvasProps) => {
   const place = useRef<HTMLDivElement>(null), plot = useRef<uPlot | undefined>(undefined), latest = useRef({ onPoint, onSpan, range });
   latest.current = { onPoint, onSpan, range };
@@ -102,4 +104,5 @@ const timeLabels = (splits: readonly number[], step: number): string[] => {
 };
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
+/** `1.2M`, `350`. */
 export const shortNumber = (n: number): string => compact.format(n);

@@ -50,13 +50,16 @@ export class TimeGatherer {
   }
 }
 
+/** A row as bars: its key, and for each column of numbers the number and its text. NaN where there is none. */
 export interface BarRow { readonly key: string; readonly numbers: readonly number[]; readonly texts: readonly string[] }
+/** The first rows as bars, `rowsMax` at most. */
 export const barRows = (store: RowStore, { over, numbers }: PlotChoice, rowsMax: number): readonly BarRow[] =>
   Array.from({ length: Math.min(store.count, rowsMax) }, (_, i) => {
     const row = store.cell(i), cells = numbers.map((column) => cellAt(row, column)), key = shown(cellAt(row, over));
     return { key: key.look === 'missing' ? 'missing' : key.text, numbers: cells.map(numberOf), texts: cells.map((cell) => shown(cell).text) };
   });
 
+/** Lines over common times: `values` of each has a place for every one of `xs`, null where the line has no point. */
 export interface Lines {
   /** Seconds since 1970, rising. */
   readonly xs: readonly number[];

@@ -10,6 +10,7 @@ import { barRows, linesOf, TimeGatherer } from './plot-data.ts';
 import type { Path } from './columns.ts';
 import { type Run, turn } from './run.ts';
 
+/** Whose rows are drawn, and how a span of time changes the query. */
 export interface PlotProps {
   readonly run: Run;
   /** First key of the pool, if known. */
@@ -26,6 +27,7 @@ const titleOf = ({ kind, over, numbers, by }: PlotChoice): string => {
   return visible(kind === 'histogram' ? `Histogram of ${over.title}` : kind === 'bars' ? `Bars: ${names} by ${over.title}` : `Lines: ${names} over ${over.title}${by ? ` by ${by.title}` : ''}`, 120);
 };
 
+/** The plot that was chosen of those that the rows allow, or why there is none. */
 export const Plot = ({ run, poolKey, onNarrow, widen }: PlotProps) => {
   const plots = useComputed(() => (run.version.value, plotsOf(run.store, poolKey))), chosen = useSignal('');
   const { choices, why } = plots.value;

@@ -3,7 +3,9 @@ import { nameText, type Type, typeText } from '../../../src/client/types.ts';
 import { visible } from '../text.ts';
 import { type Cell, isNull, type Part, partsOf, plain, primitive } from './wire.ts';
 
+/** The colour of a piece. */
 export type Tone = 'mark' | 'name' | 'string' | 'number' | 'time' | 'word' | 'type' | 'error' | 'null';
+/** A part of a text in one colour. */
 export interface Piece { readonly text: string; readonly tone: Tone }
 
 const implied: ReadonlySet<string> = new Set(['int64', 'float64', 'bool', 'string', 'bytes', 'duration', 'time', 'ip', 'net', 'type', 'null']);
@@ -24,6 +26,7 @@ const isImpliedEmpty = (type: Type): boolean => ((type.kind === 'array' || type.
 /** As SUP quotes a string. */
 export const quoted = (text: string): string => JSON.stringify(text).replaceAll('\\u007f', '\u007f');
 
+/** The colour of bare values of a type. */
 export const toneOf = (type: Type): Tone => {
   if (type.kind !== 'primitive') return type.kind === 'enum' ? 'string' : type.kind === 'error' ? 'error' : 'mark';
   if (/^(u?int|float)/.test(type.name)) return 'number';
@@ -244,10 +247,12 @@ export const supPieces = (cell: Cell, charactersMax = Infinity): readonly Piece[
   printer.value(cell, { nested: false });
   return printer.pieces;
 };
+/** The value on one line of SUP. */
 export const supText = (cell: Cell): string => supPieces(cell).map((piece) => piece.text).join('');
 
 /** How a cell looks: what is no value is told apart from every text. */
 export type Look = 'number' | 'string' | 'time' | 'word' | 'type' | 'nested' | 'null' | 'error' | 'missing' | 'empty';
+/** The text of a cell, cut to what a cell holds. */
 export interface Shown { readonly text: string; readonly look: Look }
 
 const shownMax = 300;

@@ -11,10 +11,12 @@ import { type Control, RowStore } from './rows.ts';
 
 /** `full`: as many rows as are kept at once are there, and reading waits. */
 export type RunState = 'running' | 'full' | 'done' | 'failed' | 'cancelled';
+/** What the service read for the query. */
 export interface RunStats { readonly recordsRead: number; readonly bytesRead: number }
 
 const progressAfterMs = 300, progressEveryMs = 250, paintEveryMs = 100, turnMs = 10;
 
+/** One run of a query. What views draw are signals, or fields that change with `version`. */
 export class Run {
   readonly text: string;
   readonly store = new RowStore();

@@ -1,6 +1,8 @@
 /** The tokens of a query's text, as far as colours, completion and changes of the text need them. Every text has tokens: what is no token is one character. */
 
+/** What a token is by its looks alone; words are told apart elsewhere. */
 export type TokenKind = 'space' | 'comment' | 'string' | 'regexp' | 'time' | 'duration' | 'number' | 'address' | 'word' | 'operator' | 'pipe' | 'open' | 'close' | 'comma';
+/** A token from `start` to before `end`. */
 export interface Token { readonly kind: TokenKind; readonly start: number; readonly end: number; readonly text: string }
 
 const plainRules: readonly (readonly [TokenKind, RegExp])[] = [
@@ -21,6 +23,7 @@ const plainRules: readonly (readonly [TokenKind, RegExp])[] = [
 /** Behind these a slash begins a regular expression. */
 const regexpWords: ReadonlySet<string> = new Set(['search', 'from', 'and', 'or', 'not']);
 
+/** The tokens of a text; put together they are the text. */
 export const scan = (text: string): readonly Token[] => {
   const tokens: Token[] = [], brackets: string[] = [];
   let before: Token | undefined;
@@ -73,6 +76,7 @@ const templateEnd = (text: string, at: number): number => {
 /** A part of the query between pipes that stand in no bracket. `tokens` are without space and comments. */
 export interface Stage { readonly start: number; readonly end: number; readonly tokens: readonly Token[]; readonly word: string }
 
+/** The stages of a query in their order; the text of an empty one has no tokens. */
 export const stagesOf = (text: string): readonly Stage[] => {
   const stages: Stage[] = [];
   let depth = 0, start = 0, tokens: Token[] = [];
@@ -92,6 +96,7 @@ export const stagesOf = (text: string): readonly Stage[] => {
   return stages;
 };
 
+/** A pool that is read, and the branch or commit of it if one is named. */
 export interface Source { readonly pool: string; readonly branch?: string }
 /** The pool that a query reads first, as it is written after its first `from`. */
 export const sourceOf = (text: string): Source | undefined => {

@@ -21,6 +21,7 @@ export interface ScrollerOptions {
 
 const pixelsMax = 6_000_000, restMs = 140;
 
+/** Draws the rows that are in sight. */
 export class Scroller {
   readonly #options: ScrollerOptions;
   #count = 0;

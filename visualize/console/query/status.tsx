@@ -3,6 +3,7 @@ import { LakeFailure } from '../../../src/client/client.ts';
 import { bytes, count, counted, duration, faultText, visible, visibleLines } from '../text.ts';
 import type { Run } from './run.ts';
 
+/** The state of a run and its figures; asks whether to go on when as many rows as are kept are there. */
 export const RunStatus = ({ run }: { readonly run: Run }) => {
   run.version.value;
   const state = run.state.value, { store, firstMs, totalMs, stats } = run, parts: string[] = [];
@@ -22,6 +23,7 @@ export const RunStatus = ({ run }: { readonly run: Run }) => {
   );
 };
 
+/** How much of what is to be read was read; shown while the query runs and the service has told of it. */
 export const RunProgress = ({ run }: { readonly run: Run }) => {
   const { value } = run.progress;
   if (!value || run.state.value !== 'running') return null;
@@ -49,4 +51,5 @@ export const RunFault = ({ run, onPlace }: { readonly run: Run; readonly onPlace
   );
 };
 
+/** What the service warned of; nothing where it did not. */
 export const Warnings = ({ run }: { readonly run: Run }) => (run.warnings.value.length === 0 ? null : <ul class="warnings">{run.warnings.value.map((text, i) => <li key={i}>{visible(text, 600)}</li>)}</ul>);

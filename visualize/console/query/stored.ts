@@ -1,7 +1,9 @@
 /** What this browser remembers: queries that were run, the newest first, and queries that have names. Both are bounded; without storage they last as long as the page. */
 import { signal } from '@preact/signals';
 
+/** A query that was run. `at`: when, as ISO 8601; `ms`: how long it took. */
 export interface PastQuery { readonly text: string; readonly at: string; readonly rows: number; readonly ms: number; readonly state: string }
+/** A query with a name, which no other has. */
 export interface SavedQuery { readonly name: string; readonly text: string }
 
 const pastKey = 'lake-history', savedKey = 'lake-queries', rowsKey = 'lake-rows-max';
@@ -27,7 +29,9 @@ const write = (key: string, value: unknown): void => {
   }
 };
 
+/** The newest first. */
 export const past = signal<readonly PastQuery[]>(read<PastQuery>(pastKey, isPast));
+/** By name. */
 export const saved = signal<readonly SavedQuery[]>(read<SavedQuery>(savedKey, isSaved));
 
 /** Puts a query first; the same text stands there once. */
@@ -37,6 +41,7 @@ export const remember = (query: PastQuery): void => {
   past.value = [query, ...read<PastQuery>(pastKey, isPast).filter(({ text }) => text !== query.text)].slice(0, pastMax);
   write(pastKey, past.value);
 };
+/** Forgets this query, or all for undefined. */
 export const forget = (query: PastQuery | undefined): void => {
   past.value = query ? past.value.filter(({ text }) => text !== query.text) : [];
   write(pastKey, past.value);
@@ -46,11 +51,13 @@ export const save = (query: SavedQuery): void => {
   saved.value = [query, ...read<SavedQuery>(savedKey, isSaved).filter(({ name }) => name !== query.name)].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, savedMax);
   write(savedKey, saved.value);
 };
+/** Forgets the query of this name. */
 export const drop = (query: SavedQuery): void => {
   saved.value = saved.value.filter(({ name }) => name !== query.name);
   write(savedKey, saved.value);
 };
 
+/** What `rowsMax` can be set to on the page. */
 export const rowsMaxChoices: readonly number[] = [10_000, 100_000, 1_000_000];
 /** How many rows of an answer are kept before the reader is asked. */
 export const rowsMax = signal<number>((() => {
@@ -61,6 +68,7 @@ export const rowsMax = signal<number>((() => {
     return 1_000_000;
   }
 })());
+/** Sets it for this page and keeps it for others. */
 export const setRowsMax = (rows: number): void => {
   rowsMax.value = rows;
   write(rowsKey, rows);

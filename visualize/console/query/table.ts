@@ -5,6 +5,7 @@ import type { Run } from './run.ts';
 import { sortedRows } from './sorting.ts';
 import { type Cell, partsOf } from './wire.ts';
 
+/** The column, by its key, that rows are sorted by. */
 export interface Sorting { readonly key: string; readonly descending: boolean }
 
 /** Rows up to this many are sorted here. */
@@ -13,10 +14,14 @@ export const sortRowsMax = 100_000;
 const typesShownMax = 2000;
 const elementsMax = 16, elementRows = 1000, cellsKept = 3000;
 
+/** The table of one run. What the reader sets are signals. */
 export class Table {
   readonly run: Run;
+  /** Keys of paths. */
   readonly unfolded = signal<ReadonlySet<string>>(new Set());
+  /** Keys of columns. */
   readonly hiddenColumns = signal<ReadonlySet<string>>(new Set());
+  /** Key of a column. */
   readonly pinned = signal<string | undefined>(undefined);
   readonly byType = signal(false);
   /** Widths in rem that were chosen. */
@@ -110,6 +115,7 @@ export class Table {
 }
 
 const typesMax = 60;
+/** The types of a column as one text, cut to 60 characters. */
 export const typesText = ({ types }: Pick<Column, 'types'>): string => {
   const text = types.join(' | ');
   return text.length > typesMax ? `${text.slice(0, typesMax)}…` : text;

@@ -31,6 +31,7 @@ const rowsOf = (cell: Cell, toggled: ReadonlySet<string>): readonly TreeRow[] =>
   return rows;
 };
 
+/** The pane with the value of the table's active row. */
 export const ValuePane = ({ table }: { readonly table: Table }) => {
   const toggled = useSignal<ReadonlySet<string>>(new Set()), active = useSignal(0), tree = useRef<HTMLUListElement>(null), close = useRef<HTMLButtonElement>(null);
   const { row } = table.active.value, count = table.rowCount.value, cell = row >= 0 && row < count ? table.cell(row) : undefined;

@@ -82,6 +82,7 @@ export const plain = (cell: Cell): Cell => {
   }
   return type === cell.type ? cell : { type, json, table: cell.table };
 };
+/** Whether a value is a null. A record is none, even where `null` stands for it. */
 export const isNull = (cell: Cell): boolean => cell.json === null && cell.type.kind !== 'record';
 
 interface Layout { readonly places: ReadonlyMap<string, number>; readonly hasOptional: boolean }

@@ -1,10 +1,14 @@
 /** What each token of a query is in the colours of the editor. The lists of words are given, since the build makes them of the service's tables. */
 import { scan, type Token } from './scan.ts';
 
+/** What is coloured alike. */
 export type WordKind = 'operator' | 'function' | 'keyword' | 'type' | 'constant' | 'string' | 'number' | 'time' | 'comment' | 'mark';
+/** The words of the language. */
 export interface Words { readonly operators: ReadonlySet<string>; readonly functions: ReadonlySet<string>; readonly keywords: ReadonlySet<string> }
+/** A part of the text, from `start` to before `end`. */
 export interface Coloured { readonly start: number; readonly end: number; readonly kind: WordKind }
 
+/** Words that stand for types. */
 export const typeNames: readonly string[] = [
   'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'float16', 'float32', 'float64', 'bool', 'string', 'bytes', 'time', 'duration', 'ip', 'net', 'type', 'date', 'error', 'enum',
 ];
@@ -12,6 +16,7 @@ const types: ReadonlySet<string> = new Set(typeNames), constants: ReadonlySet<st
 const sqlWords = /^(?:select|from|where|group|by|having|order|limit|offset|join|left|right|inner|outer|full|cross|anti|on|using|union|all|distinct|as|with|recursive|values)$/;
 const byToken: Partial<Record<Token['kind'], WordKind>> = { comment: 'comment', string: 'string', regexp: 'string', time: 'time', duration: 'time', number: 'number', address: 'number', operator: 'mark', pipe: 'mark' };
 
+/** The coloured parts in their order; what stands between them has no colour of its own. */
 export const colour = (text: string, words: Words): readonly Coloured[] => {
   const found: Coloured[] = [], tokens = scan(text).filter((token) => token.kind !== 'space');
   let isStart = true, before: Token | undefined;
