@@ -34,9 +34,9 @@ export interface Stopped extends Progress { readonly rest: AsyncIterable<Uint8Ar
 export const sequentialBytes = 2 << 20;
 /** Rows that a block should have: four of them make one block of an object, nearly full. */
 const blockRows = 7_600;
-/** Bytes of a block; it ends with the last line within that. A line that is longer than `blockBytesMax` is not for blocks. */
+/** Bytes of a block; it ends with the last line within that. */
 const blockBytesLeast = 256 << 10, blockBytesMost = 2 << 20;
-/** A block of so many bytes is not made larger to take in a whole line. Readers that take only shorter values than this do without blocks. */
+/** Bytes that a block may grow to, with the room behind it, to take in a whole line; a longer line is not for blocks. Readers that take only shorter values than this do without blocks. */
 export const blockBytesMax = 4 << 20;
 /** Bytes behind a block. */
 const room = 16;
@@ -218,7 +218,7 @@ class BlockReader {
   private cut(): void {
     const { bytes } = this, length = this.format.cut(bytes, this.length);
     if (length === 0 && bytes.length < blockBytesMax) {
-      this.bytes = new Uint8Array(bytes.length * 2);
+      this.bytes = new Uint8Array(Math.min(bytes.length * 2, blockBytesMax));
       this.bytes.set(bytes);
       return;
     }
@@ -229,7 +229,7 @@ class BlockReader {
       this.length = 0;
       return;
     }
-    if (rest.length >= this.bytes.length - room) this.bytes = new Uint8Array(rest.length * 2 + room);
+    if (rest.length >= this.bytes.length - room) this.bytes = new Uint8Array(Math.min(rest.length * 2 + room, blockBytesMax));
     this.bytes.set(rest);
     this.length = rest.length;
     bytes.fill(0, length, length + room);

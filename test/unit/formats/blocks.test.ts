@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { BlockHelper, BlockParser } from '../../../src/formats/blocks.ts';
-import type { BlockSetup } from '../../../src/formats/format.types.ts';
+import { type BlockHelper, type BlockParser, blockBytesMax } from '../../../src/formats/blocks.ts';
+import type { BlockSetup, FormatLimits } from '../../../src/formats/format.types.ts';
 import { type FormatName, blockParser, openReader } from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
@@ -33,10 +33,10 @@ const pieces = async function* (bytes: Uint8Array, size: number): AsyncGenerator
 
 interface Outcome { readonly rows: number; readonly hash: number; readonly last: string; readonly error: string }
 /** What reading gives: the number of rows, a hash of them all, the last one and the error. */
-const outcome = async (bytes: Uint8Array, helper?: BlockHelper, format: FormatName = 'json', setups: BlockSetup[] = []): Promise<Outcome> => {
+const outcome = async (bytes: Uint8Array, helper?: BlockHelper, format: FormatName = 'json', setups: BlockSetup[] = [], limits: FormatLimits = {}): Promise<Outcome> => {
   let rows = 0, hash = 0, last = '';
   try {
-    for await (const batch of await openReader(format, pieces(bytes, 200_000), helper ? { helper: (setup) => Promise.resolve((setups.push(setup), helper)) } : {})) {
+    for await (const batch of await openReader(format, pieces(bytes, 200_000), { ...limits, ...(helper && { helper: (setup: BlockSetup) => Promise.resolve((setups.push(setup), helper)) }) })) {
       rows += batch.length;
       for (let i = 0; i < batch.length; i++) {
         const value = valueAt(batch, i);
@@ -108,6 +108,15 @@ describe('blocks of a long JSON input', () => {
     for (const rest of [`[${numbers.join(',\n')}]\n`, `${numbers.join(' ')}${' '.repeat(5 << 20)}7\n{"a":1}`]) {
       const bytes = Buffer.from(text + rest);
       expect(await outcome(bytes, helperOf(parser))).toEqual(await outcome(bytes));
+    }
+  }, 30_000);
+  test('a value that is longer than the limit is refused, whatever the blocks were to begin with', async () => {
+    for (const width of [40, 200, 270]) {
+      const lines = `${JSON.stringify('x'.repeat(width - 3))}\n`.repeat(Math.ceil((3 << 20) / width));
+      for (const length of [blockBytesMax, 5 << 20]) {
+        const bytes = Buffer.from(`${lines}"${'y'.repeat(length)}"\n${lines}`), limits = { valueBytesMax: blockBytesMax };
+        expect(await outcome(bytes, helperOf(parser), 'json', [], limits)).toMatchObject({ error: `json: a single value: more than ${blockBytesMax} bytes (option -value.max)` });
+      }
     }
   }, 30_000);
   test('records of ever new keys', async () => {
