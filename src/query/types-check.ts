@@ -285,17 +285,17 @@ export class TypeChecker {
 
   /** The outcomes of a choice. A test of types may stand before them, so that their faults count only if every one has some. */
   private branches(list: readonly PlanExpr[], self: Type): readonly Type[] {
-    const report = this.#report, faults: (readonly [string, Span | undefined])[] = [];
+    const report = this.#report, faults: Parameters<Report>[] = [];
     let sound = false;
     const found = list.map((e) => {
       const before = faults.length;
-      if (report) this.#report = (message, place) => { faults.push([message, place]); };
+      if (report) this.#report = (...fault) => { faults.push(fault); };
       const t = this.expr(e, self);
       if (faults.length === before) sound = true;
       return t;
     });
     this.#report = report;
-    if (report && !sound) for (const [message, place] of faults) report(message, place);
+    if (report && !sound) for (const fault of faults) report(...fault);
     return found;
   }
 

@@ -40,6 +40,8 @@ describe('names', () => {
     ['from p | count2', 'no such user operator: "count2"', 'did you mean "count"?'],
     ['from p | nosuch', 'no such user operator: "nosuch"', undefined],
     ['from films | values titel', 'no such field "titel"', 'did you mean "title"?'],
+    ['from films | values rating>5 ? titel : ratin', 'no such field "titel"', 'did you mean "title"?\ndid you mean "rating"?'],
+    ['fn f(x): (case x.rating when 1 then x.titel else x.ratin end) from films | values f(this)', 'no such field "titel"', 'did you mean "title"?\ndid you mean "rating"?'],
     ['from films | cut nothing', 'no such field "nothing"', 'fields: title, rating'],
     ['from films | drop titl', 'no such field "titl"', 'did you mean "title"?'],
     ['select titel from films', '"titel" is not a column or table', 'did you mean "title"?'],
