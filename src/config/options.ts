@@ -2,7 +2,7 @@
  * Command lines and environments against tables of options.
  *
  * - A flag may begin with one dash or two, its value may follow `=` or be the next argument; a flag given twice takes the last, lists collect.
- * - Options of `serve` can come from the environment: `-query.status.ttl` is LAKE_QUERY_STATUS_TTL. A flag wins over the environment.
+ * - Options marked so in their table can come from the environment: `-query.status.ttl` is LAKE_QUERY_STATUS_TTL. A flag wins over the environment.
  * - What is unknown or has a bad value is a ConfigError: one line for people; main prints it and ends with status 2.
  *
  * Nothing in this folder reads files or the network.
@@ -19,7 +19,7 @@ export class ConfigError extends Error {
 
 /** How the text of an option is read. `bytes` takes units such as KiB, `duration` such as ms. */
 export type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
-/** One option. `fallback` is written as on the command line; `choices` and `least` bound the value; `value` names it in the help text. */
+/** One option. `fallback` is written as on the command line; `choices`, `least` and `most` bound the value; `value` names it in the help text. */
 export interface OptionRow {
   readonly name: string;
   readonly type: OptionType;
@@ -28,6 +28,7 @@ export interface OptionRow {
   readonly value?: string;
   readonly choices?: readonly string[];
   readonly least?: number;
+  /** Of durations in milliseconds; default: what a timer can wait. */
   readonly most?: number;
   /** Read from LAKE_* too. */
   readonly environment?: boolean;
@@ -154,9 +155,13 @@ const parseValue = (row: OptionRow, text: string, label: string): OptionValue =>
   }
 };
 
+/** The longest that is given to a timer: those of JavaScript take 31 bits of milliseconds, a little more than this. */
+const timerMsMax = 24 * 864e5;
+
 const bounded = (row: OptionRow, n: number, bad: (wanted: string) => ConfigError): number => {
-  if (row.least !== undefined && n < row.least) throw bad(`at least ${row.least}`);
-  if (row.most !== undefined && n > row.most) throw bad(`at most ${row.most}`);
+  const isDuration = row.type === 'duration', { least, most = isDuration ? timerMsMax : undefined } = row, shown = isDuration ? durationText : String;
+  if (least !== undefined && n < least) throw bad(`at least ${shown(least)}`);
+  if (most !== undefined && n > most) throw bad(`at most ${shown(most)}`);
   return n;
 };
 
@@ -179,7 +184,12 @@ export const parseDurationMs = (text: string): number | undefined => {
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined;
   let total = 0;
   for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) total += Number(count) * durationUnits[unit!]!;
-  return total <= 2 ** 31 - 1 ? total : undefined;
+  return total;
+};
+/** `5s` of 5000: whole milliseconds in the greatest unit that takes them whole. */
+const durationText = (ms: number): string => {
+  const [unit, each] = Object.entries(durationUnits).findLast(([, size]) => ms % size === 0)!;
+  return `${ms / each}${unit}`;
 };
 
 /** `HOST:PORT`, `[v6]:PORT` or `:PORT` (all addresses); undefined if the text is none. */

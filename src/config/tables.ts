@@ -9,6 +9,8 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** Options that can come from the environment too. */
 const inEnvironment = { environment: true } as const;
+/** Bound of times that no timer waits for: they are only compared with the clock. */
+const tenYearsMs = 3650 * 864e5;
 const lakeRow: OptionRow = { name: 'lake', type: 'text', fallback: './lake-data', value: 'DIR', text: 'folder of the lake; made when it is not there', ...inEnvironment };
 const tokenRow: OptionRow = { name: 'token', type: 'text', fallback: '', value: 'TOKEN', text: 'key or JSON Web Token for a service with access control', ...inEnvironment };
 
@@ -43,7 +45,7 @@ const authOptions = [
   { name: 'auth.jwks', type: 'text', fallback: '', value: 'URL', text: 'URL or file of the issuer\'s keys; default /.well-known/jwks.json of -auth.domain', ...inEnvironment },
   { name: 'auth.roles', type: 'text', fallback: 'roles', value: 'CLAIM', text: 'claim of a token that lists roles: reader, writer or admin, or with a pool writer:POOL', ...inEnvironment },
   { name: 'auth.skew', type: 'duration', fallback: '30s', value: 'TIME', text: 'how far the issuer\'s clock may be off', ...inEnvironment },
-  { name: 'auth.session.ttl', type: 'duration', fallback: '12h', value: 'TIME', least: 1000, text: 'how long a browser\'s session lasts', ...inEnvironment },
+  { name: 'auth.session.ttl', type: 'duration', fallback: '12h', value: 'TIME', least: 1000, most: tenYearsMs, text: 'how long a browser\'s session lasts', ...inEnvironment },
   { name: 'insecure', type: 'switch', fallback: 'false', text: 'listen on an address that others can reach though there is no access control', ...inEnvironment },
   { name: 'audit', type: 'text', fallback: '', value: 'FILE', text: 'append a line of JSON for each request that changed something or was refused for who sent it', ...inEnvironment },
 ] as const satisfies readonly OptionRow[];
@@ -68,7 +70,7 @@ export const serveOptions = [
   { name: 'name.max', type: 'bytes', fallback: '64KiB', value: 'BYTES', least: 64, most: 1 << 20, text: 'name of a pool or a branch', ...inEnvironment },
   { name: 'query.text.max', type: 'integer', fallback: '1000000', value: 'COUNT', least: 64, text: 'characters of a query', ...inEnvironment },
   { name: 'query.time', type: 'duration', fallback: '1h', value: 'TIME', text: 'how long a query may run, until its last byte is taken; 0s: as long as it likes', ...inEnvironment },
-  { name: 'retry.keep', type: 'duration', fallback: '24h', value: 'TIME', least: 1000, text: 'how long the commit of a request with an Idempotency-Key is known', ...inEnvironment },
+  { name: 'retry.keep', type: 'duration', fallback: '24h', value: 'TIME', least: 1000, most: tenYearsMs, text: 'how long the commit of a request with an Idempotency-Key is known', ...inEnvironment },
   { name: 'expanded.max', type: 'bytes', fallback: '64GiB', value: 'BYTES', least: 1 << 20, text: 'what a compressed request body may expand to', ...inEnvironment },
   { name: 'pack.objects', type: 'integer', fallback: '256', value: 'N', least: 0, text: 'so many small objects of a branch are packed in the background, so that scans read them as one; 0: never', ...inEnvironment },
   { name: 'query.share.rows', type: 'integer', fallback: '0', value: 'ROWS', least: 0, text: 'a query whose scan has so many rows is shared out over idle workers (sums of floats are then added up share by share); 0: never', ...inEnvironment },
@@ -172,7 +174,7 @@ export const queryOptions = [
 export const keyOptions = [
   lakeRow,
   { name: 'role', type: 'list', fallback: '', value: 'ROLE[:POOL]', text: 'add: reader, writer or admin of the lake, or of one pool, by name or id; may be repeated' },
-  { name: 'ttl', type: 'duration', fallback: '0s', value: 'TIME', text: 'add: how long the key is good for; 0s: until it is revoked' },
+  { name: 'ttl', type: 'duration', fallback: '0s', value: 'TIME', most: tenYearsMs, text: 'add: how long the key is good for; 0s: until it is revoked' },
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake replay`. */

@@ -3,7 +3,7 @@ import { parseFsck } from '../../src/config/fsck.ts';
 import { commands, optionsText } from '../../src/config/help.ts';
 import { ConfigError, environmentName, parseAddress, parseBytes, parseDurationMs, parseOptions } from '../../src/config/options.ts';
 import { parseServe } from '../../src/config/serve.ts';
-import { queryOptions, serveOptions } from '../../src/config/tables.ts';
+import { keyOptions, queryOptions, serveOptions } from '../../src/config/tables.ts';
 
 const fault = (argv: readonly string[], environment: Readonly<Record<string, string>> = {}): string => {
   try {
@@ -48,8 +48,15 @@ describe('flags of lake serve', () => {
     expect(fault(['-workers', 'two'])).toBe('bad value for -workers: "two" (a whole number)');
     expect(fault(['-memory', '1'])).toBe('bad value for -memory: "1" (at least 16777216)');
     expect(fault(['-query.status.ttl', 'soon'])).toBe('bad value for -query.status.ttl: "soon" (a time such as 500ms, 10s or 2m)');
+    expect(fault(['-query.time', '25d'])).toBe('bad value for -query.time: "25d" (at most 24d)');
+    expect(fault(['-retry.keep', '11ms'])).toBe('bad value for -retry.keep: "11ms" (at least 1s)');
+    expect(fault(['-retry.keep', '3651d'])).toBe('bad value for -retry.keep: "3651d" (at most 3650d)');
     expect(fault([], { LAKE_DEFAULTFMT: 'xml' })).toContain('bad value for LAKE_DEFAULTFMT: "xml" (one of arrows, ');
     expect(fault(['stray'])).toBe('lake serve takes options only: "stray" is none');
+  });
+  test('times that are only compared with the clock may be longer than a timer can wait', () => {
+    expect(parseServe(['-retry.keep', '30d', '-auth.session.ttl', '90d', '-query.time', '24d'])).toMatchObject({ retryKeepMs: 30 * 864e5, queryMsMax: 24 * 864e5 });
+    expect(parseOptions(keyOptions, ['-ttl', '3650d']).values).toMatchObject({ ttl: 3650 * 864e5 });
   });
   test('-h asks for help, whatever else is there', () => {
     expect(parseServe(['-h'])).toEqual({ help: optionsText('serve', serveOptions) });
