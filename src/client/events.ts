@@ -7,13 +7,17 @@ import { LakeFailure } from './failure.ts';
 import { linesOf } from './lines.ts';
 import { passing, pause, type Requests } from './requests.ts';
 
-/** Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole have neither. */
+/**
+ * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole have neither.
+ * `parent`: of merges alone, the branch that was merged into, which is the one that moved.
+ */
 export interface LakeEvent {
   readonly id: string;
   readonly kind: 'pool-new' | 'pool-update' | 'pool-commit' | 'pool-delete' | 'branch-update' | 'branch-delete' | (string & {});
   readonly poolId: string;
   readonly branch?: string;
   readonly commitId?: string;
+  readonly parent?: string;
 }
 /** Where the events begin, and who is told of connections. */
 export interface EventsOptions {
@@ -80,4 +84,6 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
 
 const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => ({
   id, kind, poolId: data['pool_id']!, ...(data['branch'] !== undefined && { branch: data['branch'] }), ...(data['commit_id'] !== undefined && { commitId: data['commit_id'] }),
+  // The feed gives the commits that are no merges an empty one.
+  ...(data['parent'] && { parent: data['parent'] }),
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
-import { Address, type Branch, connect, Duration, ErrorValue, type Lake, LakeFailure, type LakeRecord, type LakeValue, Network, type Query, Symbolic, Time, typeText, TypeValue } from '../../src/client/client.ts';
+import { Address, type Branch, connect, Duration, ErrorValue, type Lake, type LakeEvent, LakeFailure, type LakeRecord, type LakeValue, Network, type Query, Symbolic, Time, typeText, TypeValue } from '../../src/client/client.ts';
 import { startService, type TestService } from '../support/server.ts';
 
 let service: TestService, lake: Lake;
@@ -247,6 +247,25 @@ describe('events', () => {
     const { commit } = await main.insert([{ k: 1n }]);
     expect([(await next).value?.commitId, statuses]).toEqual([commit, [200, 502, 504, 200]]);
     stop.abort();
+  });
+
+  test('the event of a merge names the branch that was merged into, other events have no parent', async () => {
+    const { name, main } = await newBranch(), stop = new AbortController(), pool = lake.pool(name);
+    let connected = (): void => undefined;
+    const ready = new Promise<void>((resolve) => { connected = resolve; }), feed = lake.events({ signal: stop.signal, onConnect: () => { connected(); } }), next = feed.next();
+    await ready;
+    const { commit: first } = await main.insert([{ k: 1 }]);
+    const kid = await pool.createBranch('kid', first), { commit: second } = await kid.insert([{ k: 2 }]), { commit: third } = await main.merge('kid');
+    const seen = [(await next).value as LakeEvent];
+    while (seen.length < 4) seen.push((await feed.next()).value as LakeEvent);
+    stop.abort();
+    const { poolId } = seen[0]!, id = expect.any(String) as string;
+    expect(seen).toEqual([
+      { id, kind: 'pool-commit', poolId, branch: 'main', commitId: first },
+      { id, kind: 'branch-update', poolId, branch: 'kid' },
+      { id, kind: 'pool-commit', poolId, branch: 'kid', commitId: second },
+      { id, kind: 'pool-commit', poolId, branch: 'main', commitId: third, parent: 'main' },
+    ]);
   });
 
   test('an id that is no longer kept, or none, is refused', async () => {
