@@ -38,7 +38,8 @@ const bytesOf = (hex: string): Uint8Array => {
   for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(hex.slice(2 + i * 2, 4 + i * 2), 16);
   return bytes;
 };
-const floatOf = (number: string): number => (number === '+Inf' ? Infinity : number === '-Inf' ? -Infinity : Number(number));
+/** The number of a text of JSUP. */
+export const floatOf = (number: string): number => (number === '+Inf' ? Infinity : number === '-Inf' ? -Infinity : Number(number));
 
 /** Readers of the primitives but for `type`, whose values are types of the stream. */
 const primitives: ReadonlyMap<string, Read> = new Map<string, Read>([
@@ -161,12 +162,14 @@ const plain = (fields: readonly FieldType[], readers: readonly Read[]): Read => 
 };
 
 const withOptional = (fields: readonly FieldType[], readers: readonly Read[]): Read => (value) => {
-  const [none, ...values] = list(value), result: Record<string, LakeValue> = {};
-  const absent = new Set(none === null ? [] : list(none).map(Number));
-  let optional = 0, next = 0;
-  for (let i = 0; i < fields.length; i++) {
-    if (fields[i]!.optional && absent.has(optional++)) continue;
-    put(result, fields[i]!.name, readers[i]!(values[next++]));
-  }
+  const values = list(value), result: Record<string, LakeValue> = {};
+  placesOf(fields, values).forEach((at, i) => { if (at !== undefined) put(result, fields[i]!.name, readers[i]!(values[at])); });
   return result;
+};
+
+/** Where the fields of a record with optional ones stand in its JSON: a position each, undefined for one that is absent. @throws MalformedAnswer */
+export const placesOf = (fields: readonly FieldType[], values: readonly unknown[]): readonly (number | undefined)[] => {
+  const absent = new Set(list(values[0] ?? []).map(Number));
+  let optional = 0, next = 1;
+  return fields.map((field) => (field.optional && absent.has(optional++) ? undefined : next++));
 };

@@ -1,4 +1,5 @@
 /** Which plots rows allow: a histogram of a field of times, bars of a key and its numbers, lines of numbers over times; or why none. */
+import { floatOf } from '../../../src/client/jsup.ts';
 import type { Type } from '../../../src/client/types.ts';
 import { parseTextTime, type TextTimes, textTimesOf } from './bins.ts';
 import { cellAt, type Column, columnsOf } from './columns.ts';
@@ -85,7 +86,7 @@ const roleOf = (column: Column, sample: readonly Cell[]): Role => {
     if (type.kind === 'enum') kinds.add('key');
     else if (type.kind !== 'primitive') kinds.add('none');
     else if (type.name === 'time') kinds.add('time');
-    else if (/^(u?int|float)/.test(type.name)) kinds.add('number');
+    else if (isNumber(type)) kinds.add('number');
     else if (type.name === 'duration') kinds.add('none');
     else kinds.add(type.name === 'string' && !Number.isNaN(parseTextTime(String(json))) ? 'text-time' : 'key');
   }
@@ -103,6 +104,7 @@ export const timeOf = (cell: Cell | undefined): number => {
 /** The number in a cell; NaN where there is none. */
 export const numberOf = (cell: Cell | undefined): number => {
   if (!cell) return NaN;
-  const { json } = plain(cell);
-  return json === null ? NaN : json === '+Inf' ? Infinity : Number(json);
+  const { type, json } = plain(cell);
+  return json === null || !isNumber(type) ? NaN : floatOf(String(json));
 };
+const isNumber = (type: Type): boolean => type.kind === 'primitive' && /^(u?int|float)/.test(type.name);

@@ -1,4 +1,5 @@
 /** The order of rows by a column: numbers by their value however wide, times and durations by their length, texts by their letters; errors, nulls and what is missing come last. */
+import { floatOf } from '../../../src/client/jsup.ts';
 import { Duration } from '../../../src/client/values.ts';
 import { type Column, cellAt } from './columns.ts';
 import { bareText, supText } from './print.ts';
@@ -43,8 +44,7 @@ const keyOfCell = (cell: Cell | undefined): Key => {
 
 /** Wide integers are compared exactly: a bigint and a number compare by value. */
 const numberOf = (text: string): number | bigint => {
-  if (text === '+Inf') return Infinity;
-  const number = Number(text);
+  const number = floatOf(text);
   return Number.isNaN(number) ? Number.NEGATIVE_INFINITY : Number.isSafeInteger(number) || !/^-?\d+$/.test(text) ? number : BigInt(text);
 };
 

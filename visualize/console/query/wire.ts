@@ -5,6 +5,7 @@
  * - A type is defined once a channel by an id and referred to later, also by values of the type `type`; a table holds those of one channel.
  * - `null` stands for a null in any type; a union's value is `[member, value]`; a record with optional fields begins with the positions, among those, of the absent ones.
  */
+import { placesOf } from '../../../src/client/jsup.ts';
 import type { FieldType, RecordType, Type } from '../../../src/client/types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -99,13 +100,8 @@ export const fieldOf = (cell: Cell, name: string): Cell | undefined => {
   if (type.kind !== 'record' || json === null) return undefined;
   const layout = layoutOf(type), place = layout.places.get(name);
   if (place === undefined) return undefined;
-  const field = type.fields[place]!, values = json as readonly unknown[];
-  if (!layout.hasOptional) return { type: field.type, json: values[place], table };
-  const absent = (values[0] ?? []) as readonly (number | string)[];
-  let optional = 0, at = 1;
-  for (let i = 0; i < place; i++) if (!type.fields[i]!.optional || !absent.some((n) => Number(n) === optional++)) at++;
-  if (field.optional && absent.some((n) => Number(n) === optional)) return undefined;
-  return { type: field.type, json: values[at], table };
+  const values = json as readonly unknown[], at = layout.hasOptional ? placesOf(type.fields, values)[place] : place;
+  return at === undefined ? undefined : { type: type.fields[place]!.type, json: values[at], table };
 };
 
 /** A part of a value: a record's field (`cell` is undefined where an optional one is absent), an element, an entry of a map. */
@@ -117,11 +113,11 @@ export const partsOf = (cell: Cell): readonly Part[] => {
   if (json === null) return [];
   switch (type.kind) {
     case 'record': {
-      const values = json as readonly unknown[], { hasOptional } = layoutOf(type);
-      if (!hasOptional) return type.fields.map((field, i) => ({ field, cell: { type: field.type, json: values[i], table } }));
-      const absent = new Set(((values[0] ?? []) as readonly unknown[]).map(Number));
-      let optional = 0, at = 1;
-      return type.fields.map((field) => ({ field, cell: field.optional && absent.has(optional++) ? undefined : { type: field.type, json: values[at++], table } }));
+      const values = json as readonly unknown[], places = layoutOf(type).hasOptional ? placesOf(type.fields, values) : undefined;
+      return type.fields.map((field, i) => {
+        const at = places ? places[i] : i;
+        return { field, cell: at === undefined ? undefined : { type: field.type, json: values[at], table } };
+      });
     }
     case 'array': case 'set': return (json as readonly unknown[]).map((each) => ({ cell: { type: type.type, json: each, table } }));
     case 'map': return (json as readonly (readonly [unknown, unknown])[]).map(([key, value]) => ({ key: { type: type.key, json: key, table }, cell: { type: type.value, json: value, table } }));
