@@ -111,6 +111,7 @@ export class ShellSession {
 
 /** 12 ms, 1.23 s, 2 min 3 s. */
 export const secondsText = (ms: number): string => {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  const hundredths = Math.round(ms / 10), seconds = Math.round(ms / 1000);
+  return hundredths < 6000 ? `${(hundredths / 100).toFixed(2)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 };

@@ -17,7 +17,11 @@ export const bytes = (n: number): string => {
   return `${unit === 0 || size >= 99.5 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`;
 };
 /** Milliseconds as `12 ms`, `1.2 s`, `2 min 3 s`. */
-export const duration = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`);
+export const duration = (ms: number): string => {
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  const tenths = Math.round(ms / 100), seconds = Math.round(ms / 1000);
+  return tenths < 600 ? `${(tenths / 10).toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+};
 
 const two = (n: number): string => String(n).padStart(2, '0');
 /** `2026-11-21 14:05:09` in the reader's time zone. */
@@ -31,7 +35,7 @@ export const ago = (text: string, now: number): string => {
   if (!(seconds < 30 * 86_400)) return dateTime(text).slice(0, 10);
   if (seconds < 45) return 'just now';
   if (seconds < 3570) return `${Math.max(1, Math.round(seconds / 60))} min ago`;
-  return seconds < 86_000 ? `${Math.max(1, Math.round(seconds / 3600))} h ago` : `${counted(Math.max(1, Math.round(seconds / 86_400)), 'day')} ago`;
+  return seconds < 84_600 ? `${Math.max(1, Math.round(seconds / 3600))} h ago` : `${counted(Math.max(1, Math.round(seconds / 86_400)), 'day')} ago`;
 };
 
 /** Ids are shown by their middle: what they begin with is the time, which neighbours share. */

@@ -9,6 +9,7 @@ import { faultText } from '../../../src/commands/shell-fault.ts';
 import { History, historyFile } from '../../../src/commands/shell-history.ts';
 import { StatementReader, oneLine } from '../../../src/commands/shell-input.ts';
 import { ShellFault } from '../../../src/commands/shell-lake.ts';
+import { secondsText } from '../../../src/commands/shell-session.ts';
 import { TableText } from '../../../src/commands/shell-table.ts';
 import { colors, colorsFor, fitted, harmless, noColors, textWidth } from '../../../src/commands/shell-text.ts';
 import { openReader } from '../../../src/formats/formats.ts';
@@ -157,4 +158,8 @@ describe('history', () => {
     history.add('a');
     expect(history.entries).toEqual(['a']);
   });
+});
+
+test('a duration that rounds up to a minute or second is one', () => {
+  expect([0, 999.4, 999.6, 1000, 59_994, 59_996, 60_000, 119_400, 119_600, 123_000].map(secondsText)).toEqual(['0 ms', '999 ms', '1.00 s', '1.00 s', '59.99 s', '1 min 0 s', '1 min 0 s', '1 min 59 s', '2 min 0 s', '2 min 3 s']);
 });
