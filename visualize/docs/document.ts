@@ -111,7 +111,7 @@ export const curlOf = (endpoint: Endpoint): string => {
   const shown = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (values[name]!.startsWith('{') ? values[name]! : encodeURIComponent(values[name]!)));
   const parts = ['curl', ...(method === 'GET' || (method === 'POST' && requestBody) ? [] : ['-X', method]), quoted(`${baseUrl()}${shown}`)];
   if (path === '/events') parts.splice(1, 0, '-N');
-  if (guarded) parts.push('-H', '"Authorization: Bearer $LAKE_KEY"');
+  if (guarded) parts.push('-H', '"Authorization: Bearer $LAKE_TOKEN"');
   if (responses['200']?.content?.['application/json'] || path === '/events') parts.push('-H', quoted('Accept: application/json'));
   if (requestBody) {
     const type = ['application/json', 'application/x-sup'].find((each) => requestBody.content[each]?.examples)!, value = Object.values(requestBody.content[type]?.examples ?? {})[0]?.value;

@@ -1,13 +1,14 @@
 /** The console's own reckoning: lanes of commits, lines for a shell, places in files, key ranges. */
 import { execFileSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Time } from '../../../src/client/client.ts';
 import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
 import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
 import { type LaneRow, Lanes } from '../../../visualize/console/lanes.ts';
-import { ago, bytes, visible } from '../../../visualize/console/text.ts';
+import { ago, bytes, duration, visible } from '../../../visualize/console/text.ts';
+import { curlOf, type Endpoint } from '../../../visualize/docs/document.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { randomOf } from '../../support/random.ts';
 
@@ -60,6 +61,7 @@ describe('lanes', () => {
 });
 
 describe('lines for a shell', () => {
+  afterEach(() => { vi.unstubAllGlobals(); });
   test('a word comes out of the shell as it went in', () => {
     const words = hostileTexts.filter((text) => !text.includes('\0') && !text.endsWith('\n'));
     const said = execFileSync('bash', ['-c', `printf '%s\\0' ${words.map(shellWord).join(' ')}`], { encoding: 'utf8' });
@@ -73,6 +75,11 @@ describe('lines for a shell', () => {
     expect(curlLine('http://h:1', { method: 'POST', path: ['pool', 'a b', 'branch', 'it\'s'], headers: { 'Content-Type': 'text/csv' }, file: '-x.csv' }, { guarded: true }))
       .toBe('curl -sS -X POST -T - http://h:1/pool/a%20b/branch/it%27s -H "Authorization: Bearer $LAKE_TOKEN" -H \'Accept: application/json\' -H \'Content-Type: text/csv\' < ./-x.csv');
     expect(curlLine('http://h:1', { method: 'DELETE', path: ['pool', 'p'] })).toBe('curl -sS -X DELETE http://h:1/pool/p -H \'Accept: application/json\'');
+  });
+  test('the page of the API names the token by the same variable', () => {
+    vi.stubGlobal('document', { baseURI: 'http://h:1/docs' });
+    const endpoint: Endpoint = { method: 'GET', path: '/pool', parameters: [], anyMethod: false, guarded: true, text: '', operationId: 'listPools', tags: [], summary: '', responses: {} };
+    expect(curlOf(endpoint)).toBe('curl \'http://h:1/pool\' -H "Authorization: Bearer $LAKE_TOKEN"');
   });
 });
 
@@ -123,5 +130,6 @@ test('texts show what would not be seen, and keep what is', () => {
   expect(visible('x'.repeat(1000), 5)).toBe('xxxxx…');
   expect([0, 999, 1000, 99_400, 1_234_567, 5e12].map(bytes)).toEqual(['0 B', '999 B', '1.0 kB', '99.4 kB', '1.2 MB', '5.0 TB']);
   const now = Date.parse('2026-11-21T12:00:00Z');
-  expect(['2026-11-21T11:59:58Z', '2026-11-21T11:30:00Z', '2026-11-21T02:00:00Z', '2026-11-19T12:00:00Z', '2024-01-02T12:00:00Z'].map((text) => ago(text, now))).toEqual(['just now', '30 min ago', '10 h ago', '2 days ago', '2024-01-02']);
+  expect(['2026-11-21T11:59:58Z', '2026-11-21T11:30:00Z', '2026-11-21T02:00:00Z', '2026-11-20T12:20:00Z', '2026-11-19T12:00:00Z', '2024-01-02T12:00:00Z'].map((text) => ago(text, now))).toEqual(['just now', '30 min ago', '10 h ago', '1 day ago', '2 days ago', '2024-01-02']);
+  expect([0, 999.4, 999.6, 1000, 59_940, 59_960, 60_000, 119_400, 119_600, 123_000].map(duration)).toEqual(['0 ms', '999 ms', '1.0 s', '1.0 s', '59.9 s', '1 min 0 s', '1 min 0 s', '1 min 59 s', '2 min 0 s', '2 min 3 s']);
 });
