@@ -285,6 +285,21 @@ describe.skipIf(lacksChromium())('the query page', () => {
     await close(page);
   });
 
+  test('where there is no room for one more saved query, the page says so', async () => {
+    const { page } = await open('values 1', { own: true, storage: { 'lake-queries': JSON.stringify(Array.from({ length: 200 }, (_, i) => ({ name: `n${i}`, text: 'pass' }))) } });
+    await ended(page);
+    await button(page, 'Saved').click();
+    await page.getByLabel('Save the query as').fill('z');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('no room for more').waitFor();
+    expect(await page.getByLabel('Save the query as').inputValue()).toBe('z');
+    await button(page, 'Delete n0').click();
+    await button(page, 'Save').click();
+    await button(page, 'Delete z').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await close(page);
+  });
+
   test('an answer is downloaded in any format, as the service writes it', async () => {
     const { page } = await open('from events | head 30');
     await ended(page);

@@ -1,8 +1,9 @@
-/** What the console's query page knows without a browser: rows as they come, columns of mixed shapes, changes of the text, bins, what can be plotted. */
+/** What the console's query page knows without a browser: rows as they come, columns of mixed shapes, changes of the text, bins, what can be plotted, what the browser remembers. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { JsupReader } from '../../../src/client/jsup.ts';
 import { binTimes, parseTextTime, spanOfBins, textTimeLiteral, textTimesOf, timeLiteral, widthText } from '../../../visualize/console/query/bins.ts';
-import { plotsOf } from '../../../visualize/console/query/chartable.ts';
+import { numberOf, plotsOf } from '../../../visualize/console/query/chartable.ts';
 import { cellAt, type ColumnOptions, columnsOf, keyOf, pathText } from '../../../visualize/console/query/columns.ts';
 import { narrowing, type TextChange, tidy, widening } from '../../../visualize/console/query/narrow.ts';
 import { barRows, linesOf, TimeGatherer } from '../../../visualize/console/query/plot-data.ts';
@@ -10,6 +11,7 @@ import { copied, shown, supText } from '../../../visualize/console/query/print.t
 import { RowStore } from '../../../visualize/console/query/rows.ts';
 import { scan, sourceOf, stagesOf } from '../../../visualize/console/query/scan.ts';
 import { instant, sortedRows } from '../../../visualize/console/query/sorting.ts';
+import { type Cell, fieldOf, partsOf, plain } from '../../../visualize/console/query/wire.ts';
 import { colour } from '../../../visualize/console/query/words.ts';
 import { seedOf } from '../../support/random.ts';
 import { convert, written } from '../../support/convert.ts';
@@ -87,6 +89,29 @@ describe('columns', () => {
   test('optional fields without a value are missing; fields named like parts of JavaScript are fields', async () => {
     expect(await table('{a?:_::int64,b:1,c?:2} {"__proto__":"p",constructor:"c"}')).toEqual({
       'a int64': ['-', '-'], 'b int64': ['number 1', '-'], 'c int64': ['number 2', '-'], '__proto__ string': ['-', 'p'], 'constructor string': ['-', 'c'],
+    });
+  });
+
+  test('a field by its name is the part of that name, and absent where the client has none', async () => {
+    const check = (cell: Cell | undefined): void => {
+      for (const part of cell ? partsOf(cell) : []) {
+        if (part.field) expect(fieldOf(cell!, part.field.name)).toEqual(part.cell);
+        check(part.cell);
+      }
+    };
+    await fc.assert(fc.asyncProperty(someValues({ depth: 3, maxLength: 6 }), async (values) => {
+      const text = Buffer.from(written(values, 'jsup')).toString(), store = fill(new RowStore(), text, 1000), client = new JsupReader();
+      text.split('\n').slice(0, -1).forEach((line, i) => {
+        const cell = store.cell(i), message = client.read(line);
+        check(cell);
+        if (plain(cell).type.kind === 'record' && message.kind === 'value') expect(partsOf(cell).filter(({ cell: there }) => there).map(({ field }) => field!.name).sort()).toEqual(Object.keys(message.value as object).sort());
+      });
+    }), { seed: seedOf(11), numRuns: 150 });
+  });
+
+  test('of several optional fields each stands in its own column', async () => {
+    expect(await table('{a?:_::int64,b?:11,c?:_::int64,d?:33} {a?:1,b?:_::int64,c?:_::int64,d?:_::int64,e:5} {a?:_::int64,b?:_::int64,c?:3,d?:4}')).toEqual({
+      'a int64': ['-', 'number 1', '-'], 'b int64': ['number 11', '-', '-'], 'c int64': ['-', '-', 'number 3'], 'd int64': ['number 33', '-', 'number 4'], 'e int64': ['-', 'number 5', '-'],
     });
   });
 
@@ -218,7 +243,79 @@ describe('plots', () => {
   test('bars and lines hold the figures of their rows', async () => {
     const bars = await storeOf('{kind:"a",count:5} {kind:null,count:7}');
     expect(barRows(bars, plotsOf(bars).choices[0]!, 10)).toEqual([{ key: 'a', numbers: [5], texts: ['5'] }, { key: 'null', numbers: [7], texts: ['7'] }]);
+    const endless = await storeOf('{k:"a",n:+Inf} {k:"b",n:-Inf} {k:"c",n:NaN} {k:"d",n:null}');
+    expect(barRows(endless, plotsOf(endless).choices[0]!, 10).map(({ numbers }) => numbers)).toEqual([[Infinity], [-Infinity], [NaN], [NaN]]);
+    const none = await storeOf('"" "1" [1] 1s true {} 1.5::(float64|string)');
+    expect(Array.from({ length: none.count }, (_, i) => numberOf(none.cell(i)))).toEqual([NaN, NaN, NaN, NaN, NaN, NaN, 1.5]);
     const lines = await storeOf('{t:2026-01-01T00:00:01Z,k:"a",n:1} {t:2026-01-01T00:00:00Z,k:"b",n:2} {t:2026-01-01T00:00:01Z,k:"b",n:3}'), s = at('2026-01-01T00:00:00Z') / 1000;
     expect(linesOf(lines, plotsOf(lines).choices[0]!, 8)).toEqual({ xs: [s, s + 1], lines: [{ name: 'b', values: [2, 3] }, { name: 'a', values: [null, 1] }], more: 0 });
+  });
+});
+
+describe('what this browser remembers', () => {
+  type Stored = typeof import('../../../visualize/console/query/stored.ts');
+  let kept: Map<string, string>, page: Stored;
+  const storage = (setItem: (key: string, value: string) => void): Pick<Storage, 'getItem' | 'setItem'> => ({ getItem: (key) => kept.get(key) ?? null, setItem });
+  /** A page of its own on the same storage, as in another tab. */
+  const opened = async (): Promise<Stored> => {
+    vi.resetModules();
+    return import('../../../visualize/console/query/stored.ts');
+  };
+  const ran = (text: string) => ({ text, at: '2026-01-01T00:00:00Z', rows: 1, ms: 1, state: 'done' });
+  const names = ({ saved }: Stored): string[] => saved.value.map(({ name }) => name);
+  const texts = ({ past }: Stored): string[] => past.value.map(({ text }) => text);
+  beforeEach(async () => {
+    kept = new Map();
+    vi.stubGlobal('localStorage', storage((key, value) => { kept.set(key, value); }));
+    page = await opened();
+  });
+  afterEach(() => { vi.unstubAllGlobals(); });
+
+  test('what one page forgets leaves what another one has kept since', async () => {
+    for (const text of ['a', 'b']) {
+      page.remember(ran(text));
+      page.save({ name: text, text });
+    }
+    const other = await opened();
+    other.remember(ran('c'));
+    other.save({ name: 'c', text: 'c' });
+    page.forget(ran('a'));
+    page.drop({ name: 'a', text: 'a' });
+    expect([texts(page), names(page)]).toEqual([['c', 'b'], ['b', 'c']]);
+    const next = await opened();
+    expect([texts(next), names(next)]).toEqual([['c', 'b'], ['b', 'c']]);
+  });
+
+  test('all that was run is forgotten, what another page has kept since too', async () => {
+    page.remember(ran('a'));
+    (await opened()).remember(ran('b'));
+    page.forget(undefined);
+    expect([texts(page), texts(await opened())]).toEqual([[], []]);
+  });
+
+  test('the name beyond the last is refused in words; one that is taken is replaced', async () => {
+    for (let i = 0; i < 200; i++) expect(page.save({ name: `n${i}`, text: 'pass' })).toBeUndefined();
+    expect(page.save({ name: 'z', text: 'pass' })).toBe('There are 200 saved queries, and no room for more. Delete one first.');
+    expect(names(page)).toHaveLength(200);
+    expect(names(page)).not.toContain('z');
+    expect(page.save({ name: 'n0', text: 'head' })).toBeUndefined();
+    expect(page.saved.value.find(({ name }) => name === 'n0')).toEqual({ name: 'n0', text: 'head' });
+    page.drop({ name: 'n1', text: '' });
+    expect(page.save({ name: 'z', text: 'pass' })).toBeUndefined();
+    expect(names(await opened())).toContain('z');
+  });
+
+  test('where nothing can be stored, it lasts as long as the page, and who saves is told', () => {
+    const refused = (): never => { throw new DOMException('full', 'QuotaExceededError'); };
+    for (const global of [storage(refused), { getItem: refused, setItem: refused }]) {
+      vi.stubGlobal('localStorage', global);
+      for (const text of ['a', 'b', 'c']) {
+        page.remember(ran(text));
+        expect(page.save({ name: text, text })).toBe('The browser did not store it. It is here until this page is closed.');
+      }
+      page.forget(ran('b'));
+      page.drop({ name: 'a', text: 'a' });
+      expect([texts(page), names(page)]).toEqual([['c', 'a'], ['b', 'c']]);
+    }
   });
 });

@@ -1,7 +1,7 @@
 /** Dialogs of the query page: what was asked before, queries with names, help. */
 import { useSignal } from '@preact/signals';
 import { language } from 'virtual:language';
-import { Dialog, Field } from '../parts.tsx';
+import { Dialog, Fault, Field } from '../parts.tsx';
 import { ago, counted, duration, visible } from '../text.ts';
 import { drop, forget, past, save, saved } from './stored.ts';
 
@@ -33,11 +33,11 @@ export const HistoryDialog = ({ onPick, onClose }: PickProps) => {
 
 /** Queries with names, to pick one from, and a name for the query as it stands. */
 export const SavedDialog = ({ text, onPick, onClose }: PickProps & { readonly text: string }) => {
-  const name = useSignal(''), taken = saved.value.some((query) => query.name === name.value.trim());
+  const name = useSignal(''), fault = useSignal<string | undefined>(undefined), taken = saved.value.some((query) => query.name === name.value.trim());
   const submit = (): void => {
     if (name.value.trim() === '' || text.trim() === '') return;
-    save({ name: name.value.trim(), text });
-    name.value = '';
+    fault.value = save({ name: name.value.trim(), text });
+    if (fault.value === undefined) name.value = '';
   };
   return (
     <Dialog title="Saved queries" wide onClose={onClose} onSubmit={submit} actions={<button type="button" onClick={onClose}>Close</button>}>
@@ -45,12 +45,13 @@ export const SavedDialog = ({ text, onPick, onClose }: PickProps & { readonly te
         <Field label="Save the query as">{(props) => <input {...props} type="text" maxLength={200} data-first value={name.value} onInput={(e) => { name.value = e.currentTarget.value; }} />}</Field>
         <button type="submit" class="main" disabled={name.value.trim() === '' || text.trim() === ''}>{taken ? 'Replace' : 'Save'}</button>
       </div>
+      <Fault text={fault.value} />
       {saved.value.length === 0 ? <p class="soft">Queries with names are kept in this browser. A link carries a query to others.</p> : (
         <ul class="picks" aria-label="Saved queries">
           {saved.value.map((query) => (
             <li key={query.name}>
               <button type="button" class="pick" onClick={() => { onPick(query.text); }}><strong><bdi>{visible(query.name, 200)}</bdi></strong><code class="soft"><bdi>{visible(query.text, 300)}</bdi></code></button>
-              <button type="button" class="quiet" aria-label={`Delete ${visible(query.name, 60)}`} onClick={() => { drop(query); }}>×</button>
+              <button type="button" class="quiet" aria-label={`Delete ${visible(query.name, 60)}`} onClick={() => { drop(query); fault.value = undefined; }}>×</button>
             </li>
           ))}
         </ul>

@@ -1,5 +1,5 @@
 /** What this browser remembers: queries that were run, the newest first, and queries that have names. Both are bounded; without storage they last as long as the page. */
-import { signal } from '@preact/signals';
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
 /** A query that was run. `at`: when, as ISO 8601; `ms`: how long it took. */
 export interface PastQuery { readonly text: string; readonly at: string; readonly rows: number; readonly ms: number; readonly state: string }
@@ -21,41 +21,60 @@ const read = <T>(key: string, is: (x: Partial<T>) => x is T & Partial<T>): reado
     return [];
   }
 };
-const write = (key: string, value: unknown): void => {
+/** False when the storage is full, or not allowed. */
+const write = (key: string, value: unknown): boolean => {
   try {
     localStorage.setItem(key, JSON.stringify(value));
+    return true;
   } catch {
-    // Full, or not allowed.
+    return false;
   }
 };
 
+/** A list in the storage, which other pages change too. */
+class StoredList<T> {
+  readonly list: Signal<readonly T[]>;
+  readonly #read: () => readonly T[];
+  readonly #key: string;
+  /** What this page wrote last is not in the storage. */
+  #unwritten = false;
+
+  constructor(key: string, is: (x: Partial<T>) => x is T & Partial<T>) {
+    this.#key = key;
+    this.#read = () => read(key, is);
+    this.list = signal(this.#read());
+  }
+
+  /** The list as it stands now: another page may have changed it since this one read it. */
+  latest(): readonly T[] { return this.#unwritten ? this.list.peek() : this.#read(); }
+  /** Whether the list is in the storage now. */
+  set(list: readonly T[]): boolean {
+    this.list.value = list;
+    this.#unwritten = !write(this.#key, list);
+    return !this.#unwritten;
+  }
+}
+const pastQueries = new StoredList<PastQuery>(pastKey, isPast), savedQueries = new StoredList<SavedQuery>(savedKey, isSaved);
+
 /** The newest first. */
-export const past = signal<readonly PastQuery[]>(read<PastQuery>(pastKey, isPast));
+export const past: ReadonlySignal<readonly PastQuery[]> = pastQueries.list;
 /** By name. */
-export const saved = signal<readonly SavedQuery[]>(read<SavedQuery>(savedKey, isSaved));
+export const saved: ReadonlySignal<readonly SavedQuery[]> = savedQueries.list;
 
 /** Puts a query first; the same text stands there once. */
 export const remember = (query: PastQuery): void => {
-  if (query.text.length > textMax) return;
-  // Another page may have added some in between.
-  past.value = [query, ...read<PastQuery>(pastKey, isPast).filter(({ text }) => text !== query.text)].slice(0, pastMax);
-  write(pastKey, past.value);
+  if (query.text.length <= textMax) pastQueries.set([query, ...pastQueries.latest().filter(({ text }) => text !== query.text)].slice(0, pastMax));
 };
 /** Forgets this query, or all for undefined. */
-export const forget = (query: PastQuery | undefined): void => {
-  past.value = query ? past.value.filter(({ text }) => text !== query.text) : [];
-  write(pastKey, past.value);
-};
-/** Under a name that is taken it replaces what was there. */
-export const save = (query: SavedQuery): void => {
-  saved.value = [query, ...read<SavedQuery>(savedKey, isSaved).filter(({ name }) => name !== query.name)].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, savedMax);
-  write(savedKey, saved.value);
+export const forget = (query: PastQuery | undefined): void => { pastQueries.set(query ? pastQueries.latest().filter(({ text }) => text !== query.text) : []); };
+/** Under a name that is taken it replaces what was there. A text is why the query was not saved, or not for long. */
+export const save = (query: SavedQuery): string | undefined => {
+  const others = savedQueries.latest().filter(({ name }) => name !== query.name);
+  if (others.length >= savedMax) return `There are ${savedMax} saved queries, and no room for more. Delete one first.`;
+  return savedQueries.set([query, ...others].sort((a, b) => (a.name < b.name ? -1 : 1))) ? undefined : 'The browser did not store it. It is here until this page is closed.';
 };
 /** Forgets the query of this name. */
-export const drop = (query: SavedQuery): void => {
-  saved.value = saved.value.filter(({ name }) => name !== query.name);
-  write(savedKey, saved.value);
-};
+export const drop = (query: SavedQuery): void => { savedQueries.set(savedQueries.latest().filter(({ name }) => name !== query.name)); };
 
 /** What `rowsMax` can be set to on the page. */
 export const rowsMaxChoices: readonly number[] = [10_000, 100_000, 1_000_000];
