@@ -31,7 +31,7 @@ export const useAction = (onDone: () => void): Action => {
   return { get busy() { return busy.value; }, get fault() { return fault.value; }, run };
 };
 /** What went wrong, and behind it what the service says to do instead. */
-export const withHint = (error: unknown): string => (error instanceof LakeFailure && error.hint !== undefined ? `${error.message}\n${error.hint}` : faultText(error));
+const withHint = (error: unknown): string => (error instanceof LakeFailure && error.hint !== undefined ? `${error.message}\n${error.hint}` : faultText(error));
 
 /** What a call gives, asked anew whenever its key changes, and when the service comes back after a failure; the newest answer counts. `waitMs`: how long the key has to stand still. */
 export const useAnswer = <T>(key: string | undefined, ask: () => Promise<T>, waitMs = 0): { readonly value: T | undefined; readonly fault: string | undefined; readonly busy: boolean } => {

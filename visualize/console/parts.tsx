@@ -25,7 +25,7 @@ export const Id = ({ id }: { readonly id: string }) => <code class="id" title={i
 /** What is told at the moment; `n` counts what was told. Good news go by themselves, bad ones when they are dismissed. */
 export const notice = signal<{ readonly text: string; readonly bad: boolean; readonly n: number } | null>(null);
 let notices = 0;
-/** Tells what was done, or why not, for a while. */
+/** Tells what was done, for a while; or why not, until it is dismissed. */
 export const tell = (text: string, bad = false): void => { notice.value = { text, bad, n: ++notices }; };
 
 /** Shows what `tell` says. */

@@ -14,7 +14,7 @@ const unescaped = (text: string): string => {
   try { return decodeURIComponent(text); } catch { return text; }
 };
 /** The place that a fragment names; `pools` for an empty one. What is escaped wrongly is taken as it is. */
-export const parseRoute = (hash: string): Route => {
+const parseRoute = (hash: string): Route => {
   const text = hash.replace(/^#\/?/, ''), mark = text.indexOf('?');
   const path = (mark < 0 ? text : text.slice(0, mark)).split('/').filter((part) => part !== '').map(unescaped);
   return { path: path.length === 0 ? ['pools'] : path, query: new URLSearchParams(mark < 0 ? '' : text.slice(mark + 1)) };

@@ -36,7 +36,7 @@ export class UploadLost extends Error {}
 export const newId = (): string => `console-${Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
 
 /** Segments of the address that takes the file. */
-export const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): readonly string[] => ['pool', pool.id, 'branch', branch];
+const uploadPath = ({ pool, branch }: Pick<UploadRequest, 'pool' | 'branch'>): readonly string[] => ['pool', pool.id, 'branch', branch];
 
 /** `done` resolves to the commit's id. @throws UploadFailure, UploadLost; an AbortError when it was cancelled */
 export const upload = (request: UploadRequest, report: (state: UploadState) => void): { readonly done: Promise<string>; readonly cancel: () => void } => {

@@ -53,7 +53,7 @@ const samplesMax = 120;
 export class Model {
   readonly actors = new Map<string, ActorInfo>();
   readonly steps: Step[] = [];
-  /** Kept apart from live ones: nothing is dropped from a recording. */
+  /** Whether the oldest steps go when there are many: they do of the live feed, nothing is dropped from a recording. */
   readonly bounded: boolean;
   samples: Sample[] = [];
   detail: Detail | undefined;
@@ -214,7 +214,7 @@ export class Model {
 
 const machines: ReadonlySet<string> = new Set(['lake', 'pool', 'load', 'query', 'subscriber'] satisfies MachineName[]);
 /** The machine of an actor by its name; `lake` for names of no known kind. */
-export const machineOf = (actor: string): MachineName => {
+const machineOf = (actor: string): MachineName => {
   const name = /^[a-z]+/.exec(actor)?.[0] ?? '';
   return machines.has(name) ? name as MachineName : 'lake';
 };

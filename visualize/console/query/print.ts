@@ -27,7 +27,7 @@ const isImpliedEmpty = (type: Type): boolean => ((type.kind === 'array' || type.
 export const quoted = (text: string): string => JSON.stringify(text).replaceAll('\\u007f', '\u007f');
 
 /** The colour of bare values of a type. */
-export const toneOf = (type: Type): Tone => {
+const toneOf = (type: Type): Tone => {
   if (type.kind !== 'primitive') return type.kind === 'enum' ? 'string' : type.kind === 'error' ? 'error' : 'mark';
   if (/^(u?int|float)/.test(type.name)) return 'number';
   if (type.name === 'time' || type.name === 'duration') return 'time';
