@@ -68,9 +68,10 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw problem;
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
-  const ending = new AbortController();
+  const ending = new AbortController(), isQuiet = (): boolean => server.quietMs() >= warmQuietMs;
+  const warmLook = config.warmUpMs === 0 ? undefined : setInterval(() => { if (!workers.isWarm()) workers.letWarm(isQuiet()); }, warmLookMs).unref();
   const warm = config.warmUpMs === 0 ? undefined : later(warmAfterMs, undefined, { signal: ending.signal, ref: false })
-    .then(() => warmService({ config, server, watched: inspect !== undefined, budgetMs: config.warmUpMs, isIdle: () => server.quietMs() >= warmQuietMs && workers.isWarm(), signal: ending.signal }))
+    .then(() => warmService({ config, server, watched: inspect !== undefined, budgetMs: config.warmUpMs, isIdle: () => isQuiet() && workers.isWarm(), signal: ending.signal }))
     .catch((fault: unknown) => { log.debug({ err: fault }, 'warm-up'); });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
@@ -85,6 +86,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const closeMs = config.shutdownMs + closeMsMore;
   const deadline = setTimeout(() => { cut(`not closed after ${closeMs} ms`); }, closeMs);
   ending.abort();
+  clearInterval(warmLook);
   await server.close();
   await tracing?.close();
   await warm;
@@ -99,8 +101,10 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
 
 /** Those who waited for the start go first, and the worker threads: while they warm up nothing is compiled early. */
 const warmAfterMs = 700;
-/** The warm-up waits for so long a pause of the clients: between two requests of one of them it would be in the way of the second. */
+/** The warm-up waits for so long a pause of the clients, in the worker threads too: between two requests of one of them it would be in the way of the second. */
 const warmQuietMs = 250;
+/** How often the workers are told whether they may. */
+const warmLookMs = 50;
 
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;

@@ -36,7 +36,7 @@ export interface WarmServiceOptions {
   readonly signal: AbortSignal;
 }
 
-const waitMs = 5;
+const waitMs = 20;
 /** Every so many turns so many small loads come at once, for what commits a group. */
 const crowdEvery = 6, crowd = 8;
 /** Values come again, the first ones too: those of the first turns are seen by nobody who compiles. */

@@ -142,7 +142,7 @@ const serviceOf = ({ config, version, lake, workers, log, watch, access, audit, 
   const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
   access?.onKeysChange(() => { feed.recheck(); });
   return {
-    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0, endedAt: performance.now() }, closing: () => closingApps.has(app), originRules: originRules(config, access),
+    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0, endedAt: -Infinity }, closing: () => closingApps.has(app), originRules: originRules(config, access),
     ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }),
   };
 };

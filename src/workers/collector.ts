@@ -67,7 +67,7 @@ export const collectInSteps = (): void => {
   kept = keptOfAll = bytesNow();
 };
 /** Looks at young objects alone. */
-export const collectYoung = (): void => {
+const collectYoung = (): void => {
   gc({ type: 'minor' });
   kept = bytesNow();
 };

@@ -17,7 +17,7 @@ import { linkStop } from '../vectors/stop.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
-import { TaskCounter, taskAt, tellThread, tellWarm } from './task-counts.ts';
+import { TaskCounter, mayWarm, taskAt, tellThread, tellWarm } from './task-counts.ts';
 import { WarmUp } from './warm-up.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
@@ -112,7 +112,7 @@ const rest = (after: keyof typeof restAfterMs): void => {
   resting = setTimeout(() => { if (tasks.size === 0) collectIdle(after); }, restAfterMs[after]).unref();
 };
 
-const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 }) : undefined;
+const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
 // A fault of it is ours, and no query's.
 if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts); }); }, warmUpAfterMs).unref();
 else tellWarm(counts);

@@ -237,6 +237,7 @@ class Workers implements WorkerPool {
   forgetLate(): void { for (const thread of this.threads_) thread.forgetLate(); }
   threads(): readonly ThreadFigures[] { return [...this.threads_].map((thread) => ({ thread: thread.index, busyMs: thread.busyMs(), tasks: thread.tasks.size, ...thread.totals() })); }
 
+  letWarm(may: boolean): void { for (const thread of this.threads_) thread.letWarm(may); }
   isWarm(): boolean { return [...this.threads_].every((thread) => thread.isWarm()); }
 
   async close(): Promise<void> {

@@ -133,6 +133,8 @@ export interface WorkerPool {
   status(): WorkerPoolStatus;
   /** Each thread of the moment; the totals of one that was replaced begin anew. */
   threads(): readonly ThreadFigures[];
+  /** Lets the threads warm up while they have no task, or no longer; at first they may not. */
+  letWarm(may: boolean): void;
   /** Whether the threads' warm-ups are over. */
   isWarm(): boolean;
   /** The most that they were late is that since this. */

@@ -1,5 +1,5 @@
 /**
- * How far the tasks of a thread have come: numbers in memory that the thread writes and the main thread reads, so that nobody has to ask and nothing is sent.
+ * How far the tasks of a thread have come: numbers in memory that the thread writes and the main thread reads, so that nobody has to ask and nothing is sent. One goes the other way: whether the thread may warm up.
  *
  * Invariants:
  * - A task's numbers stand at the place of its number; the first of them is the task's number, which tells whose they are.
@@ -9,7 +9,7 @@ import type { Progress } from '../exec/source.ts';
 
 const places = 1024, perPlace = 11;
 /** Behind the places: what the thread as a whole tells of itself. */
-const threadAt = places * perPlace, perThread = 5;
+const threadAt = places * perPlace, perThread = 6;
 /** Bytes of the memory that a thread and the main thread share for it. */
 export const countsBytes = (threadAt + perThread) * Float64Array.BYTES_PER_ELEMENT;
 const placeOf = (task: number): number => (task % places) * perPlace;
@@ -92,5 +92,9 @@ export const threadTotals = (shared: Float64Array): ThreadTotals => ({ syncs: sh
 export const tellWarm = (shared: Float64Array): void => { shared[threadAt + 4] = 1; };
 /** Whether the thread has called `tellWarm`. */
 export const isWarm = (shared: Float64Array): boolean => shared[threadAt + 4] === 1;
+/** Called in the main thread: whether the thread may warm up now. It may not until this was called. */
+export const letWarm = (shared: Float64Array, may: boolean): void => { shared[threadAt + 5] = may ? 1 : 0; };
+/** Whether the thread may warm up. */
+export const mayWarm = (shared: Float64Array): boolean => shared[threadAt + 5] === 1;
 /** The most that the thread was late is counted anew from here on. */
 export const forgetLate = (shared: Float64Array): void => { shared[threadAt + 3] = 0; };

@@ -166,7 +166,7 @@ const withResolvers = <T>(): { readonly promise: Promise<T>; readonly resolve: (
 };
 
 /** Chunks that come from the main thread; taking one gives credit for more. */
-export class Body implements AsyncIterable<Uint8Array> {
+class Body implements AsyncIterable<Uint8Array> {
   private readonly queue: Uint8Array[] = [];
   private ended = false;
   private error: WireError | undefined;
