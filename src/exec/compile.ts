@@ -30,7 +30,7 @@ import { output } from './operators/output.ts';
 import { type Assign, put } from './operators/put.ts';
 import { recursive, workingRows } from './operators/recursive.ts';
 import { rename } from './operators/rename.ts';
-import { nothing, oneNull, rows, scan } from './operators/scan.ts';
+import { nothing, oneNull, scan } from './operators/scan.ts';
 import { setOperation } from './operators/set-operation.ts';
 import { shapes } from './operators/shapes.ts';
 import { skip } from './operators/skip.ts';
@@ -158,7 +158,7 @@ const assigns = (list: Extract<PlanOp, { kind: 'put' | 'cut' }>['assignments'], 
 const hasSource = (p: Pipeline): boolean => {
   const first = p.ops[0];
   switch (first?.kind) {
-    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': case 'recursive': case 'working': return true;
+    case 'scan': case 'null': case 'empty': case 'combine': case 'recursive': case 'working': return true;
     case 'fork': return first.branches.every(hasSource);
     default: return false;
   }
@@ -191,7 +191,6 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   last: (op, build) => step(top(op, build)),
   null: () => source(oneNull),
   empty: () => source(nothing),
-  rows: (op, build) => source(rows(op.rows, build)),
   pass: () => (inputs) => inputs,
   values: (op, build) => step(values(op.exprs.map(build.expression), build.context.batchRows)),
   filter: (op, build) => step(filter(build.expression(op.expr))),

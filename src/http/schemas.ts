@@ -151,7 +151,7 @@ export const QueryRequest = Type.Object({
 // Data of events.
 
 /** Data of events about a pool as a whole. */
-export const PoolEvent = Type.Object({ pool_id: Id }, { $id: 'PoolEvent' });
+const PoolEvent = Type.Object({ pool_id: Id }, { $id: 'PoolEvent' });
 const BranchEvent = Type.Object({ pool_id: Id, branch: Type.String() }, { $id: 'BranchEvent' });
 const CommitEvent = Type.Object({ commit_id: Id, pool_id: Id, branch: Type.String({ description: 'The branch that moved.' }), parent: Type.String({ description: 'After a merge the branch that was merged into, else empty.' }) }, { $id: 'CommitEvent' });
 /** By name: the interface's, and what SuperDB v0.2.0 calls it. */

@@ -38,7 +38,7 @@ const functionNamed = (a: Analysis, name: NameNode, scope: Scope): FunctionBindi
 };
 
 /** The function that an argument stands for, or undefined if it is an ordinary expression. */
-export const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding | undefined => {
+const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding | undefined => {
   if (arg.kind === 'lambda') return { kind: 'user', decl: arg, scope };
   if (arg.kind === 'function-ref') {
     const found = functionNamed(a, arg.name, scope);

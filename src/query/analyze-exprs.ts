@@ -125,7 +125,7 @@ export const lowerFString = (a: Analysis, e: FStringExpr, c: ExprContext): PlanE
   ({ kind: 'fstring', parts: e.parts.map((p) => (p.kind === 'fstring-text' ? p.text : lowerExpr(a, p.expr, c))) });
 
 /** The row of the place: `this`, or what SQL makes of it. */
-export const rowExpr = (c: ExprContext): PlanExpr => (c.sql ? c.sql.row() : { kind: 'this' });
+const rowExpr = (c: ExprContext): PlanExpr => (c.sql ? c.sql.row() : { kind: 'this' });
 
 const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
   if (e.double && c.alone) return literal(stringValue(e.name));

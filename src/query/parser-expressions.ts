@@ -44,7 +44,7 @@ export function parseComparison(s: Scanner): Expr | undefined {
 const comparisonOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=', 'in', 'not in', 'like', 'not like', '~']);
 
 /** An expression of access level: what may be assigned to, and the operand of casts. */
-export function parsePostfixExpr(s: Scanner): Expr | undefined {
+function parsePostfixExpr(s: Scanner): Expr | undefined {
   return s.memo(memoPostfix, parsePostfix);
 }
 

@@ -223,7 +223,7 @@ const identityOf = (o: object): number => {
 export const isSourced = (ops: readonly PlanOp[]): boolean => {
   const first = ops[0];
   switch (first?.kind) {
-    case 'scan': case 'null': case 'empty': case 'rows': case 'combine': case 'recursive': case 'working': return true;
+    case 'scan': case 'null': case 'empty': case 'combine': case 'recursive': case 'working': return true;
     case 'fork': return first.branches.every((b) => isSourced(b.ops));
     default: return false;
   }
@@ -261,7 +261,6 @@ const mapKey = (key: SortKey, f: (e: PlanExpr) => PlanExpr): SortKey => ({ ...ke
 export const mapExprs = (op: PlanOp, f: (e: PlanExpr) => PlanExpr): PlanOp => {
   switch (op.kind) {
     case 'scan': return op.filter ? { ...op, filter: f(op.filter) } : op;
-    case 'rows': return { ...op, rows: op.rows.map(f) };
     case 'values': return { ...op, exprs: op.exprs.map(f) };
     case 'filter': case 'distinct': case 'shapes': case 'assert': case 'debug': case 'unnest': case 'fromEach': return { ...op, expr: f(op.expr) };
     case 'cut': case 'put': return { ...op, assignments: op.assignments.map((a) => ({ ...a, value: f(a.value) })) };

@@ -145,8 +145,6 @@ export type PlanOp =
   | { readonly kind: 'null' }
   /** No values. */
   | { readonly kind: 'empty' }
-  /** Literal rows. */
-  | { readonly kind: 'rows'; readonly rows: readonly PlanExpr[] }
   | { readonly kind: 'pass' }
   | { readonly kind: 'values'; readonly exprs: readonly PlanExpr[]; /** SQL's VALUES: no column is in scope. */ readonly alone?: true }
   | { readonly kind: 'filter'; readonly expr: PlanExpr }

@@ -234,7 +234,7 @@ export function depthError(start: number, depthMax: number): CompileError {
 }
 
 /** `true`, `false`, `null`, `NaN`, `Inf`: literals, never identifiers. */
-export function isConstantWord(word: string): boolean {
+function isConstantWord(word: string): boolean {
   if (word.length < 3 || word.length > 5) return false;
   if (word === 'NaN' || word === 'Inf') return true;
   const lower = word.toLowerCase();
@@ -247,7 +247,7 @@ export function isDigit(code: number): boolean {
 }
 
 /** True for a letter of any script, `_` and `$`; `code` is a code point. */
-export function isIdentifierStart(code: number): boolean {
+function isIdentifierStart(code: number): boolean {
   if (code < 0x80) return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f || code === 0x24;
   return /\p{L}/u.test(String.fromCodePoint(code));
 }

@@ -15,7 +15,6 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'scan': return fuseAll(op.sources.map((s) => s.type ?? unknownType));
     case 'null': return types.null;
     case 'empty': return unknownType;
-    case 'rows': return fuseAll(op.rows.map((e) => c.expr(e, types.null)));
     case 'pass': case 'head': case 'tail': case 'skip': case 'fuse': return input;
     case 'uniq': return op.withCount ? unknownType : input;
     case 'values': return fuseAll(op.exprs.map((e) => c.expr(e, op.alone ? types.null : input)));

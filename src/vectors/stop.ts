@@ -44,11 +44,6 @@ export const sameTask = (): (<T>(work: () => T) => T) => {
 
 /** To be asked in loops over one value or batch that may be long, every some thousand steps. @throws LakeError query-cancelled */
 export const checkStop = (): void => { if (current?.()) throw new LakeError('query-cancelled'); };
-/** The same for work that awaits in between. */
-export const stopCheck = (signal: AbortSignal | undefined): (() => void) => {
-  const flag = signal && flags.get(signal);
-  return flag ? () => { if (flag()) throw new LakeError('query-cancelled'); } : () => undefined;
-};
 
 /** Steps, and comparisons, between two looks at the flag, less one. */
 const stepsMask = 4095, comparisonsMask = 511;

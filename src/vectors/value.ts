@@ -113,8 +113,6 @@ export const underValue = (v: Value): Value => {
 
 /** Whether it is `error("missing")`; one with a name or in a union is not. */
 export const isMissing = (v: Value): boolean => v.type === missing.type && v.data === 'missing';
-/** Whether it is `error("quiet")`; one with a name or in a union is not. */
-export const isQuiet = (v: Value): boolean => v.type === missing.type && v.data === 'quiet';
 
 /** A placeholder of that type: zero, empty text, empty containers. Used where a vector needs a row that nobody reads. */
 export const zeroData = (type: Type): Data => {

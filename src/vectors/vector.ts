@@ -67,8 +67,6 @@ export type FlatVector =
   | UnionVector | DynamicVector | ErrorVector | NamedVector;
 /** Values in any form: held by the vector itself, or looked up in another one. */
 export type Vector = FlatVector | ConstantVector | DictionaryVector | SelectedVector;
-/** What a vector's form is told by. */
-export type Form = Vector['form'];
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

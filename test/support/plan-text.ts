@@ -31,7 +31,6 @@ const opText = (op: PlanOp): string => {
   switch (op.kind) {
     case 'scan': return scanText(op);
     case 'null': case 'empty': case 'pass': case 'fuse': case 'fork': case 'combine': return op.kind;
-    case 'rows': return `rows ${op.rows.map(exprText).join(', ')}`;
     case 'values': return `values ${op.exprs.map(exprText).join(', ')}`;
     case 'filter': case 'distinct': case 'shapes': case 'assert': case 'debug': case 'unnest': case 'fromEach': return `${op.kind} ${exprText(op.expr)}`;
     case 'cut': case 'put': return `${op.kind} ${op.assignments.map((a) => `${pathText(a.target)}:=${exprText(a.value)}`).join(', ')}`;

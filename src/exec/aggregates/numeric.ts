@@ -11,7 +11,7 @@ export const classOf = (t: Type): number =>
   isFloat(t) ? classes.float : t === types.time ? classes.time : t === types.duration ? classes.duration : isUnsigned(t) ? classes.unsigned : classes.signed;
 const classTypes: readonly PrimitiveType[] = [types.int64, types.uint64, types.int64, types.duration, types.time, types.float64];
 /** The type of a result of this class; int64 for `none`. */
-export const typeOfClass = (c: number): PrimitiveType => classTypes[c]!;
+const typeOfClass = (c: number): PrimitiveType => classTypes[c]!;
 
 /** A 64-bit integer as its class holds it: wraps around. */
 export const wrapped = (x: bigint, c: number): bigint => (c === classes.unsigned ? BigInt.asUintN(64, x) : BigInt.asIntN(64, x));

@@ -80,7 +80,7 @@ const refuse = (operator: ArithmeticOperator, left: Vector, right: Vector, lengt
 };
 
 /** The result's type of two numeric types. */
-export const resultType = (operator: ArithmeticOperator, x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
+const resultType = (operator: ArithmeticOperator, x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
   if (isFloat(x) || isFloat(y)) return floatResult(x, y);
   if (x === types.time || y === types.time) return operator !== '-' ? types.time : y === types.duration ? types.time : types.duration;
   if (x === types.duration || y === types.duration) return types.duration;

@@ -27,7 +27,8 @@ export const castPrimitive = (v: FlatVector, type: PrimitiveType): Vector => {
     default: return isFloat(type) ? toFloat(v, type) : toInteger(v, type);
   }
 };
-const refuse = (v: Vector, type: Type): Vector => wrapErrors(`cannot cast to ${typeText(type)}`, v);
+/** The error of a cast that is not possible, around each value. */
+export const refuse = (v: Vector, type: Type): Vector => wrapErrors(`cannot cast to ${typeText(type)}`, v);
 
 const isText = (v: FlatVector): v is BytesVector => v.form === 'bytes' && v.type === types.string;
 

@@ -10,7 +10,7 @@ import {
   type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, type Vector, constant, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType, valueAt,
 } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
-import { castPrimitive } from './cast-primitive.ts';
+import { castPrimitive, refuse } from './cast-primitive.ts';
 import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, missingRows, overlay, tidy, truth, truthOf, wrapErrors } from './rows.ts';
@@ -64,9 +64,6 @@ const nullIn = (type: Type): { readonly type: Type; readonly data: { readonly ty
   return { type: nullable(target), data: { type: types.null, data: null } };
 };
 
-/** The error of a cast that is not possible, around each value. */
-export const refuse = (v: Vector, type: Type): Vector => wrapErrors(`cannot cast to ${typeText(type)}`, v);
-
 /** Casts to the inner type, then names what is of that type: with an error or a null in it it is not. */
 const castNamedType = (v: FlatVector, type: NamedType, inside: boolean): Vector => {
   const named = (flat: FlatVector): Vector => {
@@ -103,7 +100,7 @@ const byRowType = (v: Vector, f: (rows: Vector) => Vector): Vector => {
   return combine(tags, slots, rows.map((r) => f(uniformRows(v, Uint32Array.from(r)))));
 };
 /** Rows that are known to be of one type, so that the vector knows it too. */
-export const uniformRows = (v: Vector, rows: Uint32Array): Vector => {
+const uniformRows = (v: Vector, rows: Uint32Array): Vector => {
   const flat = gather(v, rows);
   switch (flat.form) {
     case 'record': return { ...flat, fields: flat.fields.map((f) => ({ ...f, values: uniformRows(f.values, range(0, flat.length)) })) };

@@ -1,12 +1,9 @@
-/** Sources: pools and files by way of the host, literal rows, one null, nothing. */
+/** Sources: pools and files by way of the host, one null, nothing. */
 import type { FieldPath, PlanExpr, Scan } from '../../query/plan.ts';
 import { fieldsRead } from '../../query/plan-walk.ts';
 import { type Vector, nulls, slice, take } from '../../vectors/vector.ts';
-import { vectorOf } from '../../vectors/builder.ts';
 import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
-import type { Value } from '../../vectors/value.ts';
-import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, wait } from '../operator.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isPlainText } from '../expressions/regexp.ts';
@@ -171,19 +168,3 @@ const trueRows = (truth: Vector): Uint32Array | undefined => {
 export const oneNull = function* oneNull(): Generator<Item> { yield nulls(1); };
 /** A stream without batches: the input of pipelines that bring their own source. */
 export const nothing = function* nothing(): Generator<Item> { /* no values */ };
-
-/** Literal rows. */
-export const rows = (exprs: readonly PlanExpr[], build: Build): (() => Stream) => {
-  const literals: Value[] = [];
-  for (const e of exprs) if (e.kind === 'literal') literals.push(e.value);
-  if (literals.length === exprs.length) {
-    const all = vectorOf(literals);
-    return () => batches(all, build.context.batchRows);
-  }
-  const evaluators = exprs.map(build.expression);
-  return function* evaluated(): Generator<Item> {
-    const made: Vector[] = [];
-    for (const e of evaluators) made.push(yield* evaluate(e, nulls(1)));
-    yield* batches(concat(made), build.context.batchRows);
-  };
-};

@@ -10,7 +10,7 @@ const cut = (): BytesFault => new BytesFault('page cut short');
 /** Reads a number of seven bits a byte; `at` moves on. */
 export interface Place { readonly bytes: Uint8Array; at: number; readonly end: number }
 /** A number of seven bits a byte, low ones first. @throws BytesFault when it is cut or too long */
-export const uvarint = (p: Place): number => {
+const uvarint = (p: Place): number => {
   let n = 0, scale = 1;
   for (;;) {
     if (p.at >= p.end || scale > 2 ** 49) throw cut();
