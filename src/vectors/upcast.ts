@@ -1,11 +1,12 @@
 /**
  * Upcast: values re-typed to a wider type without any conversion (reference/language/types-and-casts.md section 8): into a union, with optional or nullable
- * fields. What cannot be upcast becomes error({message:"cannot upcast to T",on:value}) in its place.
+ * fields. What cannot be upcast becomes error({message:"cannot upcast to T",on:value}) in its place; what is around it keeps no name, union or error around it.
  */
 import {
-  type Type, type ArrayType, type EnumType, type MapType, type RecordType, type SetType, type UnionType, types, typeText, underType,
+  type Type, type ArrayType, type EnumType, type MapType, type NamedType, type RecordType, type SetType, type UnionType, types, typeText, underType,
 } from './type.ts';
-import { missing, stringValue, zeroData } from './value.ts';
+import { type Data, type Value, arrayValue, canonicalSet, mapValue, missing, setValue, stringValue, zeroData } from './value.ts';
+import { checkStopAt } from './stop.ts';
 import {
   type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, constant, flatten, noRows, nulls, take, typeAt, uniformType, valueAt,
 } from './vector.ts';
@@ -25,9 +26,9 @@ export const upcastVector = (v: Vector, type: Type): Vector => {
   // Records of one shape whose fields differ in type go field by field, which is one pass instead of one for each combination.
   const flat = flatten(v);
   const target = underType(type);
-  if (flat.form === 'record' && target.kind === 'record') return named(type, upcastRecords(flat, target));
+  if (flat.form === 'record' && target.kind === 'record') return namedWhereFit(upcastRecords(flat, target), type);
   if (flat.form === 'dynamic' && target.kind === 'record' && flat.parts.every((p) => p.form === 'record')) {
-    return regroup(flat.tags.subarray(0, flat.length), flat.slots, flat.parts, (part) => named(type, upcastRecords(part as RecordVector, target)));
+    return regroup(flat.tags.subarray(0, flat.length), flat.slots, flat.parts, (part) => namedWhereFit(upcastRecords(part as RecordVector, target), type));
   }
   return splitByCode(flat, codes, table.length, (rows, code) => upcastUniform(flatten(rows), table[code]!, type));
 };
@@ -47,8 +48,6 @@ const plainMember = (v: Vector, to: UnionType): number => {
 };
 const lookUp = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!; };
 const asRecords = (v: Vector, to: Type): Vector | undefined => (v.form === 'record' && to.kind === 'record' ? upcastRecords(v, to) : undefined);
-
-const named = (type: Type, v: Vector): Vector => (type.kind === 'named' ? { form: 'named', name: type.name, length: v.length, inner: v } : v);
 
 /** Rows of each code apart, changed, and put back in place. */
 const splitByCode = (v: Vector, codes: Uint32Array, count: number, change: (rows: Vector, code: number) => Vector): Vector => {
@@ -100,32 +99,31 @@ const upcastUniform = (v: FlatVector, from: Type, to: Type): Vector => {
   if (from === to) return v;
   if (v.form === 'dynamic') return upcastUniform(flatten(regroup(v.tags.subarray(0, v.length), v.slots, v.parts, (part) => part)), from, to);
   if (v.form === 'named') return nameFailed(upcastUniform(flatten(v.inner), underType(from), to), v);
-  if (to.kind === 'named') return underType(to) === from ? named(to, v) : renamed(upcastUniform(v, from, to.inner), to);
+  if (to.kind === 'named') return to.inner === from ? named(v, to) : withName(upcastUniform(v, from, to.inner), to);
   if (to.kind === 'union') return intoUnion(v, from, to);
   if (v.form === 'union') return fromUnion(v, to);
-  if (to.kind === 'error' && v.form !== 'error') return errorOf(upcastUniform(v, from, to.inner));
+  if (to.kind === 'error') return whereFit(v.form === 'error' ? upcastVector(v.inner, to.inner) : upcastUniform(v, from, to.inner), to.inner, errorOf);
   if (v.form === 'null' && from === types.null) return failed(v, to);
   switch (v.form) {
     case 'record': return to.kind === 'record' ? upcastRecords(v, to) : failed(v, to);
-    case 'list': return (to.kind === 'array' || to.kind === 'set') && to.kind === v.type.kind ? upcastLists(v, to) : failed(v, to);
+    case 'list': return to.kind === 'array' || to.kind === 'set' ? upcastLists(v, to) : failed(v, to);
     case 'map': return to.kind === 'map' ? upcastMaps(v, to) : failed(v, to);
-    case 'error': return to.kind === 'error' ? { form: 'error', length: v.length, inner: upcastVector(v.inner, to.inner) } : failed(v, to);
     case 'enum': return to.kind === 'enum' ? upcastEnums(v, to) : failed(v, to);
     default: return failed(v, to);
   }
 };
-const errorOf = (v: Vector): Vector => (v.form === 'error' ? v : { form: 'error', length: v.length, inner: v });
-/** Errors do not get the name. */
-const renamed = (v: Vector, to: Extract<Type, { kind: 'named' }>): Vector => {
-  const inner = ofType(v, to.inner);
-  if (inner) return { form: 'named', name: to.name, length: v.length, inner };
-  const parts = byType(v);
-  return parts ? splitByCode(v, parts.codes, parts.count, (rows) => renamed(rows, to)) : v;
-};
-/** The types of the rows by number; undefined if all have one. */
-const byType = (v: Vector): { readonly codes: Uint32Array; readonly count: number } | undefined => {
-  const { table, codes } = typesOf(v);
-  return codes?.subarray(0, v.length).some((c) => c !== codes[0]) ? { codes: Uint32Array.from(codes.subarray(0, v.length)), count: table.length } : undefined;
+const named = (inner: Vector, { name }: NamedType): Vector => ({ form: 'named', name, length: inner.length, inner });
+const withName = (v: Vector, to: NamedType): Vector => whereFit(v, to.inner, (rows) => named(rows, to));
+const namedWhereFit = (v: Vector, type: Type): Vector => (type.kind === 'named' ? withName(namedWhereFit(v, type.inner), type) : v);
+const errorOf = (inner: Vector): Vector => ({ form: 'error', length: inner.length, inner });
+
+/** Rows that have the type are changed; in the others something could not be upcast, and they stay as they are. */
+const whereFit = (v: Vector, type: Type, change: (rows: Vector) => Vector): Vector => {
+  const all = ofType(v, type);
+  if (all) return change(all);
+  const codes = new Uint32Array(v.length);
+  for (let i = 0; i < v.length; i++) if (typeAt(v, i) === type) codes[i] = 1;
+  return codes.includes(1) ? splitByCode(v, codes, 2, (rows, code) => (code === 1 ? change(ofType(rows, type)!) : rows)) : v;
 };
 
 /** The rows as a vector of that one type; undefined if some row has another. Only mixed vectors whose rows turn out to be alike are built anew. */
@@ -144,28 +142,19 @@ const memberFor = (from: Type, to: UnionType): number => {
   if (exact >= 0) return exact;
   const under = underType(from), same = to.members.findIndex((m) => underType(m) === under);
   if (same >= 0) return same;
-  return under.kind === 'primitive' || under.kind === 'union' ? -1 : to.members.findIndex((m) => m.kind === under.kind);
+  return under.kind === 'primitive' || under.kind === 'union' ? -1 : to.members.findIndex((m) => underType(m).kind === under.kind);
 };
 
 const intoUnion = (v: FlatVector, from: Type, to: UnionType): Vector => {
   if (v.form === 'union') return fromUnion(v, to);
   const tag = memberFor(from, to);
   if (tag < 0) return failed(v, to);
-  const upcast = upcastVector(v, to.members[tag]!), member = ofType(upcast, to.members[tag]!);
-  if (!member) return notMembers(v, from, to, upcast);
-  const slots = new Uint32Array(v.length);
-  for (let i = 0; i < slots.length; i++) slots[i] = i;
-  return {
-    form: 'union', type: to, length: v.length, tags: new Uint32Array(v.length).fill(tag), slots,
-    members: to.members.map((m, k) => (k === tag ? member : new Builder(m).finish())),
-  };
+  return whereFit(upcastVector(v, to.members[tag]!), to.members[tag]!, (member) => asMember(member, tag, to));
 };
-
-/** Rows of which some do not fit: each by itself then. Records that do not fit show within what is wrong. */
-const notMembers = (v: FlatVector, from: Type, to: UnionType, upcast: Vector): Vector => {
-  if (v.length > 1) return splitByCode(v, Uint32Array.from({ length: v.length }, (_, i) => i), v.length, (rows) => intoUnion(flatten(rows), from, to));
-  return underType(from).kind === 'record' ? upcast : failed(v, to);
-};
+const asMember = (member: Vector, tag: number, to: UnionType): Vector => ({
+  form: 'union', type: to, length: member.length, tags: new Uint32Array(member.length).fill(tag), slots: rangeOf(0, member.length),
+  members: to.members.map((m, k) => (k === tag ? member : new Builder(m).finish())),
+});
 
 /** Each member's rows by themselves. */
 const fromUnion = (v: Extract<FlatVector, { form: 'union' }>, to: Type): Vector =>
@@ -196,22 +185,45 @@ const absentField = (to: RecordType['fields'][number], length: number): Field =>
   return { name, optional, values: nullable ? upcastVector(nulls(length), type) : constantOf(missing, length) };
 };
 
+/** Arrays become sets and sets arrays. A list with elements that do not fit has the type of what is in it. */
 const upcastLists = (v: ListVector, to: ArrayType | SetType): Vector => {
   const start = v.offsets[0]!, end = v.offsets[v.length]!;
-  const items = ofType(upcastVector(start === 0 && end === v.items.length ? v.items : take(v.items, rangeOf(start, end)), to.element), to.element);
-  if (!items) return failed(v, to);
-  const offsets = new Uint32Array(v.length + 1);
-  for (let i = 0; i <= v.length; i++) offsets[i] = v.offsets[i]! - start;
-  return { form: 'list', type: to, length: v.length, offsets, items };
+  const items = upcastVector(start === 0 && end === v.items.length ? v.items : take(v.items, rangeOf(start, end)), to.element), offsets = offsetsFrom(v);
+  const fitting = to.kind === 'array' ? ofType(items, to.element) : undefined;
+  if (fitting) return { form: 'list', type: to, length: v.length, offsets, items: fitting };
+  return eachRow(v.length, to, (i) => {
+    const values = valuesIn(items, offsets, i);
+    if (values.some((x) => x.type !== to.element)) return to.kind === 'array' ? arrayValue(values) : setValue(values);
+    const data = values.map((x) => x.data);
+    return { type: to, data: to.kind === 'array' ? data : canonicalSet(to.element, data) };
+  });
 };
 const upcastMaps = (v: MapVector, to: MapType): Vector => {
-  const start = v.offsets[0]!, end = v.offsets[v.length]!;
-  const rows = rangeOf(start, end);
-  const keys = ofType(upcastVector(take(v.keys, rows), to.key), to.key), values = ofType(upcastVector(take(v.values, rows), to.value), to.value);
-  if (!keys || !values) return failed(v, to);
-  const offsets = new Uint32Array(v.length + 1);
-  for (let i = 0; i <= v.length; i++) offsets[i] = v.offsets[i]! - start;
-  return { form: 'map', type: to, length: v.length, offsets, keys, values };
+  const rows = rangeOf(v.offsets[0]!, v.offsets[v.length]!), offsets = offsetsFrom(v);
+  const keys = upcastVector(take(v.keys, rows), to.key), values = upcastVector(take(v.values, rows), to.value);
+  const fittingKeys = ofType(keys, to.key), fittingValues = ofType(values, to.value);
+  if (fittingKeys && fittingValues) return { form: 'map', type: to, length: v.length, offsets, keys: fittingKeys, values: fittingValues };
+  return eachRow(v.length, to, (i) => {
+    const entryKeys = valuesIn(keys, offsets, i), entryValues = valuesIn(values, offsets, i);
+    const entries = entryKeys.map((k, n) => [k, entryValues[n]!] as const);
+    if (entries.some(([k, x]) => k.type !== to.key || x.type !== to.value)) return mapValue(entries);
+    return { type: to, data: entries.map(([k, x]): readonly [Data, Data] => [k.data, x.data]) };
+  });
+};
+/** Where each row's elements begin once what is before the first row's is gone. */
+const offsetsFrom = (v: ListVector | MapVector): Uint32Array => v.offsets.subarray(0, v.length + 1).map((o) => o - v.offsets[0]!);
+const valuesIn = (items: Vector, offsets: Uint32Array, row: number): readonly Value[] => {
+  const values: Value[] = [];
+  for (let at = offsets[row]!; at < offsets[row + 1]!; at++) {
+    checkStopAt(at);
+    values.push(valueAt(items, at));
+  }
+  return values;
+};
+const eachRow = (length: number, empty: Type, make: (row: number) => Value): Vector => {
+  const out = new Builder(empty);
+  for (let i = 0; i < length; i++) out.append(make(i));
+  return out.finish();
 };
 const rangeOf = (start: number, end: number): Uint32Array => {
   const out = new Uint32Array(end - start);

@@ -1,19 +1,18 @@
 /** Functions on types of values. */
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { missing, typeValue } from '../../vectors/value.ts';
-import { type FlatVector, type Vector, type TypeVector, dataAt, flatten, gather, noRows, range, take, typeAt, uniformType } from '../../vectors/vector.ts';
+import { type FlatVector, type Vector, type TypeVector, dataAt, flatten, gather, noRows, take, typeAt, uniformType } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { upcastVector } from '../../vectors/upcast.ts';
 import { castByValue, refuseTargets } from '../expressions/cast.ts';
-import { elementsOf, lift } from '../expressions/lift.ts';
-import { listsOf } from '../expressions/lists.ts';
+import { lift } from '../expressions/lift.ts';
 import { apply, applyCarrying } from '../expressions/apply.ts';
-import { combine, missingRows, repeat, tidy, truthOf, truth, wrapErrors } from '../expressions/rows.ts';
+import { combine, missingRows, repeat, truthOf, truth, wrapErrors } from '../expressions/rows.ts';
 import { boolValue, stringValue } from '../../vectors/value.ts';
 import { byVectors, inner, isText, texts, type Evaluate, type FunctionRow } from './row.ts';
 
 /** The type of each row. */
-export const typesOfRows = (v: Vector): Vector => {
+const typesOfRows = (v: Vector): Vector => {
   if (v.length === 0) return noRows;
   const uniform = uniformType(v);
   if (uniform) return repeat(typeValue(uniform), v.length);
@@ -73,18 +72,6 @@ const underNamed = (v: Vector): Vector => lift(v, (flat) => {
   }
 });
 
-/** Lists with elements that cannot be upcast keep those as errors inside; everything else as vectors/upcast.ts has it. */
-const upcastInside = (rows: Vector, type: Type): Vector => {
-  const whole = upcastVector(rows, type), target = underType(type);
-  if ((target.kind !== 'array' && target.kind !== 'set') || !truthOf(whole).includes(truth.error)) return whole;
-  return lift(rows, (flat) => {
-    if (flat.form !== 'list' || flat.type.kind !== target.kind || flat.length === 0) return upcastVector(flat, type);
-    const start = flat.offsets[0]!, items = elementsOf(take(flat.items, range(start, flat.offsets[flat.length]!)));
-    const lists = listsOf(target.kind, flat.offsets.subarray(0, flat.length + 1).map((o) => o - start), tidy(upcastInside(items, target.element)), flat.length, target.element);
-    return type.kind === 'named' ? lift(lists, (l) => (uniformType(l) === type.inner ? { form: 'named', name: type.name, length: l.length, inner: l } : l)) : lists;
-  });
-};
-
 const upcast: Evaluate = ([v, t], length) => applyCarrying([t!], [v!], length, ([target], [rows], n) => {
   const wanted = inner(target!);
   if (wanted.form !== 'type') return refuseTargets('upcast target must be a type', rows!, target!);
@@ -98,14 +85,14 @@ const upcast: Evaluate = ([v, t], length) => applyCarrying([t!], [v!], length, (
     }
   }
   if (errors === n) return rows!;
-  const cast = target!.form === 'constant' ? upcastInside(rows!, dataAt(wanted, 0) as Type) : upcastEach(rows!, flatten(target!) as TypeVector);
+  const cast = target!.form === 'constant' ? upcastVector(rows!, dataAt(wanted, 0) as Type) : upcastEach(rows!, flatten(target!) as TypeVector);
   return errors === 0 ? cast : combine(failed, slots, [cast, rows!]);
 }, 'whole');
 const upcastEach = (rows: Vector, targets: TypeVector): Vector => {
   const groups = targets.table.map((): number[] => []);
   const tags = targets.codes.subarray(0, targets.length), slots = new Uint32Array(targets.length);
   for (let i = 0; i < targets.length; i++) slots[i] = groups[tags[i]!]!.push(i) - 1;
-  return combine(tags, slots, groups.map((g, k) => (g.length === 0 ? noRows : upcastInside(take(rows, Uint32Array.from(g)), targets.table[k]!))));
+  return combine(tags, slots, groups.map((g, k) => (g.length === 0 ? noRows : upcastVector(take(rows, Uint32Array.from(g)), targets.table[k]!))));
 };
 
 export const typeFunctions: readonly FunctionRow[] = [
