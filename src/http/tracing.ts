@@ -3,7 +3,8 @@
  * when it is asked for).
  *
  * - Times are marks that the service keeps anyway (`performance.now()`), so that nothing is carried along while a request is under way.
- * - Attributes by the semantic conventions of HTTP; ours begin with `lake.`. Texts of queries, names of pools and records are not told.
+ * - Attributes by the semantic conventions of HTTP; ours begin with `lake.`. The path and query of the URL are told, so names of pools and branches are; texts of queries and records,
+ *   which come in bodies, are not.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JobMarks } from '../lake/lake.types.ts';

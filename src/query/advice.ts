@@ -36,7 +36,6 @@ const parseAdvice = (text: string, at: number, linesBefore: number): string | un
 const tokenAdvice = (before: string, rest: string): string | undefined => {
   const near = /(\S*)$/.exec(before)![1]! + (/^\S*/.exec(rest)![0]);
   if (/^\s*&&/.test(rest) || before.endsWith('&&')) return 'write "and" for &&';
-  if (/^\s*<>/.test(rest) || /<>?\s*$/.test(before) && rest.startsWith('>')) return 'write != for <>';
   if (/^\s*===/.test(rest) || /==$/.test(before) && rest.startsWith('=')) return 'write == for equality';
   if (/^'/.test(rest) && /'[^'\n]*'$/.test(before)) return "quotes inside a string are written as \\' (or put the string in double quotes)";
   if (/^\s*[)\]}]/.test(rest) && /,\s*$/.test(before)) return 'leave out the comma before the closing bracket';

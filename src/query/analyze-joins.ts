@@ -2,9 +2,9 @@
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import { type Flow, lowerAlone } from './analyze-queries.ts';
-import type { Expr, JoinOp } from './ast.ts';
+import type { JoinOp } from './ast.ts';
 import { conjunction, conjuncts, fieldsRead, mapParts, pathExpr, pathOf } from './plan-walk.ts';
-import type { FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import type { PlanExpr, PlanOp } from './plan.ts';
 import { unknownType } from './types-of.ts';
 import { recordType } from '../vectors/type.ts';
 
@@ -17,7 +17,8 @@ export const lowerJoin = (a: Analysis, op: JoinOp, flow: Flow): PlanOp => {
   const { condition } = op;
   const base = { kind: 'join', style: op.style, ...(right ? { right } : {}), leftName, rightName, nullsMatch: true } as const;
   if (condition?.kind === 'join-using') {
-    const keys = condition.fields.map((f) => pathExpr(fieldPath(f)));
+    // `this` is an ordinary name there.
+    const keys = condition.fields.map((f) => pathExpr([f.name]));
     return { ...base, equal: keys.map((k) => ({ left: k, right: k })) };
   }
   const pair = recordType([{ name: leftName, type: right ? flow.input : unknownType }, { name: rightName, type: unknownType }]);
@@ -27,9 +28,6 @@ export const lowerJoin = (a: Analysis, op: JoinOp, flow: Flow): PlanOp => {
 
 /** How many streams the operator gives. */
 const streamsOf = (op: PlanOp | undefined): number => (op?.kind === 'fork' ? op.branches.length : op?.kind === 'switch' ? op.cases.length : 1);
-
-/** The field names of `a` or `a.b` in USING; `this` is an ordinary name there. */
-export const fieldPath = (e: Expr): FieldPath => (e.kind === 'id' ? [e.name] : e.kind === 'dot' ? [...fieldPath(e.expr), e.name.text] : []);
 
 interface SplitCondition { readonly equal: readonly { readonly left: PlanExpr; readonly right: PlanExpr }[]; readonly residual?: PlanExpr }
 

@@ -67,7 +67,7 @@ export interface SwitchCase extends Span { readonly kind: 'switch-case'; readonl
 export interface SearchOp extends Span { readonly kind: 'search-op'; readonly search: SearchNode }
 /** `text` is the predicate as written, trimmed; it goes into the error value. */
 export interface AssertOp extends Span { readonly kind: 'assert-op'; readonly expr: Expr; readonly text: string }
-/** `sort [-r] [keys]` and `order by [keys]`; no keys: the key is guessed from the first value. */
+/** `sort [-r] [keys]` and `order by [-r] [keys]`; no keys: the key is guessed from the first value. */
 export interface SortOp extends Span { readonly kind: 'sort-op'; readonly reverse: boolean; readonly keys: readonly OrderKey[] }
 /** `top [-r] [limit] [keys]`. No `limit`: one row; no keys: the key is guessed from the first value. */
 export interface TopOp extends Span { readonly kind: 'top-op'; readonly reverse: boolean; readonly limit?: Expr; readonly keys: readonly OrderKey[] }
@@ -113,8 +113,8 @@ export interface JoinAlias extends Span { readonly kind: 'join-alias'; readonly 
 export type JoinCondition = JoinOn | JoinUsing;
 /** `on expr`. */
 export interface JoinOn extends Span { readonly kind: 'join-on'; readonly expr: Expr }
-/** `using (a, b)`: the fields are identifiers or dotted paths. */
-export interface JoinUsing extends Span { readonly kind: 'join-using'; readonly fields: readonly Expr[] }
+/** `using (a, b)`: the names of fields that both sides have. */
+export interface JoinUsing extends Span { readonly kind: 'join-using'; readonly fields: readonly IdExpr[] }
 /** `shapes [field]`. No `expr`: shapes of the whole value. Else an `id`, a `dot` or an `index`. */
 export interface ShapesOp extends Span { readonly kind: 'shapes-op'; readonly expr?: Expr }
 /** `from source`, without SELECT. */
@@ -170,7 +170,7 @@ export interface SourceNode extends Span {
 }
 /** What a source is read from: something named, matched, worked out, or the lake itself. */
 export type SourceOrigin = SourceText | SourceGlob | SourceRegexp | SourceFString | SourceMeta;
-/** Name, path or URL. Unquoted, it may also be the name of a CTE, a `let` query, a constant or an operator parameter. */
+/** Name, path or URL. It may also be the name of a CTE or a `let` query; unquoted, that of a constant or an operator parameter too. */
 export interface SourceText extends Span { readonly kind: 'source-text'; readonly text: string; readonly quoted: boolean }
 /** Name with `*` (also `*` alone). In the pattern `\*` and `\\` are the only escapes. */
 export interface SourceGlob extends Span { readonly kind: 'source-glob'; readonly pattern: string }

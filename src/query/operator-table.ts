@@ -44,7 +44,7 @@ export const operatorTable: readonly OperatorText[] = [
   { name: 'skip', syntax: 'skip N', text: 'leaves out the first values' },
   { name: 'sort', syntax: 'sort [-r] [EXPR [asc|desc], ...]', text: 'sorts the values' },
   { name: 'summarize', syntax: 'summarize AGG(EXPR), ... [by KEY, ...]', text: 'another word for aggregate' },
-  { name: 'switch', syntax: 'switch [EXPR] (case EXPR (BRANCH)) ... [default (BRANCH)]', text: 'sends each value through the first branch that fits' },
+  { name: 'switch', syntax: 'switch [EXPR] case EXPR (BRANCH) ... [default (BRANCH)]', text: 'sends each value through the first branch that fits' },
   { name: 'tail', syntax: 'tail [N]', text: 'keeps the last values' },
   { name: 'top', syntax: 'top [N] EXPR [asc|desc], ...', text: 'the first values in sorted order' },
   { name: 'uniq', syntax: 'uniq [-c]', text: 'leaves out values equal to the one before' },

@@ -4,7 +4,8 @@
  * Invariants:
  * - A pipeline is a list of ops; each takes the streams that the op before it gives. Most give one; `fork` and `switch` give one a branch; the op behind them
  *   (`merge`, `join` without `right`, anything else) takes them all: `merge` in order, `join` as left and right, others as one stream in any order.
- * - A pipeline of the top level begins with a source op (`scan`, `null`, `empty`) unless it takes values of its surroundings (bodies of fork, switch, unnest, correlated subqueries).
+ * - A pipeline begins with a source op (`scan`, `null`, `empty`, `combine`, `recursive`; inside a recursion `working`) unless it takes values of its surroundings (bodies of fork, switch,
+ *   unnest, correlated subqueries).
  * - In a `PlanExpr`, `this` is the value of the row in work; a user function's body sees a record of its parameters as `this`.
  */
 import type { Type } from '../vectors/type.ts';
@@ -178,7 +179,7 @@ export type PlanOp =
   /** Gives {[row]: V, ..} with a field for the target of each call, in the order of the last group. Expressions see V as `this`. */
   | { readonly kind: 'window'; readonly row: string; readonly groups: readonly WindowGroup[] }
   /** Matches give {[leftName]: V, [rightName]: V}. Keys see one side's value as `this`; `residual` sees the pair. Without `right` the op before gives two streams.
-   *  `nullsMatch`: null keys match each other (the pipe join's rule). */
+   *  `nullsMatch`: null keys match each other, as in every join that a query has; in one that a correlated subquery became they match nothing. */
   | {
       readonly kind: 'join'; readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'cross'; readonly right?: Pipeline; readonly leftName: string; readonly rightName: string;
       readonly equal: readonly { readonly left: PlanExpr; readonly right: PlanExpr }[]; readonly residual?: PlanExpr; readonly nullsMatch: boolean;
@@ -204,7 +205,8 @@ export type PlanOp =
   /** Rows [skip, skip + count) of each group, in the order in which they come. */
   | { readonly kind: 'groupSlice'; readonly group: PlanExpr; readonly skip: number; readonly count?: number }
   | { readonly kind: 'fork'; readonly branches: readonly Pipeline[] }
-  /** Each row goes to the first case whose test is true or an error; `test` absent: default. */
+  /** Each row goes to the first case whose test is true. Where a test before that is an error, other than missing, the error goes to its case, too. `test` absent: the default, the last
+   *  case. Rows for which `dropMissing` is missing go nowhere. */
   | { readonly kind: 'switch'; readonly cases: readonly { readonly test?: PlanExpr; readonly branch: Pipeline }[]; readonly dropMissing?: PlanExpr }
   | { readonly kind: 'merge'; readonly keys: readonly SortKey[] }
   /** Several pipelines side by side as one stream (UNION ALL and the like); they have sources of their own. */

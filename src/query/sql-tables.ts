@@ -1,10 +1,10 @@
 /** FROM: tables, subqueries and joins to operators, and the tables that the other clauses see. */
 import type { Analysis } from './analyze-context.ts';
 import { lowerExpr } from './analyze-exprs.ts';
-import { fieldPath, splitCondition } from './analyze-joins.ts';
+import { splitCondition } from './analyze-joins.ts';
 import { type Flow, lowerAlone, sourced } from './analyze-queries.ts';
 import { lowerFrom } from './analyze-sources.ts';
-import type { Expr, JoinUsing, Span, SqlAlias, SqlJoin, SqlTableExpr } from './ast.ts';
+import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from './plan.ts';
@@ -134,14 +134,14 @@ interface UsingKey { readonly name: string; readonly left: PlanExpr; readonly ri
 const usingKeys = (a: Analysis, condition: JoinUsing, left: readonly SqlTable[], right: readonly SqlTable[]): readonly UsingKey[] =>
   condition.fields.flatMap((f) => {
     const l = usingColumn(a, f, left, 'left'), r = l && usingColumn(a, f, right, 'right');
-    return l && r ? [{ name: fieldPath(f).at(-1) ?? '', left: l, right: r }] : [];
+    return l && r ? [{ name: f.name, left: l, right: r }] : [];
   });
 
-const usingColumn = (a: Analysis, field: Expr & Span, tables: readonly SqlTable[], side: string): PlanExpr | undefined => {
-  const path = fieldPath(field), name = path[0] ?? '';
+const usingColumn = (a: Analysis, field: IdExpr, tables: readonly SqlTable[], side: string): PlanExpr | undefined => {
+  const { name } = field;
   const shared = tables.find((t) => t.using && t.columns?.includes(name) && !t.merged.has(name));
   const owners = shared ? [shared] : tables.filter((t) => !t.columns || (t.columns.includes(name) && !t.merged.has(name)));
-  if (owners.length === 1) return pathExpr([...owners[0]!.path, ...path]);
+  if (owners.length === 1) return pathExpr([...owners[0]!.path, name]);
   a.fault(owners.length > 1 ? `ambiguous unqualified column "${name}"` : `column "${name}" in USING clause does not exist in ${side} table`, field, owners.length > 1 ? undefined : columnHint(name, tables));
   return undefined;
 };

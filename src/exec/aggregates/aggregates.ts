@@ -31,7 +31,7 @@ const row = (
 export const aggregateTable: readonly AggregateRow[] = [
   row('and', 'true if all bools are true', () => new LogicState('and'), [{ query: 'and(this)', input: 'true\nfalse', output: 'false' }]),
   row('any', 'the first value that is neither null nor missing', () => new AnyState(), [{ query: 'any(this)', input: 'null\n1\n"a"', output: '1' }]),
-  row('avg', 'the mean of numbers, durations, bools and numeric strings as float64', () => new AvgState(), [{ query: 'avg(this)', input: '1\n2\n4', output: '2.3333333333333335' }]),
+  row('avg', 'the mean of numbers, durations, times, bools and numeric strings as float64', () => new AvgState(), [{ query: 'avg(this)', input: '1\n2\n4', output: '2.3333333333333335' }]),
   row('collect', 'the values as an array in the order of arrival', () => new CollectState(), [{ query: 'collect(this)', input: '1\nnull\n"a"\n[1]', output: '[1,"a",[1]]' }]),
   row('collect_map', 'the entries of maps as one map, the last one per key', () => new CollectMapState(),
     [{ query: 'collect_map(|{k:v}|)', input: '{k:"a",v:1}\n{k:"b",v:2}\n{k:"a",v:3}', output: '|{"a":3,"b":2}|' }]),

@@ -76,6 +76,7 @@ describe('syntax', () => {
     ['from p |', 'an operator is missing behind the last |'],
     ['values 1; values 2', 'a semicolon ends the query: send what follows as a query of its own'],
     ['values 1 /* x', 'the comment /* at line 1, column 10 is not closed'],
+    ['where (a <> b <> c', 'the parenthesis ( at line 1, column 7 is not closed'],
   ])('%s', (text, advice) => {
     let faults: CompileError['errors'] = [];
     try {
