@@ -61,7 +61,7 @@ export interface SpillRun {
   /** Frees the run's space; idempotent. */
   readonly close: () => Promise<void>;
 }
-/** Where sort, group, fuse and join put what does not fit. */
+/** Where operators put the rows and states that do not fit their memory. */
 export interface SpillStore { readonly open: () => SpillRun }
 
 /** An iterator may give batches that need no wait in between. */
@@ -95,7 +95,7 @@ export interface ExecutionContext {
   readonly signal: AbortSignal;
   /** Rows of a batch, at most. */
   readonly batchRows: number;
-  /** Bytes that sort, group and join may hold before they spill. */
+  /** Bytes that the operators may hold together before they spill; one that cannot ends the query with `query-memory`. */
   readonly memoryBytesMax: number;
   /** Names bound to types by the values read so far (`typename`). */
   readonly names: Map<string, Type>;

@@ -46,7 +46,7 @@ export interface FsckReport {
 
 const faultsMax = 1000;
 
-/** @throws lake-locked, lake-newer */
+/** @throws lake-locked, lake-newer, lake-unreadable when there is no lake in the directory */
 export const fsck = async (options: FsckOptions): Promise<FsckReport> => {
   if (!existsSync(join(options.directory, 'tables')) && !existsSync(logFolder(options.directory))) {
     throw new LakeError('lake-unreadable', { directory: options.directory, fault: 'there is no lake here' });

@@ -114,7 +114,7 @@ export interface Snapshot {
 
 /** What an event tells of. */
 export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
-/** `id` grows by one an event, across restarts too. `branch` is the one that moved; on a merge `parent` is its name too and `branch` that of the target. */
+/** `id` grows by one an event, across restarts too. `branch` is the one that moved; `parent` is its name too if a merge moved it, empty for other commits. */
 export interface LakeEvent {
   readonly id: number;
   readonly kind: EventKind;
@@ -161,7 +161,7 @@ export interface Pool {
   /** One commit that adds these objects; their files are written and synced already. @throws load-empty for no objects */
   load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<CommitResult>;
   deleteObjects(branch: string, ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
-  /** Runs `prepare` outside of the queue, commits its result, again with a fresh snapshot if it was overtaken. @throws empty-transaction when it removes nothing */
+  /** Runs `prepare` outside of the queue, commits its result, again with a fresh snapshot if it was overtaken. @throws transaction-empty when it removes nothing, rewrite-overtaken when it was overtaken too often */
   deleteWhere(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<CommitResult>;
   /** Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as `vectors()` does. */
   compact(branch: string, ids: readonly Id[], prepare: PrepareRewrite, note?: CommitNote, options?: { readonly vectors?: boolean }): Promise<CommitResult>;
@@ -208,7 +208,6 @@ export interface Preview {
   readonly refusal?: string;
 }
 
-/** What the service needs of a lake directory. */
 /** Moments of a job in its pool's queue, of `performance.now()`: when it was asked for, when its turn came, when it was over (durable, if it made a commit). */
 export interface JobMarks { readonly askedAt: number; readonly beganAt: number; readonly endedAt: number }
 /** A job that a pool did, or could not do. */
@@ -218,7 +217,7 @@ export interface PoolQueue { readonly pool: string; readonly waiting: number; re
 /** Rows of the tables: all that is kept, whether a branch still holds it or not. */
 export interface LakeFigures { readonly commits: number; readonly objects: number; readonly tableBytes: number }
 
-/** A lake that is open. Calls throw LakeError. */
+/** What the service needs of a lake that is open. Calls throw LakeError. */
 export interface Lake {
   readonly directory: string;
   /** `failed` tells why writes are refused; reads go on. */
@@ -229,7 +228,7 @@ export interface Lake {
   createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }>;
   renamePool(reference: string, name: string): Promise<void>;
   deletePool(reference: string): Promise<void>;
-  /** `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-not-found, gone */
+  /** `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is no such commit, vacuumed */
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
   /** The commit that was made under a key, and the digest of what was asked; undefined when there is none, or it is too long ago. */

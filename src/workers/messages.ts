@@ -38,9 +38,9 @@ export type TaskRequest =
 /** Whom a part helps. */
 export type PartOf = 'load' | 'query' | 'output';
 
-/** What a task gives at its end. */
+/** What a delete or a compaction gives: ids of the objects that go, and the objects that it wrote. */
 export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[] }
-/** In this order of a load, a delete or compact, a part, a compile, a query. */
+/** What a task gives at its end; in this order of a load, a delete or compact, a part, a compile, a query. */
 export type TaskOutcome = LoadOutcome | RewriteOutcome | undefined | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
 
 /** A pool that a query's text names, told before it is asked for. `objects`: all objects of its snapshot, if they are few. */

@@ -148,9 +148,9 @@ export interface WorkerPoolOptions {
   readonly lakeDirectory: string;
   /** Default: one per core. */
   readonly threads?: number;
-  /** Bytes that a load may hold before it spills; default 64 MiB. */
+  /** Bytes that the loads of one worker share; a load spills what is beyond its share, which is 4 MiB at least. Default 64 MiB. */
   readonly loadMemoryBytesMax?: number;
-  /** Bytes that sort, group and join of one query may hold before they spill; default 128 MiB. */
+  /** Bytes that the operators of one query may hold together before they spill; default 128 MiB. */
   readonly queryMemoryBytesMax?: number;
   /** Bytes of decoded columns that all workers together keep for later queries; default 64 MiB. */
   readonly cacheBytesMax?: number;
@@ -164,7 +164,7 @@ export interface WorkerPoolOptions {
   readonly spillDirectory?: string;
   /** How long the status of an ended query can be asked for; default 10 s. */
   readonly queryStatusMs?: number;
-  /** Unread bytes of one body, main to worker and worker to main; default 1 MiB. */
+  /** Unread bytes of one answer, worker to main; default 1 MiB. Bodies of loads have a window of their own. */
   readonly windowBytesMax?: number;
   /** A worker that still has a task this long after it was cancelled is replaced; default 10 s. */
   readonly cancelMsMax?: number;

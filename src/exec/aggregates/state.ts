@@ -22,7 +22,7 @@ export interface AggregateState {
   readonly bytes: number;
 }
 
-/** A typed array at least `length` long with the old contents; new places are `fill`. */
+/** A typed array at least `length` long with the old contents; new places are as `make` gives them. */
 export const widened = <A extends Float64Array | Uint32Array | Uint8Array>(array: A, length: number, make: (n: number) => A): A => {
   if (length <= array.length) return array;
   const grown = make(Math.max(length, array.length * 2, 16));

@@ -3,7 +3,7 @@
  *
  * How subqueries fit in: evaluators are synchronous, always. When one meets a subquery whose result is not there yet, the evaluation stops, the result is
  * awaited outside, and the evaluation of the batch starts again with the result remembered (evaluation has no side effects). So
- * - `compileExpression` gives an `Evaluator`; it must not meet a subquery that answers with a promise;
+ * - `compileExpression` gives an `Evaluator`, which must not meet a subquery that answers with a promise: what constants are worked out with;
  * - `compileAsync` gives an `AsyncEvaluator` that handles both: it answers with a plain vector when nothing had to be awaited. Operators use this one:
  *   `const r = evaluate(batch); const v = r instanceof Promise ? await r : r;`
  * The operators provide `subquery`; an uncorrelated one is asked for once per context, a correlated one once per batch of rows in work.

@@ -87,7 +87,7 @@ const cutter = ({ count, end }: TopOptions, keysFor: (first: Vector) => readonly
   };
 };
 
-/** A test by the first key of a top that follows a scan; undefined if the key is no plain field. */
+/** A test by the first key of a top that follows a scan. */
 export interface KeyBound {
   readonly path: FieldPath;
   readonly rows: number;

@@ -7,9 +7,9 @@ import { BytesFault } from '../type-bytes.ts';
 
 const cut = (): BytesFault => new BytesFault('page cut short');
 
-/** Reads a number of seven bits a byte; `at` moves on. */
+/** Where reading is, which moves on, and where it ends. */
 export interface Place { readonly bytes: Uint8Array; at: number; readonly end: number }
-/** A number of seven bits a byte, low ones first. @throws BytesFault when it is cut or too long */
+/** A number of seven bits a byte, low ones first; `at` moves on. @throws BytesFault when it is cut or too long */
 const uvarint = (p: Place): number => {
   let n = 0, scale = 1;
   for (;;) {
