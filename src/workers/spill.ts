@@ -1,5 +1,5 @@
 /**
- * Temporary files of one task: sorted runs of a load, and batches that sort, group, fuse or join put aside. Nothing here survives a crash, nothing is synced;
+ * Temporary files of one task: sorted runs of a load, and batches that operators put aside. Nothing here survives a crash, nothing is synced;
  * what a crash leaves behind is removed when the pool starts.
  */
 import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
