@@ -3,7 +3,7 @@ import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { visible } from '../text.ts';
 import { supPieces, supText } from './print.ts';
-import { Scroller } from './scroller.ts';
+import { Scroller, type ScrollerOptions } from './scroller.ts';
 import type { Table } from './table.ts';
 
 const lineRem = 1.45, charactersMax = 3000;
@@ -11,45 +11,7 @@ const lineRem = 1.45, charactersMax = 3000;
 export const SupView = ({ table }: { readonly table: Table }) => {
   const box = useRef<HTMLDivElement>(null), space = useRef<HTMLDivElement>(null), rows = useRef<HTMLDivElement>(null), scroller = useRef<Scroller | undefined>(undefined);
   useEffect(() => {
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    let widest = 0;
-    const drawn = new Scroller({
-      box: box.current!, space: space.current!, rows: rows.current!, rowHeight: Math.round(lineRem * rem), headHeight: () => 0,
-      make: () => {
-        const element = document.createElement('div');
-        element.className = 'sup-line';
-        element.setAttribute('role', 'option');
-        return element;
-      },
-      fill: (element, row) => {
-        const pieces = supPieces(table.cell(row), charactersMax), number = document.createElement('span');
-        number.className = 'sup-at';
-        number.textContent = String(table.rowAt(row) + 1);
-        number.setAttribute('aria-hidden', 'true');
-        element.replaceChildren(number, ...pieces.map(({ text, tone }) => {
-          const piece = document.createElement('span');
-          piece.className = `sup-${tone}`;
-          piece.textContent = visible(text, charactersMax);
-          return piece;
-        }));
-        element.id = `line-${row}`;
-        element.setAttribute('aria-posinset', String(row + 1));
-        element.setAttribute('aria-setsize', String(table.rowCount.peek()));
-        element.setAttribute('aria-selected', String(table.active.peek().row === row));
-        const length = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
-        // The box is as wide as the longest line that was seen.
-        if (length > widest) {
-          widest = length;
-          space.current!.style.minWidth = `${widest + 12}ch`;
-        }
-      },
-      onDrawn: () => {
-        const { row } = table.active.peek();
-        if (scroller.current?.element(row)) box.current?.setAttribute('aria-activedescendant', `line-${row}`);
-        else box.current?.removeAttribute('aria-activedescendant');
-      },
-    });
-    scroller.current = drawn;
+    const drawn = scroller.current = linesIn({ box: box.current!, space: space.current!, rows: rows.current! }, table);
     const stops = [
       effect(() => { drawn.setCount(table.rowCount.value); }),
       effect(() => {
@@ -86,4 +48,52 @@ export const SupView = ({ table }: { readonly table: Table }) => {
       <div class="sup-space" ref={space} role="presentation"><div class="sup-view" role="presentation"><div class="sup-rows" role="presentation" ref={rows} /></div></div>
     </div>
   );
+};
+
+/** Draws the lines of the table's rows into the elements of a scroller. */
+const linesIn = (elements: Pick<ScrollerOptions, 'box' | 'space' | 'rows'>, table: Table): Scroller => {
+  const { box, space } = elements, rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  let widest = 0;
+  const scroller: Scroller = new Scroller({
+    ...elements, rowHeight: Math.round(lineRem * rem), headHeight: () => 0,
+    make: () => {
+      const element = document.createElement('div');
+      element.className = 'sup-line';
+      element.setAttribute('role', 'option');
+      return element;
+    },
+    fill: (element, row) => {
+      const length = fillLine(element, table, row);
+      // The box is as wide as the longest line that was seen.
+      if (length > widest) {
+        widest = length;
+        space.style.minWidth = `${widest + 12}ch`;
+      }
+    },
+    onDrawn: () => {
+      const { row } = table.active.peek();
+      if (scroller.element(row)) box.setAttribute('aria-activedescendant', `line-${row}`);
+      else box.removeAttribute('aria-activedescendant');
+    },
+  });
+  return scroller;
+};
+
+/** The line of a row in its element; gives how many characters its value has, as far as it is drawn. */
+const fillLine = (element: HTMLElement, table: Table, row: number): number => {
+  const pieces = supPieces(table.cell(row), charactersMax), number = document.createElement('span');
+  number.className = 'sup-at';
+  number.textContent = String(table.rowAt(row) + 1);
+  number.setAttribute('aria-hidden', 'true');
+  element.replaceChildren(number, ...pieces.map(({ text, tone }) => {
+    const piece = document.createElement('span');
+    piece.className = `sup-${tone}`;
+    piece.textContent = visible(text, charactersMax);
+    return piece;
+  }));
+  element.id = `line-${row}`;
+  element.setAttribute('aria-posinset', String(row + 1));
+  element.setAttribute('aria-setsize', String(table.rowCount.peek()));
+  element.setAttribute('aria-selected', String(table.active.peek().row === row));
+  return pieces.reduce((sum, piece) => sum + piece.text.length, 0);
 };
