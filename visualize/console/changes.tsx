@@ -7,6 +7,7 @@ import { asciiJson } from './curl.ts';
 import { branches } from './lake.ts';
 import { readObjects } from './objects.ts';
 import { Busy, CopyLine, Dialog, Fault, Field, Id, Name } from './parts.tsx';
+import { isNoCommit } from './pool-place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
 import { bytes, count, counted, dateTime, shortId, visible } from './text.ts';
@@ -84,7 +85,7 @@ export const MakeBranch = ({ pool, branch, at, onClose }: ChangeProps & { /** Id
   }); };
   return (
     <Change title="New branch" onClose={onClose} ready={name !== '' && !taken} busy={action.busy} submit={submit} verb="Create branch" fault={action.fault} request={{ method: 'POST', path: ['pool', curlName(pool)], json: { name, commit: at } }}>
-      <p class="soft">It begins at {/^0x0+$/.test(at) ? 'nothing: no commit has been made yet' : <>commit <Id id={at} /></>}{branch === '' ? '' : <>, where <strong><Name text={branch} max={60} /></strong> is</>}. Nothing is copied.</p>
+      <p class="soft">It begins at {isNoCommit(at) ? 'nothing: no commit has been made yet' : <>commit <Id id={at} /></>}{branch === '' ? '' : <>, where <strong><Name text={branch} max={60} /></strong> is</>}. Nothing is copied.</p>
       <Field label="Name">{(props) => <input {...props} data-first value={name} autocomplete="off" spellcheck={false} onInput={(e) => { setName(e.currentTarget.value); }} />}</Field>
       {taken && <p class="fault" role="alert">There is a branch of this name already.</p>}
     </Change>

@@ -7,6 +7,7 @@ import { useAnswer } from './action.ts';
 import { barsOf, keyText } from './keys.ts';
 import { readObjects } from './objects.ts';
 import { Busy, Fault, Name } from './parts.tsx';
+import { isNoCommit } from './pool-place.ts';
 import { keyText as poolKeyText } from './pools.tsx';
 import { bytes, count, shortId, visible } from './text.ts';
 
@@ -14,7 +15,7 @@ const objectsMax = 5000;
 
 /** `commit`: the one whose objects are shown. */
 export const Objects = ({ pool, commit }: { readonly pool: PoolInfo; readonly commit: string | undefined }) => {
-  const active = useSignal(-1), isEmpty = commit === undefined || /^0x0+$/.test(commit);
+  const active = useSignal(-1), isEmpty = commit === undefined || isNoCommit(commit);
   const found = useAnswer(isEmpty ? undefined : commit, () => readObjects(pool, commit!, objectsMax), 0), objects = found.value?.objects ?? [];
   const axis = useMemo(() => barsOf(objects), [objects]), largest = useMemo(() => objects.reduce((max, o) => Math.max(max, Number(o.size)), 1), [objects]);
   if (found.busy && objects.length === 0) return <Busy text="Reading the data objects…" />;

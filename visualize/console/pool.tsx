@@ -1,27 +1,24 @@
 /** One pool: its branches and commits, the data objects of a revision, and all that can be done to it. */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { signal, useSignal } from '@preact/signals';
-import type { BranchInfo, GraphCommit, PoolInfo } from '../../src/client/client.ts';
-import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from './changes.tsx';
+import type { BranchInfo, GraphCommit, PoolInfo, RevisionSums } from '../../src/client/client.ts';
 import { CommitDetails, Commits } from './commits.tsx';
 import { useDrop } from '../shared/drop.ts';
 import { sumsOf, wantSums } from './figures.ts';
 import { History } from './history.ts';
-import { branches, listState, poolByReference } from './lake.ts';
-import { Load } from './load.tsx';
+import { listState, poolByReference } from './lake.ts';
 import { Objects } from './objects-view.tsx';
-import { Busy, Bytes, clock, Empty, Figure, Icon, type IconName, Name, Records } from './parts.tsx';
-import { DeletePool, RenamePool } from './pool-dialogs.tsx';
+import { Busy, Bytes, clock, Empty, Figure, Icon, Name, Records } from './parts.tsx';
+import { type Open, type OpenDialog, PoolDialogs, Tools } from './pool-actions.tsx';
+import { isNoCommit, type Place, placeOf } from './pool-place.ts';
 import { keyText, referenceOf } from './pools.tsx';
 import { go, link, note, route } from './route.ts';
 import { may } from './session.ts';
 import { ago, count, dateTime, shortId, visible } from './text.ts';
 
-type DialogKind = 'load' | 'branch' | 'delete-branch' | 'merge' | 'revert' | 'delete-rows' | 'compact' | 'vacuum' | 'rename' | 'delete';
 type Tab = 'commits' | 'objects' | 'branches';
 const tabs: readonly (readonly [Tab, string])[] = [['commits', 'Commits'], ['objects', 'Data objects'], ['branches', 'Branches']];
 const tab = signal<Tab>('commits');
-const zero = /^0x0+$/;
 
 /** The page of the pool that the address names by id or name, or says that there is none. */
 export const PoolPage = ({ reference }: { readonly reference: string }) => {
@@ -41,53 +38,24 @@ export const PoolPage = ({ reference }: { readonly reference: string }) => {
 };
 
 const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
-  const { query } = route.value, all = branches(pool), asked = query.get('at'), isCommit = asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !all.some((b) => b.name === asked);
-  const branch = isCommit ? undefined : all.find((b) => b.name === asked) ?? all.find((b) => b.name === 'main') ?? all[0];
-  /** The commit that the page shows; and the branch on which changes are made. */
-  const at = isCommit ? asked : branch?.commit, writeBranch = branch ?? all.find((b) => b.name === 'main') ?? all[0];
-  const history = useMemo(() => new History(pool), [pool.id]), chosenId = useSignal<string | undefined>(query.get('commit') ?? undefined);
-  const dialog = useSignal<{ readonly kind: DialogKind; readonly files?: readonly File[]; readonly commit?: GraphCommit; readonly at?: string; readonly branch?: string } | null>(null);
+  const { query } = route.value, place = placeOf(pool, query.get('at')), { all, at, isCommit, writeBranch, revision, isEmpty } = place;
+  const history = useMemo(() => new History(pool), [pool.id]), chosenId = useSignal<string | undefined>(query.get('commit') ?? undefined), dialog = useSignal<OpenDialog | null>(null);
   useEffect(() => () => { history.leave(); }, [history]);
   useEffect(() => { history.follow(); }, [all]);
-  useEffect(() => { if (at !== undefined) wantSums(pool, isCommit ? at : branch!.name, at); }, [at]);
-  const mayWrite = may('writer', pool), mayAdmin = may('admin', pool), held = at === undefined || zero.test(at) ? undefined : sumsOf(pool, isCommit ? at : branch!.name), isEmpty = at === undefined || zero.test(at);
+  useEffect(() => { if (at !== undefined) wantSums(pool, revision!, at); }, [at]);
+  const mayWrite = may('writer', pool), held = isEmpty ? undefined : sumsOf(pool, revision!);
   const over = useDrop((files) => { dialog.value = { kind: 'load', files }; }, mayWrite);
-  const commits = history.state.value?.commits ?? [], chosen = commits.find((c) => c.id === (chosenId.value ?? at)) ?? commits[0], shown = commits.find((c) => c.id === at);
-  const ref = referenceOf(pool), travel = (to: string | undefined): void => { go(link(['pool', ref], { at: to })); };
-  const open = (kind: DialogKind, more: { readonly commit?: GraphCommit; readonly at?: string; readonly branch?: string } = {}): void => { dialog.value = { kind, ...more }; };
-  const queryHref = link(['query'], { pool: pool.name, ...(isCommit ? { branch: at } : branch && branch.name !== 'main' && { branch: branch.name }) });
+  const commits = history.state.value?.commits ?? [], chosen = commits.find((c) => c.id === (chosenId.value ?? at)) ?? commits[0];
+  const travel = (to: string | undefined): void => { go(link(['pool', referenceOf(pool)], { at: to })); };
+  const open: Open = (kind, more = {}) => { dialog.value = { kind, ...more }; };
   return (
     <section class="page fill pool-page" aria-labelledby="pool-title">
-      <header class="page-head pool-head">
-        <div class="pool-name"><p class="crumb"><a href={link(['pools'])}>Pools</a></p><h1 id="pool-title"><Name text={pool.name} max={100} /></h1></div>
-        <div class="group">
-          <a class="button" href={queryHref}><Icon name="ask" />Query</a>
-          {mayWrite && <button type="button" class="main" onClick={() => { open('load'); }}><Icon name="upload" />Load data</button>}
-        </div>
-      </header>
-      {isCommit && <TimeBanner at={at!} commit={shown} back={writeBranch} onBack={() => { travel(undefined); }} />}
+      <PoolHead pool={pool} place={place} {...(mayWrite && { onLoad: () => { open('load'); } })} />
+      {isCommit && <TimeBanner at={at!} commit={commits.find((c) => c.id === at)} back={writeBranch} onBack={() => { travel(undefined); }} />}
       <div class="pool-bar panel">
-        <div class="at"><label class="soft" for="shown-branch">Branch</label>
-          <select id="shown-branch" value={isCommit ? '' : branch?.name ?? ''} onChange={(e) => { chosenId.value = undefined; travel(e.currentTarget.value); }}>{isCommit && <option value="">at {shortId(at!)}</option>}{all.map((b) => <option key={b.name} value={b.name}>{visible(b.name, 60)}</option>)}</select>
-        </div>
-        <dl class="figures">
-          <Figure label="records" value={<Records n={isEmpty ? 0 : held?.records} />} />
-          <Figure label="size" value={<Bytes n={isEmpty ? 0 : held?.bytes} />} />
-          <Figure label="data objects" value={<Records n={isEmpty ? 0 : held?.objects} />} />
-          <Figure label="key" value={<code title={`${keyText(pool)} ${pool.layout.order}`}><Name text={keyText(pool)} max={24} /> <span class="soft">{pool.layout.order}</span></code>} />
-          <Figure label="created" value={<time dateTime={pool.ts} title={dateTime(pool.ts)}>{ago(pool.ts, clock.value)}</time>} />
-        </dl>
-        {(mayWrite || mayAdmin) && writeBranch && (
-          <div class="tools" role="group" aria-label="Changes">
-            {mayWrite && <Tool icon="branch" text="Branch" onClick={() => { open('branch', { at: at ?? writeBranch.commit, branch: isCommit ? '' : writeBranch.name }); }} />}
-            {mayWrite && all.length > 1 && <Tool icon="merge" text="Merge" onClick={() => { open('merge'); }} />}
-            {mayWrite && !isCommit && !isEmpty && <Tool icon="filter" text="Delete records" onClick={() => { open('delete-rows'); }} />}
-            {mayWrite && !isCommit && (held?.objects ?? 0) > 1 && <Tool icon="pack" text="Compact" onClick={() => { open('compact'); }} />}
-            {mayAdmin && <Tool icon="broom" text="Vacuum" onClick={() => { open('vacuum'); }} />}
-            {mayAdmin && <button type="button" class="quiet tool" onClick={() => { open('rename'); }} aria-label="Rename pool" title="Rename pool"><Icon name="edit" /></button>}
-            {mayAdmin && <button type="button" class="quiet tool" onClick={() => { open('delete'); }} aria-label="Delete pool" title="Delete pool"><Icon name="trash" /></button>}
-          </div>
-        )}
+        <ShownBranch place={place} onTravel={(to) => { chosenId.value = undefined; travel(to); }} />
+        <PoolFigures pool={pool} held={isEmpty ? none : held} />
+        <Tools pool={pool} place={place} objects={held?.objects ?? 0} onOpen={open} />
       </div>
       <div class="pool-body">
         <div class="panel pool-main">
@@ -97,16 +65,7 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
               : tab.value === 'objects' ? <Objects pool={pool} commit={at} /> : <Branches pool={pool} all={all} mayWrite={mayWrite} mayDelete={mayWrite} onDelete={(name) => { open('delete-branch', { branch: name }); }} onTravel={travel} />}
           </div>
         </div>
-        {tab.value === 'commits' && chosen && (
-          <aside class="panel pool-aside" aria-label="The chosen commit">
-            <CommitDetails commit={chosen} at={at} actions={<>
-              {chosen.id === at ? <span class="pill good">Shown on this page</span> : <button type="button" class="main" onClick={() => { travel(chosen.id); }}><Icon name="back" />Go to this point in time</button>}
-              <a class="button" href={link(['query'], { pool: pool.name, branch: chosen.id })}><Icon name="ask" />Query here</a>
-              {mayWrite && <button type="button" onClick={() => { open('branch', { at: chosen.id, branch: '' }); }}><Icon name="branch" />Branch here</button>}
-              {mayWrite && writeBranch && <button type="button" onClick={() => { open('revert', { commit: chosen }); }}><Icon name="undo" />Revert</button>}
-            </>} />
-          </aside>
-        )}
+        {tab.value === 'commits' && chosen && <ChosenCommit pool={pool} place={place} commit={chosen} onOpen={open} onTravel={travel} />}
       </div>
       {over && <div class="drop" aria-hidden="true"><p>Drop files to load them into {visible(pool.name, 40)}</p></div>}
       {dialog.value && writeBranch && <PoolDialogs pool={pool} branch={writeBranch} dialog={dialog.value} onClose={() => { dialog.value = null; }} />}
@@ -114,22 +73,48 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
   );
 };
 
-const Tool = ({ icon, text, onClick }: { readonly icon: IconName; readonly text: string; readonly onClick: () => void }) => <button type="button" class="quiet tool" onClick={onClick}><Icon name={icon} />{text}</button>;
+/** Without `onLoad` the reader may not load. */
+const PoolHead = ({ pool, place: { isCommit, at, branch }, onLoad }: { readonly pool: PoolInfo; readonly place: Place; readonly onLoad?: () => void }) => (
+  <header class="page-head pool-head">
+    <div class="pool-name"><p class="crumb"><a href={link(['pools'])}>Pools</a></p><h1 id="pool-title"><Name text={pool.name} max={100} /></h1></div>
+    <div class="group">
+      <a class="button" href={link(['query'], { pool: pool.name, ...(isCommit ? { branch: at } : branch && branch.name !== 'main' && { branch: branch.name }) })}><Icon name="ask" />Query</a>
+      {onLoad && <button type="button" class="main" onClick={onLoad}><Icon name="upload" />Load data</button>}
+    </div>
+  </header>
+);
 
-const PoolDialogs = ({ pool, branch, dialog, onClose }: { readonly pool: PoolInfo; readonly branch: BranchInfo; readonly dialog: { readonly kind: DialogKind; readonly files?: readonly File[]; readonly commit?: GraphCommit; readonly at?: string; readonly branch?: string }; readonly onClose: () => void }) => {
-  const props = { pool, branch: dialog.branch ?? branch.name, onClose };
-  switch (dialog.kind) {
-    case 'load': return <Load pool={pool} branch={branch.name} files={dialog.files ?? []} onClose={onClose} />;
-    case 'branch': return <MakeBranch {...props} at={dialog.at ?? branch.commit} />;
-    case 'delete-branch': return <DeleteBranch {...props} />;
-    case 'merge': return <Merge {...props} />;
-    case 'revert': return <Revert {...props} commit={dialog.commit!} />;
-    case 'delete-rows': return <DeleteRows {...props} />;
-    case 'compact': return <Compact {...props} />;
-    case 'vacuum': return <Vacuum {...props} />;
-    case 'rename': return <RenamePool pool={pool} onClose={onClose} />;
-    case 'delete': return <DeletePool pool={pool} onClose={onClose} />;
-  }
+const ShownBranch = ({ place: { all, branch, at, isCommit }, onTravel }: { readonly place: Place; readonly onTravel: (name: string) => void }) => (
+  <div class="at"><label class="soft" for="shown-branch">Branch</label>
+    <select id="shown-branch" value={isCommit ? '' : branch?.name ?? ''} onChange={(e) => { onTravel(e.currentTarget.value); }}>{isCommit && <option value="">at {shortId(at!)}</option>}{all.map((b) => <option key={b.name} value={b.name}>{visible(b.name, 60)}</option>)}</select>
+  </div>
+);
+
+type Sums = Pick<RevisionSums, 'records' | 'bytes' | 'objects'>;
+const none: Sums = { records: 0, bytes: 0, objects: 0 };
+/** `held`: undefined while it is not known. */
+const PoolFigures = ({ pool, held }: { readonly pool: PoolInfo; readonly held: Sums | undefined }) => (
+  <dl class="figures">
+    <Figure label="records" value={<Records n={held?.records} />} />
+    <Figure label="size" value={<Bytes n={held?.bytes} />} />
+    <Figure label="data objects" value={<Records n={held?.objects} />} />
+    <Figure label="key" value={<code title={`${keyText(pool)} ${pool.layout.order}`}><Name text={keyText(pool)} max={24} /> <span class="soft">{pool.layout.order}</span></code>} />
+    <Figure label="created" value={<time dateTime={pool.ts} title={dateTime(pool.ts)}>{ago(pool.ts, clock.value)}</time>} />
+  </dl>
+);
+
+const ChosenCommit = ({ pool, place: { at, writeBranch }, commit, onOpen, onTravel }: { readonly pool: PoolInfo; readonly place: Place; readonly commit: GraphCommit; readonly onOpen: Open; readonly onTravel: (id: string) => void }) => {
+  const mayWrite = may('writer', pool);
+  return (
+    <aside class="panel pool-aside" aria-label="The chosen commit">
+      <CommitDetails commit={commit} at={at} actions={<>
+        {commit.id === at ? <span class="pill good">Shown on this page</span> : <button type="button" class="main" onClick={() => { onTravel(commit.id); }}><Icon name="back" />Go to this point in time</button>}
+        <a class="button" href={link(['query'], { pool: pool.name, branch: commit.id })}><Icon name="ask" />Query here</a>
+        {mayWrite && <button type="button" onClick={() => { onOpen('branch', { at: commit.id, branch: '' }); }}><Icon name="branch" />Branch here</button>}
+        {mayWrite && writeBranch && <button type="button" onClick={() => { onOpen('revert', { commit }); }}><Icon name="undo" />Revert</button>}
+      </>} />
+    </aside>
+  );
 };
 
 const TimeBanner = ({ at, commit, back, onBack }: { readonly at: string; readonly commit: GraphCommit | undefined; readonly back: BranchInfo | undefined; readonly onBack: () => void }) => (
@@ -163,7 +148,7 @@ const Branches = ({ pool, all, mayWrite, mayDelete, onDelete, onTravel }: { read
   </table>{all.length > 500 && <p class="soft more">and {count(all.length - 500)} more</p>}</div>
 );
 const BranchRow = ({ pool, branch, onDelete, onTravel }: { readonly pool: PoolInfo; readonly branch: BranchInfo; readonly onDelete?: (name: string) => void; readonly onTravel: (name: string) => void }) => {
-  const { name, commit, ts } = branch, empty = zero.test(commit), held = empty ? undefined : sumsOf(pool, name);
+  const { name, commit, ts } = branch, empty = isNoCommit(commit), held = empty ? undefined : sumsOf(pool, name);
   useEffect(() => { if (!empty) wantSums(pool, name, commit); }, [commit]);
   return (
     <tr>

@@ -1,0 +1,27 @@
+/** What the page of a pool shows: which branch or commit, and where changes are made meanwhile. */
+import type { BranchInfo, PoolInfo } from '../../src/client/client.ts';
+import { branches } from './lake.ts';
+
+/** A branch, or a commit for itself. */
+export interface Place {
+  readonly all: readonly BranchInfo[];
+  /** The branch that is shown; undefined for a commit, and where the pool has none. */
+  readonly branch: BranchInfo | undefined;
+  /** The commit that the page shows. */
+  readonly at: string | undefined;
+  readonly isCommit: boolean;
+  /** The branch on which changes are made. */
+  readonly writeBranch: BranchInfo | undefined;
+  /** As the service is asked for it: the branch's name, or the commit. */
+  readonly revision: string | undefined;
+  /** Whether nothing has been loaded there. */
+  readonly isEmpty: boolean;
+}
+/** `asked`: what the address names, a branch or a commit. */
+export const placeOf = (pool: PoolInfo, asked: string | null): Place => {
+  const all = branches(pool), main = all.find((b) => b.name === 'main') ?? all[0], isCommit = asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !all.some((b) => b.name === asked);
+  const branch = isCommit ? undefined : all.find((b) => b.name === asked) ?? main, at = isCommit ? asked : branch?.commit;
+  return { all, branch, at, isCommit, writeBranch: branch ?? main, revision: isCommit ? asked : branch?.name, isEmpty: at === undefined || isNoCommit(at) };
+};
+/** Whether a tip says that nothing has been committed yet. */
+export const isNoCommit = (commit: string): boolean => /^0x0+$/.test(commit);
