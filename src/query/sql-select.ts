@@ -64,9 +64,9 @@ class Select {
     if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE' }) });
     const orderBy = tail.orderBy ?? [];
     const { faults } = this.#a, start = faults.length;
-    this.#probeOrder(orderBy);
-    const ofOrder = faults.splice(start), columns = withDistinctNames(this.#select.columns.flatMap((c) => this.#columns(c)));
-    const ofColumns = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
+    const columns = withDistinctNames(this.#select.columns.flatMap((c) => this.#columns(c))), ofColumns = faults.splice(start);
+    this.#probeOrder(orderBy, columns);
+    const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
     const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
@@ -125,9 +125,12 @@ class Select {
     return result;
   };
 
-  /** Sort keys are looked at before the columns, since aggregates in them make the query a grouped one. */
-  #probeOrder(keys: readonly OrderKey[]): void {
-    const aliases = new Set(this.#select.columns.map((c) => this.#nameOf(c)));
+  /**
+   * Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is an alias or a name of the input: one
+   * that is made from a column's expression counts only if the input has it too.
+   */
+  #probeOrder(keys: readonly OrderKey[], columns: readonly Column[]): void {
+    const aliases = new Set(columns.filter((c) => c.alias !== undefined).map((c) => c.name));
     for (const k of keys) {
       if (ordinalOf(k.expr) !== undefined) continue;
       this.#expr(k.expr, { aliases: (name) => (aliases.has(name) || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
@@ -266,7 +269,7 @@ class Select {
 
   #sortKeys(keys: readonly OrderKey[], columns: readonly Column[]): readonly SortKey[] {
     const aliases = (name: string): PlanExpr | undefined =>
-      (columns.find((c) => c.alias === name) ?? columns.find((c) => c.name === name))?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(columns), name) : undefined);
+      columns.find((c) => c.name === name)?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
       const expr = position === undefined
