@@ -1,14 +1,13 @@
 /** The console's own reckoning: lanes of commits, lines for a shell, places in files, key ranges. */
 import { execFileSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Time } from '../../../src/client/client.ts';
 import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
 import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
 import { type LaneRow, Lanes } from '../../../visualize/console/lanes.ts';
 import { ago, bytes, duration, visible } from '../../../visualize/console/text.ts';
-import { curlOf, type Endpoint } from '../../../visualize/docs/document.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { randomOf } from '../../support/random.ts';
 
@@ -61,7 +60,6 @@ describe('lanes', () => {
 });
 
 describe('lines for a shell', () => {
-  afterEach(() => { vi.unstubAllGlobals(); });
   test('a word comes out of the shell as it went in', () => {
     const words = hostileTexts.filter((text) => !text.includes('\0') && !text.endsWith('\n'));
     const said = execFileSync('bash', ['-c', `printf '%s\\0' ${words.map(shellWord).join(' ')}`], { encoding: 'utf8' });
@@ -75,11 +73,6 @@ describe('lines for a shell', () => {
     expect(curlLine('http://h:1', { method: 'POST', path: ['pool', 'a b', 'branch', 'it\'s'], headers: { 'Content-Type': 'text/csv' }, file: '-x.csv' }, { guarded: true }))
       .toBe('curl -sS -X POST -T - http://h:1/pool/a%20b/branch/it%27s -H "Authorization: Bearer $LAKE_TOKEN" -H \'Accept: application/json\' -H \'Content-Type: text/csv\' < ./-x.csv');
     expect(curlLine('http://h:1', { method: 'DELETE', path: ['pool', 'p'] })).toBe('curl -sS -X DELETE http://h:1/pool/p -H \'Accept: application/json\'');
-  });
-  test('the page of the API names the token by the same variable', () => {
-    vi.stubGlobal('document', { baseURI: 'http://h:1/docs' });
-    const endpoint: Endpoint = { method: 'GET', path: '/pool', parameters: [], anyMethod: false, guarded: true, text: '', operationId: 'listPools', tags: [], summary: '', responses: {} };
-    expect(curlOf(endpoint)).toBe('curl \'http://h:1/pool\' -H "Authorization: Bearer $LAKE_TOKEN"');
   });
 });
 

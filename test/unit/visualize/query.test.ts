@@ -253,15 +253,25 @@ describe('plots', () => {
 });
 
 describe('what this browser remembers', () => {
-  type Stored = typeof import('../../../visualize/console/query/stored.ts');
+  // As much of the module as is used: it is written for browsers, whose types are not there for tests.
+  interface Past { readonly text: string; readonly at: string; readonly rows: number; readonly ms: number; readonly state: string }
+  interface Saved { readonly name: string; readonly text: string }
+  interface Stored {
+    readonly past: { readonly value: readonly Past[] };
+    readonly saved: { readonly value: readonly Saved[] };
+    readonly remember: (query: Past) => void;
+    readonly forget: (query: Past | undefined) => void;
+    readonly save: (query: Saved) => string | undefined;
+    readonly drop: (query: Saved) => void;
+  }
   let kept: Map<string, string>, page: Stored;
-  const storage = (setItem: (key: string, value: string) => void): Pick<Storage, 'getItem' | 'setItem'> => ({ getItem: (key) => kept.get(key) ?? null, setItem });
+  const storage = (setItem: (key: string, value: string) => void) => ({ getItem: (key: string) => kept.get(key) ?? null, setItem });
   /** A page of its own on the same storage, as in another tab. */
   const opened = async (): Promise<Stored> => {
     vi.resetModules();
-    return import('../../../visualize/console/query/stored.ts');
+    return vi.importActual<Stored>('../../../visualize/console/query/stored.ts');
   };
-  const ran = (text: string) => ({ text, at: '2026-01-01T00:00:00Z', rows: 1, ms: 1, state: 'done' });
+  const ran = (text: string): Past => ({ text, at: '2026-01-01T00:00:00Z', rows: 1, ms: 1, state: 'done' });
   const names = ({ saved }: Stored): string[] => saved.value.map(({ name }) => name);
   const texts = ({ past }: Stored): string[] => past.value.map(({ text }) => text);
   beforeEach(async () => {
