@@ -2,6 +2,8 @@
 import { LakeError } from '../../src/errors.ts';
 import { type FormatName, type ReadOptions, type WriteOptions, createWriter, openReader } from '../../src/formats/formats.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
+import { supText } from '../../src/vectors/sup-print.ts';
+import { typeText } from '../../src/vectors/type.ts';
 import type { Value } from '../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';
 
@@ -53,6 +55,9 @@ export const written = (values: readonly Value[], to: FormatName, options: Write
   const writer = createWriter(to, options);
   return Buffer.concat([...(values.length > 0 ? writer.write(vectorOf(values)) : []), ...writer.end()]);
 };
+
+/** Values as texts to compare: alike are the same type and the same text. */
+export const printed = (values: readonly Value[]): string[] => values.map((v) => `${typeText(v.type)} ${supText(v)}`);
 
 /** -0 is printed as 0, so sets and maps may hold what looks alike in text. */
 export const hasNegativeZero = (data: unknown): boolean => Object.is(data, -0) || (Array.isArray(data) ? data.some(hasNegativeZero)

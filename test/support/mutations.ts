@@ -1,9 +1,16 @@
 /** Damaged bytes: good inputs with bits flipped, pieces cut, doubled, swapped, and lengths made huge. The same seed gives the same damage. */
+import { expect } from 'vitest';
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { LakeError } from '../../src/errors.ts';
 import { type FormatName, type ReadOptions, createWriter, openReader } from '../../src/formats/formats.ts';
 import { sizeOf, slice } from '../../src/vectors/vector.ts';
 import { type Random, randomOf } from './random.ts';
 import { pieces } from './convert.ts';
+
+const samplesFolder = fileURLToPath(new URL('../cases/formats/samples/', import.meta.url));
+/** How many damaged inputs a test reads, and the time it may take. FUZZ_RUNS=100000 for the large run. */
+export const fuzzRuns = Number(process.env['FUZZ_RUNS'] ?? 2_000), fuzzMsMax = Math.max(60_000, fuzzRuns * 10);
 
 const telling = [0x00, 0x01, 0x7f, 0x80, 0x81, 0xff, 0xfe, 0x1e, 0x40];
 
@@ -58,4 +65,17 @@ export const fuzz = async ({ format, good, runs, seed, read = {}, damage = mutat
     largestBytes = Math.max(largestBytes, size);
   }
   return { failed, read: done, slowestMs, largestBytes };
+};
+
+/** A format's samples but the big one: damage is to hit what tells, not one row of many. */
+export const smallSamples = (format: FormatName): Buffer[] =>
+  readdirSync(samplesFolder).filter((name) => name.endsWith(`.${format}`) && !name.startsWith('big')).map((name) => readFileSync(samplesFolder + name));
+
+/** Every run ended, more than `failedShare` of them in an error, none late or with much memory. A large run prints its figures. */
+export const expectBounded = (report: FuzzReport, { failedShare, msMax }: { readonly failedShare: number; readonly msMax: number }): void => {
+  if (process.env['FUZZ_RUNS']) console.log(report);
+  expect(report.failed + report.read).toBe(fuzzRuns);
+  expect(report.failed).toBeGreaterThan(fuzzRuns * failedShare);
+  expect(report.slowestMs).toBeLessThan(msMax);
+  expect(report.largestBytes).toBeLessThan(100 << 20);
 };

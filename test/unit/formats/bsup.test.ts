@@ -7,15 +7,14 @@ import { type WriteOptions, createWriter } from '../../../src/formats/formats.ts
 import { concat } from '../../../src/vectors/concat.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
-import { recordType, typeText, types } from '../../../src/vectors/type.ts';
+import { recordType, types } from '../../../src/vectors/type.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 import { constantOf, vectorOf } from '../../../src/vectors/builder.ts';
 import { type Vector, slice, take, uniformType, valueAt } from '../../../src/vectors/vector.ts';
-import { convert, read, readValues, written } from '../../support/convert.ts';
+import { convert, printed, read, readValues, written } from '../../support/convert.ts';
 import { someValues } from '../../support/values.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
-const printed = (values: readonly Value[]): string[] => values.map((v) => `${typeText(v.type)} ${supText(v)}`);
 const valuesOf = (v: Vector): Value[] => Array.from({ length: v.length }, (_, i) => valueAt(v, i));
 const bytesOf = (batches: readonly Vector[], options: WriteOptions = {}): Buffer => {
   const writer = createWriter('bsup', options);

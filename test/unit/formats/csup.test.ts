@@ -7,16 +7,15 @@ import { IntCursor32, IntCursor64 } from '../../../src/formats/csup/int-blocks.t
 import { blocks32, blocks64 } from '../../../src/formats/csup/int-encode.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { parseSup, parseSupValues } from '../../../src/vectors/sup-parse.ts';
-import { typeText, types } from '../../../src/vectors/type.ts';
+import { types } from '../../../src/vectors/type.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 import { createWriter, openReader } from '../../../src/formats/formats.ts';
 import { constantOf, vectorOf } from '../../../src/vectors/builder.ts';
 import { type Vector, take, valueAt } from '../../../src/vectors/vector.ts';
-import { convert, pieces, read, readValues, written } from '../../support/convert.ts';
+import { convert, pieces, printed, read, readValues, written } from '../../support/convert.ts';
 import { someValues } from '../../support/values.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
-const printed = (values: readonly Value[]): string[] => values.map((v) => `${typeText(v.type)} ${supText(v)}`);
 const sup = (text: string): Promise<{ readonly output: string; readonly error: string }> => convert(written(parseSupValues(text), 'csup'), { from: 'csup' });
 
 /** Descriptors as SUP text, and the data section. */

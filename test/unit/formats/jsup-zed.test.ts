@@ -9,11 +9,10 @@ import { describe, expect, test } from 'vitest';
 import { type zjson, DefaultContext, ResultStream } from '@brimdata/zed-js';
 import { createWriter } from '../../../src/formats/formats.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { supText } from '../../../src/vectors/sup-print.ts';
 import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
 import { type Type, typeText, types } from '../../../src/vectors/type.ts';
 import { type Data, type Value, recordValue, stringValue } from '../../../src/vectors/value.ts';
-import { readValues } from '../../support/convert.ts';
+import { printed, readValues } from '../../support/convert.ts';
 import { seedOf } from '../../support/random.ts';
 import { someValues } from '../../support/values.ts';
 
@@ -37,7 +36,6 @@ const throughZed = async (bytes: Uint8Array): Promise<readonly (readonly Value[]
   return Promise.all(result.channels.map(({ rows }) =>
     readValues(DefaultContext.encode(rows).map((object: zjson.Obj) => `${JSON.stringify(object)}\n`).join(''), 'jsup')));
 };
-const printed = (values: readonly Value[]): string[] => values.map((v) => `${typeText(v.type)} ${supText(v)}`);
 const same = async (text: string): Promise<void> => {
   const values = parseSupValues(text);
   expect((await throughZed(answer([['main', values]]))).map(printed)).toEqual([printed(values)]);

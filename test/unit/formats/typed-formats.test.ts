@@ -5,15 +5,14 @@ import { createWriter } from '../../../src/formats/formats.ts';
 import { decodeLz4, encodeLz4 } from '../../../src/formats/lz4.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
-import { typeText, types } from '../../../src/vectors/type.ts';
+import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { openReader } from '../../../src/formats/formats.ts';
-import { convert, hasNegativeZero, pieces, written } from '../../support/convert.ts';
+import { convert, hasNegativeZero, pieces, printed, written } from '../../support/convert.ts';
 import { someValues } from '../../support/values.ts';
 
-const printed = (values: readonly Value[]): string[] => values.map((v) => `${typeText(v.type)} ${supText(v)}`);
 const back = async (bytes: Uint8Array, from: 'bsup' | 'jsup', pieceBytes: number): Promise<Value[]> => {
   const out: Value[] = [];
   for await (const batch of await openReader(from, pieces(bytes, pieceBytes))) for (let i = 0; i < batch.length; i++) out.push(valueAt(batch, i));
