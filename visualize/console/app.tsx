@@ -6,7 +6,7 @@ import { EventsPage } from './events.tsx';
 import { commitRate, feedState, leaveLake, pools, watchLake } from './lake.ts';
 import { LoginPage, UnreachablePage } from './login.tsx';
 import { Icon, Notices } from './parts.tsx';
-import { PoolPage } from './pool.tsx';
+import { PoolPage } from './pool/page.tsx';
 import { PoolsPage } from './pools.tsx';
 import type { QueryPageProps } from './query/page.tsx';
 import { link, note, route } from './route.ts';

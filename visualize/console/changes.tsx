@@ -7,7 +7,7 @@ import { asciiJson } from './curl.ts';
 import { branches } from './lake.ts';
 import { readObjects } from './objects.ts';
 import { Busy, CopyLine, Dialog, Fault, Field, Id, Name } from './parts.tsx';
-import { isNoCommit } from './pool-place.ts';
+import { isNoCommit } from './pool/place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
 import { bytes, count, counted, dateTime, shortId, visible } from './text.ts';

@@ -4,7 +4,7 @@ import { mediaTypes } from '../../src/client/query.ts';
 import { curlName, curlOf } from './action.ts';
 import { shellWord } from './curl.ts';
 import { arrayElements, type FaultLine, faultPlace, type FileFacts, linesAt } from './file-text.ts';
-import { keysOf } from './pool-dialogs.tsx';
+import { keysOf } from './pool/dialogs.tsx';
 import { faultText } from './text.ts';
 import { newId, upload, UploadFailure, UploadLost, type UploadState } from './upload.ts';
 

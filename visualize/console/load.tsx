@@ -8,7 +8,7 @@ import { type FileFacts, likelyKey, lookInto } from './file-text.ts';
 import { branches, pools, refresh } from './lake.ts';
 import { type Item, type LoadOptions, loadFile, loadLine } from './load-file.ts';
 import { CopyLine, Dialog, Field, Icon, tell } from './parts.tsx';
-import { keysOf } from './pool-dialogs.tsx';
+import { keysOf } from './pool/dialogs.tsx';
 import { go, link, route } from './route.ts';
 import { client, may } from './session.ts';
 import { counted, faultText, visible } from './text.ts';

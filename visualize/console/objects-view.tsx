@@ -7,7 +7,7 @@ import { useAnswer } from './action.ts';
 import { barsOf, keyText } from './keys.ts';
 import { readObjects } from './objects.ts';
 import { Busy, Fault, Name } from './parts.tsx';
-import { isNoCommit } from './pool-place.ts';
+import { isNoCommit } from './pool/place.ts';
 import { keyText as poolKeyText } from './pools.tsx';
 import { bytes, count, shortId, visible } from './text.ts';
 

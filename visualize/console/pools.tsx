@@ -4,7 +4,7 @@ import { computed, signal } from '@preact/signals';
 import type { PoolInfo } from '../../src/client/client.ts';
 import { sums, sumsOf, wantSums } from './figures.ts';
 import { branches, listState, pools, refresh } from './lake.ts';
-import { CreatePool, DeletePool, RenamePool } from './pool-dialogs.tsx';
+import { CreatePool, DeletePool, RenamePool } from './pool/dialogs.tsx';
 import { Load } from './load.tsx';
 import { Busy, Bytes, clock, Empty, Icon, Name, Records } from './parts.tsx';
 import { link } from './route.ts';

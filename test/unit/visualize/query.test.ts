@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { JsupReader } from '../../../src/client/jsup.ts';
-import { binTimes, parseTextTime, spanOfBins, textTimeLiteral, textTimesOf, timeLiteral, widthText } from '../../../visualize/console/query/bins.ts';
-import { numberOf, plotsOf } from '../../../visualize/console/query/chartable.ts';
+import { binTimes, parseTextTime, spanOfBins, textTimeLiteral, textTimesOf, timeLiteral, widthText } from '../../../visualize/console/query/plot/bins.ts';
+import { numberOf, plotsOf } from '../../../visualize/console/query/plot/chartable.ts';
 import { cellAt, type ColumnOptions, columnsOf, keyOf, pathText } from '../../../visualize/console/query/columns.ts';
 import { narrowing, type TextChange, tidy, widening } from '../../../visualize/console/query/narrow.ts';
-import { barRows, linesOf, TimeGatherer } from '../../../visualize/console/query/plot-data.ts';
+import { barRows, linesOf, TimeGatherer } from '../../../visualize/console/query/plot/gather.ts';
 import { copied, shown, supText } from '../../../visualize/console/query/print.ts';
 import { RowStore } from '../../../visualize/console/query/rows.ts';
 import { scan, sourceOf, stagesOf } from '../../../visualize/console/query/scan.ts';

@@ -5,7 +5,7 @@ import type { PoolInfo } from '../../../src/client/client.ts';
 import { visible } from '../text.ts';
 import { DownloadMenu, DownloadState } from './download.tsx';
 import { Grid } from './grid.tsx';
-import { Plot } from './plot.tsx';
+import { Plot } from './plot/view.tsx';
 import type { Question } from './question.ts';
 import { sourceOf } from './scan.ts';
 import { RunFault, RunProgress, RunStatus, Warnings } from './status.tsx';

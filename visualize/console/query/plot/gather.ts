@@ -1,9 +1,9 @@
 /** Gathers the figures of a plot from the rows, in turns, so that the page stays lively; and goes on when more rows have come. */
 import { parseTextTime } from './bins.ts';
-import { cellAt } from './columns.ts';
+import { cellAt } from '../columns.ts';
 import { type PlotChoice, numberOf, timeOf } from './chartable.ts';
-import { shown } from './print.ts';
-import type { RowStore } from './rows.ts';
+import { shown } from '../print.ts';
+import type { RowStore } from '../rows.ts';
 
 const turnMs = 8, rowsATurn = 500;
 

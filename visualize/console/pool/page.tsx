@@ -1,20 +1,20 @@
 /** One pool: its branches and commits, the data objects of a revision, and all that can be done to it. */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { signal, useSignal } from '@preact/signals';
-import type { BranchInfo, GraphCommit, PoolInfo, RevisionSums } from '../../src/client/client.ts';
-import { CommitDetails, Commits } from './commits.tsx';
-import { useDrop } from '../shared/drop.ts';
-import { sumsOf, wantSums } from './figures.ts';
-import { History } from './history.ts';
-import { listState, poolByReference } from './lake.ts';
-import { Objects } from './objects-view.tsx';
-import { Busy, Bytes, clock, Empty, Figure, Icon, Name, Records } from './parts.tsx';
-import { type Open, type OpenDialog, PoolDialogs, Tools } from './pool-actions.tsx';
-import { isNoCommit, type Place, placeOf } from './pool-place.ts';
-import { keyText, referenceOf } from './pools.tsx';
-import { go, link, note, route } from './route.ts';
-import { may } from './session.ts';
-import { ago, count, dateTime, shortId, visible } from './text.ts';
+import type { BranchInfo, GraphCommit, PoolInfo, RevisionSums } from '../../../src/client/client.ts';
+import { CommitDetails, Commits } from '../commits.tsx';
+import { useDrop } from '../../shared/drop.ts';
+import { sumsOf, wantSums } from '../figures.ts';
+import { History } from '../history.ts';
+import { listState, poolByReference } from '../lake.ts';
+import { Objects } from '../objects-view.tsx';
+import { Busy, Bytes, clock, Empty, Figure, Icon, Name, Records } from '../parts.tsx';
+import { type Open, type OpenDialog, PoolDialogs, Tools } from './actions.tsx';
+import { isNoCommit, type Place, placeOf } from './place.ts';
+import { keyText, referenceOf } from '../pools.tsx';
+import { go, link, note, route } from '../route.ts';
+import { may } from '../session.ts';
+import { ago, count, dateTime, shortId, visible } from '../text.ts';
 
 type Tab = 'commits' | 'objects' | 'branches';
 const tabs: readonly (readonly [Tab, string])[] = [['commits', 'Commits'], ['objects', 'Data objects'], ['branches', 'Branches']];

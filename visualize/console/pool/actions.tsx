@@ -1,11 +1,11 @@
 /** What can be done to a pool: the buttons that offer it, and their dialogs. */
-import type { BranchInfo, GraphCommit, PoolInfo } from '../../src/client/client.ts';
-import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from './changes.tsx';
-import { Load } from './load.tsx';
-import { Icon, type IconName } from './parts.tsx';
-import { DeletePool, RenamePool } from './pool-dialogs.tsx';
-import type { Place } from './pool-place.ts';
-import { may } from './session.ts';
+import type { BranchInfo, GraphCommit, PoolInfo } from '../../../src/client/client.ts';
+import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from '../changes.tsx';
+import { Load } from '../load.tsx';
+import { Icon, type IconName } from '../parts.tsx';
+import { DeletePool, RenamePool } from './dialogs.tsx';
+import type { Place } from './place.ts';
+import { may } from '../session.ts';
 
 /** The dialog that is open, and what it begins with. `at`: the commit that a new branch begins at; `branch`: whose tip that is, empty for nobody's, or the branch to delete. */
 export interface OpenDialog {

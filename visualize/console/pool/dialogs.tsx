@@ -1,13 +1,13 @@
 /** Pools made, renamed and deleted. */
 import { useState } from 'preact/hooks';
-import type { PoolInfo } from '../../src/client/client.ts';
-import { curlName, curlOf, useAction } from './action.ts';
-import { sumsOf } from './figures.ts';
-import { branches, pools } from './lake.ts';
-import { CopyLine, Dialog, Fault, Field, Name } from './parts.tsx';
-import { go, link, route } from './route.ts';
-import { client } from './session.ts';
-import { counted, visible } from './text.ts';
+import type { PoolInfo } from '../../../src/client/client.ts';
+import { curlName, curlOf, useAction } from '../action.ts';
+import { sumsOf } from '../figures.ts';
+import { branches, pools } from '../lake.ts';
+import { CopyLine, Dialog, Fault, Field, Name } from '../parts.tsx';
+import { go, link, route } from '../route.ts';
+import { client } from '../session.ts';
+import { counted, visible } from '../text.ts';
 
 /** Paths of fields as they are typed: `ts, user.name`. */
 export const keysOf = (text: string): string[][] => text.split(',').map((path) => path.trim()).filter((path) => path !== '').map((path) => path.split('.').map((part) => part.trim()));

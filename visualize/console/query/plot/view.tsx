@@ -2,13 +2,13 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { count, visible } from '../text.ts';
+import { count, visible } from '../../text.ts';
 import { type Bins, binTimes, spanOfBins, textTimeLiteral, timeLiteral, widthText } from './bins.ts';
 import { type PlotChoice, plotsOf } from './chartable.ts';
-import { PlotCanvas } from './plot-canvas.tsx';
-import { barRows, linesOf, TimeGatherer } from './plot-data.ts';
-import type { Path } from './columns.ts';
-import { type Run, turn } from './run.ts';
+import { PlotCanvas } from './canvas.tsx';
+import { barRows, linesOf, TimeGatherer } from './gather.ts';
+import type { Path } from '../columns.ts';
+import { type Run, turn } from '../run.ts';
 
 /** Whose rows are drawn, and how a span of time changes the query. */
 export interface PlotProps {

@@ -1,6 +1,6 @@
 /** What the page of a pool shows: which branch or commit, and where changes are made meanwhile. */
-import type { BranchInfo, PoolInfo } from '../../src/client/client.ts';
-import { branches } from './lake.ts';
+import type { BranchInfo, PoolInfo } from '../../../src/client/client.ts';
+import { branches } from '../lake.ts';
 
 /** A branch, or a commit for itself. */
 export interface Place {

@@ -1,10 +1,10 @@
 /** Which plots rows allow: a histogram of a field of times, bars of a key and its numbers, lines of numbers over times; or why none. */
-import { floatOf } from '../../../src/client/jsup.ts';
-import type { Type } from '../../../src/client/types.ts';
+import { floatOf } from '../../../../src/client/jsup.ts';
+import type { Type } from '../../../../src/client/types.ts';
 import { parseTextTime, type TextTimes, textTimesOf } from './bins.ts';
-import { cellAt, type Column, columnsOf } from './columns.ts';
-import type { RowStore } from './rows.ts';
-import { type Cell, plain } from './wire.ts';
+import { cellAt, type Column, columnsOf } from '../columns.ts';
+import type { RowStore } from '../rows.ts';
+import { type Cell, plain } from '../wire.ts';
 
 /** How rows are drawn. */
 export type PlotKind = 'histogram' | 'bars' | 'lines';

@@ -2,7 +2,7 @@
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { theme } from '../../shared/theme.ts';
+import { theme } from '../../../shared/theme.ts';
 
 /** What is drawn. Times are in seconds since 1970. */
 export interface PlotCanvasProps {
