@@ -223,7 +223,7 @@ export const typeText = (type: Type, names: TypeNames = new Map(), decorator = f
     case 'enum': return `enum(${type.symbols.map(quoteName).join(',')})`;
     case 'error': return `error(${typeText(type.inner, names, decorator && type.inner.kind !== 'named')})`;
     case 'named': {
-      if (names.get(type.name) === type) return quoteReference(type.name);
+      if (names.get(type.name) === type) return decorator ? quoteReference(type.name) : quoteName(type.name);
       const text = `${quoteName(type.name)}=${inner(type.inner)}`;
       names.set(type.name, type);
       return decorator && type.inner.kind === 'union' ? `(${text})` : text;

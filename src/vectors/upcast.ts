@@ -98,7 +98,7 @@ const fieldNamed = (v: Vector, on: Vector): Vector => (v.form === 'record' ? { .
 const upcastUniform = (v: FlatVector, from: Type, to: Type): Vector => {
   if (from === to) return v;
   if (v.form === 'dynamic') return upcastUniform(flatten(regroup(v.tags.subarray(0, v.length), v.slots, v.parts, (part) => part)), from, to);
-  if (v.form === 'named') return nameFailed(upcastUniform(flatten(v.inner), underType(from), to), v);
+  if (v.form === 'named') return nameFailed(upcastUniform(flatten(v.inner), from.kind === 'named' ? from.inner : from, to), v);
   if (to.kind === 'named') return to.inner === from ? named(v, to) : withName(upcastUniform(v, from, to.inner), to);
   if (to.kind === 'union') return intoUnion(v, from, to);
   if (v.form === 'union') return fromUnion(v, to);

@@ -54,24 +54,16 @@ const nameof: Evaluate = ([v], length) => (length === 0 ? noRows : lift(v!, (fla
   return missingRows(flat.length);
 }));
 
-/** Without names, union or error around it. */
+/** Without the outermost name, union or error around it; of a type value, all names are taken off. */
 const underRows = (v: Vector): Vector => (v.length === 0 ? noRows : lift(v, (flat: FlatVector) => {
   switch (flat.form) {
-    case 'named': return underNamed(flat.inner);
+    case 'named': return flat.inner;
     case 'union': return combine(flat.tags.subarray(0, flat.length), flat.slots.subarray(0, flat.length), flat.members);
     case 'error': return flat.inner;
     case 'type': return { ...flat, table: flat.table.map((t) => underType(t)) };
     default: return flat;
   }
 }));
-const underNamed = (v: Vector): Vector => lift(v, (flat) => {
-  switch (flat.form) {
-    case 'named': return underNamed(flat.inner);
-    case 'union': return combine(flat.tags.subarray(0, flat.length), flat.slots.subarray(0, flat.length), flat.members);
-    default: return flat;
-  }
-});
-
 const upcast: Evaluate = ([v, t], length) => applyCarrying([t!], [v!], length, ([target], [rows], n) => {
   const wanted = inner(target!);
   if (wanted.form !== 'type') return refuseTargets('upcast target must be a type', rows!, target!);
