@@ -1,13 +1,13 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { answerOf, threadsOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-load-part-'));
 let lake: Lake, workers: WorkerPool, pool: PoolConfig;
@@ -29,14 +29,7 @@ async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += 100_000) yield await Promise.resolve(bytes.subarray(at, at + 100_000));
 }
-const query = async (text: string): Promise<string> => {
-  const { chunks } = await workers.query({ id: 'q', text, format: 'sup', control: false });
-  let out = '';
-  for await (const chunk of chunks) out += Buffer.from(chunk).toString();
-  return out;
-};
-interface ThreadInside { readonly worker: Worker; readonly tasks: ReadonlyMap<number, unknown> }
-const threadsOf = (p: WorkerPool): ThreadInside[] => [...(p as unknown as { threads_: Set<ThreadInside> }).threads_];
+const query = (text: string): Promise<string> => answerOf(workers, text);
 const until = async (condition: () => boolean): Promise<void> => { while (!condition()) await new Promise((resolve) => { setTimeout(resolve, 5); }); };
 
 test('two threads read a long body: every row is there, and both are free afterwards', async () => {

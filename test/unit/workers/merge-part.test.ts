@@ -7,6 +7,7 @@ import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { answerOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-merge-part-'));
 let lake: Lake, workers: WorkerPool, pool: PoolConfig;
@@ -32,12 +33,7 @@ async function* body(given: (block: number) => void = () => undefined): AsyncGen
     yield await Promise.resolve(Buffer.from(lines.join('')));
   }
 }
-const query = async (text: string): Promise<string> => {
-  const { chunks } = await workers.query({ id: 'q', text, format: 'sup', control: false });
-  let out = '';
-  for await (const chunk of chunks) out += Buffer.from(chunk).toString();
-  return out;
-};
+const query = (text: string): Promise<string> => answerOf(workers, text);
 const filesIn = (folder: string): number => readdirSync(join(directory, folder), { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).length;
 
 test('a load that does not fit in memory is merged by two threads: objects that do not overlap, rows in order', async () => {

@@ -1,22 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import { type FormatName, createWriter, openReader } from '../../../src/formats/formats.ts';
 import { joinParts } from '../../../src/formats/parts.ts';
-import { openLake } from '../../../src/lake/lake.ts';
-import type { Lake } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
-import { startWorkerPool } from '../../../src/workers/pool.ts';
-import type { WorkerPool, WorkerPoolOptions } from '../../../src/workers/pool.types.ts';
+import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { type ComparedPools, answerOf, helpingThread, openCompared, ready, tasksOf } from './support.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'lake-output-')), rows = 100_000, text = 'x'.repeat(200);
-let lake: Lake, alone: WorkerPool, both: WorkerPool;
+const rows = 100_000, text = 'x'.repeat(200);
+let pools: ComparedPools, alone: WorkerPool, both: WorkerPool;
 let ids = 0;
-
-const start = (options: Partial<WorkerPoolOptions>): WorkerPool =>
-  startWorkerPool({ lakeDirectory: directory, spillDirectory: join(directory, `spill${ids++}`), outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 }, ...options }, lake);
 
 const rowText = (i: number): string => {
   switch (i % 3) {
@@ -25,28 +17,12 @@ const rowText = (i: number): string => {
     default: return `{k:${i},kind:"http",text:"${text}",dur:${(i % 997) / 8}}`;
   }
 };
-async function* body(): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < rows; at += 5000) yield Buffer.from(`${Array.from({ length: 5000 }, (_, i) => rowText(at + i)).join('\n')}\n`);
-}
 
 beforeAll(async () => {
-  lake = await openLake({ directory, objects: openObjects(directory) });
-  alone = start({ threads: 1 });
-  both = start({ threads: 2 });
-  const { pool } = await lake.createPool({ name: 'rows', order: 'asc', keys: [['k']] });
-  const outcome = await alone.load({ pool, body: body(), format: 'sup' });
-  await outcome.settled(lake.pool('rows').load('main', outcome.objects));
-  await ready(both);
+  pools = await openCompared(rows, rowText, { outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 } });
+  ({ alone, both } = pools);
 });
-afterAll(async () => {
-  await alone.close();
-  await both.close();
-  await lake.close();
-  rmSync(directory, { recursive: true });
-});
-
-/** Only idle threads help. */
-const ready = (workers: WorkerPool): Promise<unknown> => Promise.all([read(workers, 'values 1', 'sup'), read(workers, 'values 2', 'sup')]);
+afterAll(() => pools.close());
 
 /** All bytes, and the code of the error that ended them. */
 const read = async (workers: WorkerPool, query: string, format: FormatName, pauseMs?: number): Promise<{ readonly bytes: Buffer; readonly error?: unknown }> => {
@@ -70,12 +46,9 @@ const bsupAsSup = async (bytes: Uint8Array): Promise<string> => {
   for await (const batch of await openReader('bsup', once(bytes))) for (const chunk of writer.write(batch)) out += Buffer.from(chunk).toString();
   return out;
 };
-const threadsOf = (p: WorkerPool): readonly { readonly worker: Worker; readonly tasks: ReadonlyMap<number, unknown> }[] =>
-  [...(p as unknown as { threads_: Set<{ worker: Worker; tasks: Map<number, unknown> }> }).threads_];
 /** Of the lake, the largest first. */
 const largestFiles = (): readonly string[] =>
-  readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name)).sort((a, b) => statSync(b).size - statSync(a).size);
-const tasksOf = (p: WorkerPool): number => threadsOf(p).reduce((n, t) => n + t.tasks.size, 0);
+  readdirSync(join(pools.directory, 'objects'), { recursive: true, withFileTypes: true }).filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name)).sort((a, b) => statSync(b).size - statSync(a).size);
 
 const queries = ['from rows', 'from rows | put s:=k*2, text:=null', 'from rows | cut kind, k', 'from rows | values k', 'from rows | drop at'];
 
@@ -119,7 +92,7 @@ describe('one answer written by two threads', () => {
   });
 
   test('no thread helps where the process has its memory in use', async () => {
-    const full = start({ threads: 2, residentBytesMax: 1 });
+    const full = pools.start({ threads: 2, residentBytesMax: 1 });
     try {
       await ready(full);
       expect((await read(full, 'from rows', 'ndjson')).bytes.equals((await read(alone, 'from rows', 'ndjson')).bytes)).toBe(true);
@@ -144,19 +117,17 @@ describe('one answer written by two threads', () => {
   });
 
   test('a helper that dies fails the query with a clear error, and the next one runs', async () => {
-    const other = start({ threads: 2, windowBytesMax: 1 << 16 });
+    const other = pools.start({ threads: 2, windowBytesMax: 1 << 16 });
     try {
       await ready(other);
       const { chunks } = await other.query({ id: 'dies', text: 'from rows | put a:=text, b:=text, c:=text, d:=text', format: 'ndjson', control: false });
-      const { parts } = other as unknown as { parts: ReadonlySet<unknown> };
-      const helping = (): { readonly worker: Worker } | undefined => threadsOf(other).find((t) => [...t.tasks.values()].some((task) => parts.has(task)));
       // Nothing is read before, so that the helper cannot have come to its end.
-      await expect.poll(helping, { timeout: 5000, interval: 5 }).toBeDefined();
+      await expect.poll(() => helpingThread(other), { timeout: 5000, interval: 5 }).toBeDefined();
       await new Promise((resolve) => { setTimeout(resolve, 100); });
-      await helping()?.worker.terminate();
+      await helpingThread(other)?.worker.terminate();
       await expect((async () => { for await (const chunk of chunks) expect(chunk.length).toBeGreaterThan(0); })()).rejects.toMatchObject({ code: 'worker-died' });
       await expect.poll(() => other.status(), { timeout: 10_000 }).toMatchObject({ threads: 2, replaced: 1 });
-      expect((await read(other, 'from rows | count()', 'sup')).bytes.toString()).toBe(`${rows}\n`);
+      expect(await answerOf(other, 'from rows | count()')).toBe(`${rows}\n`);
     } finally {
       await other.close();
     }
@@ -167,7 +138,7 @@ describe('one answer written by two threads', () => {
     const whole = (await read(alone, 'from rows', 'ndjson')).bytes, [path] = largestFiles(), file = openSync(path!, 'r+');
     writeSync(file, new Uint8Array(4096), 0, 4096, Math.floor(statSync(path!).size * 0.7));
     closeSync(file);
-    const one = start({ threads: 1 }), two = start({ threads: 2 });
+    const one = pools.start({ threads: 1 }), two = pools.start({ threads: 2 });
     try {
       await ready(two);
       const wanted = await read(one, 'from rows', 'ndjson'), got = await read(two, 'from rows', 'ndjson');

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { LakeError } from '../../../src/errors.ts';
 import { openLake } from '../../../src/lake/lake.ts';
@@ -10,6 +9,7 @@ import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { answerOf, threadsOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-workers-'));
 let lake: Lake, workers: WorkerPool, pool: PoolConfig;
@@ -36,14 +36,8 @@ const load = async (target: PoolConfig, text: string): Promise<void> => {
   const outcome = await workers.load({ pool: target, body: chunksOf(text), format: 'sup' });
   await outcome.settled(lake.pool(target.name).load('main', outcome.objects));
 };
-const query = async (text: string, id = 'q'): Promise<string> => {
-  const { chunks } = await workers.query({ id, text, format: 'sup', control: false });
-  let out = '';
-  for await (const chunk of chunks) out += Buffer.from(chunk).toString();
-  return out;
-};
+const query = (text: string, id = 'q'): Promise<string> => answerOf(workers, text, { id });
 const files = (): number => readdirSync(join(directory, 'objects'), { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).length;
-const threadOf = (p: WorkerPool): Worker => ([...(p as unknown as { threads_: Set<{ worker: Worker }> }).threads_][0]!).worker;
 const failure = async (work: Promise<unknown>): Promise<LakeError> => {
   const error = await work.then(() => undefined, (e: unknown) => e);
   expect(error).toBeInstanceOf(LakeError);
@@ -219,7 +213,7 @@ describe('threads', () => {
     }
     const pending = failure(other.load({ pool, body: stuck(), format: 'sup' }));
     await new Promise((resolve) => { setTimeout(resolve, 50); });
-    await threadOf(other).terminate();
+    await threadsOf(other)[0]!.worker.terminate();
     const error = await pending;
     release();
     expect([error.code, error.status]).toEqual(['worker-died', 500]);

@@ -19,6 +19,7 @@ import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { TaskSpill } from '../../../src/workers/spill.ts';
 import { warmLoad } from '../../../src/workers/warm-load.ts';
 import { MemoryObjects, WarmUp } from '../../../src/workers/warm-up.ts';
+import { answerOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-path-'));
 let lake: Lake, workers: WorkerPool, ids = 0;
@@ -38,12 +39,7 @@ const load = async (pool: PoolConfig, text: string, branch = 'main'): Promise<vo
   const body = (async function* chunks() { yield Buffer.from(text); })(), outcome = await workers.load({ pool, body, format: 'sup' });
   await outcome.settled(lake.pool(pool.name).load(branch, outcome.objects));
 };
-const query = async (text: string, head?: { readonly pool: string; readonly branch?: string }): Promise<string> => {
-  const { chunks } = await workers.query({ id: `q${ids++}`, text, format: 'sup', control: false, ...(head && { head }) });
-  let out = '';
-  for await (const chunk of chunks) out += Buffer.from(chunk).toString();
-  return out.trim();
-};
+const query = async (text: string, head?: { readonly pool: string; readonly branch?: string }): Promise<string> => (await answerOf(workers, text, { head })).trim();
 
 test('names of pools are seen in the text, those of commits and metadata are left out', () => {
   expect(namesIn("from a | count()")).toEqual(['a']);

@@ -1,21 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import type { LakeError } from '../../../src/errors.ts';
-import { openLake } from '../../../src/lake/lake.ts';
-import type { Lake } from '../../../src/lake/lake.types.ts';
-import { openObjects } from '../../../src/lake/objects.ts';
-import { startWorkerPool } from '../../../src/workers/pool.ts';
-import type { WorkerPool, WorkerPoolOptions } from '../../../src/workers/pool.types.ts';
+import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { type ComparedPools, answerOf, helpingThread, openCompared, ready, tasksOf } from './support.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'lake-split-'));
 const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 }, rows = 120_000;
-let lake: Lake, alone: WorkerPool, both: WorkerPool;
-let ids = 0;
-
-const start = (options: Partial<WorkerPoolOptions>): WorkerPool => startWorkerPool({ lakeDirectory: directory, spillDirectory: join(directory, `spill${ids++}`), shareSizes, ...options }, lake);
+let pools: ComparedPools, alone: WorkerPool, both: WorkerPool;
 
 /** Rows of three kinds; users come and go, so that shares do not meet the same ones. */
 const rowText = (i: number): string => {
@@ -26,35 +15,12 @@ const rowText = (i: number): string => {
     default: return `{k:${i},kind:"http",id:"h${i}",user:"${user}",bytes:${(i * 7907) % 50_021},dur:${(i % 997) / 8}}`;
   }
 };
-async function* body(): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < rows; at += 5000) yield Buffer.from(`${Array.from({ length: 5000 }, (_, i) => rowText(at + i)).join('\n')}\n`);
-}
 
 beforeAll(async () => {
-  lake = await openLake({ directory, objects: openObjects(directory) });
-  alone = start({ threads: 1 });
-  both = start({ threads: 2 });
-  const { pool } = await lake.createPool({ name: 'rows', order: 'asc', keys: [['k']] });
-  const outcome = await alone.load({ pool, body: body(), format: 'sup' });
-  await outcome.settled(lake.pool('rows').load('main', outcome.objects));
-  // Wait for the second pool's threads: only idle ones help.
-  await Promise.all([answer(both, 'values 1'), answer(both, 'values 2')]);
+  pools = await openCompared(rows, rowText, { shareSizes });
+  ({ alone, both } = pools);
 });
-afterAll(async () => {
-  await alone.close();
-  await both.close();
-  await lake.close();
-  rmSync(directory, { recursive: true });
-});
-
-const answer = async (workers: WorkerPool, text: string): Promise<string> => {
-  const { chunks } = await workers.query({ id: `q${ids++}`, text, format: 'sup', control: false });
-  let out = '';
-  for await (const chunk of chunks) out += Buffer.from(chunk).toString();
-  return out;
-};
-const threadsOf = (p: WorkerPool): readonly { readonly worker: Worker; readonly tasks: ReadonlyMap<number, unknown> }[] =>
-  [...(p as unknown as { threads_: Set<{ worker: Worker; tasks: Map<number, unknown> }> }).threads_];
+afterAll(() => pools.close());
 
 const queries = [
   'count() by kind',
@@ -80,8 +46,8 @@ const queries = [
 
 describe('one query on two threads', () => {
   test.each(queries)('%s: the answer is that of one thread', async (text) => {
-    const query = `from rows | ${text}`, wanted = await answer(alone, query);
-    expect(await answer(both, query)).toBe(wanted);
+    const query = `from rows | ${text}`, wanted = await answerOf(alone, query);
+    expect(await answerOf(both, query)).toBe(wanted);
     expect(wanted).not.toBe('');
   });
 
@@ -93,7 +59,7 @@ describe('one query on two threads', () => {
 
   test('a sum of floats is the same from run to run', async () => {
     const sums = new Set<string>();
-    for (let run = 0; run < 3; run++) sums.add(await answer(both, 'from rows | s:=sum(dur / 3.), a:=avg(dur / 7.) by user | sort user'));
+    for (let run = 0; run < 3; run++) sums.add(await answerOf(both, 'from rows | s:=sum(dur / 3.), a:=avg(dur / 7.) by user | sort user'));
     expect(sums.size).toBe(1);
   });
 
@@ -104,10 +70,10 @@ describe('one query on two threads', () => {
   });
 
   test('groups that do not fit the memory are spilled', async () => {
-    const small = start({ threads: 2, queryMemoryBytesMax: 1_000_000 }), query = "from rows | count(), sum(n), any(kind) by id | where id=='a9991' or id=='h19992' or id=='c30000' or id=='h39999'";
+    const small = pools.start({ threads: 2, queryMemoryBytesMax: 1_000_000 }), query = "from rows | count(), sum(n), any(kind) by id | where id=='a9991' or id=='h19992' or id=='c30000' or id=='h39999'";
     try {
-      await Promise.all([answer(small, 'values 1'), answer(small, 'values 2')]);
-      const lines = async (workers: WorkerPool): Promise<string[]> => (await answer(workers, query)).split('\n').sort();
+      await ready(small);
+      const lines = async (workers: WorkerPool): Promise<string[]> => (await answerOf(workers, query)).split('\n').sort();
       expect(await lines(small)).toEqual(await lines(alone));
       expect(await lines(small)).toHaveLength(5);
     } finally {
@@ -116,8 +82,8 @@ describe('one query on two threads', () => {
   });
 
   test('a query that ends before its help comes leaves no part behind', async () => {
-    for (let run = 0; run < 20; run++) await answer(both, `from rows | k < ${9000 + run} | count()`);
-    await expect.poll(() => threadsOf(both).reduce((n, t) => n + t.tasks.size, 0), { timeout: 5000 }).toBe(0);
+    for (let run = 0; run < 20; run++) await answerOf(both, `from rows | k < ${9000 + run} | count()`);
+    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
   });
 
   test('a cancelled query leaves no part behind', async () => {
@@ -125,8 +91,8 @@ describe('one query on two threads', () => {
     const { chunks } = await both.query({ id: 'left', text: "from rows | where kind=='http' or kind=='conn' or kind=='alert'", format: 'sup', control: false, signal: abort.signal });
     const read = (async () => { for await (const chunk of chunks) if (chunk.length > 0) abort.abort(); })();
     await expect(read).rejects.toMatchObject({ code: 'query-cancelled' });
-    await expect.poll(() => threadsOf(both).reduce((n, t) => n + t.tasks.size, 0), { timeout: 5000 }).toBe(0);
-    expect(await answer(both, 'from rows | count()')).toBe(`${rows}\n`);
+    await expect.poll(() => tasksOf(both), { timeout: 5000 }).toBe(0);
+    expect(await answerOf(both, 'from rows | count()')).toBe(`${rows}\n`);
   });
 
   test('a helper that dies fails the query with a clear error, and the next one runs', { timeout: 60_000 }, async () => {
@@ -134,20 +100,18 @@ describe('one query on two threads', () => {
     let problem: unknown;
     // The helper has to be in the middle of a share; how long it takes to get there is the machine's business.
     for (let waitMs = 100; problem === undefined && waitMs <= 1600; waitMs *= 2) {
-      const other = start({ threads: 2 });
+      const other = pools.start({ threads: 2 });
       try {
-        await Promise.all([answer(other, 'values 1'), answer(other, 'values 2')]);
-        const query = answer(other, `from rows | where ${test} | count()`).catch((error: unknown) => error as LakeError);
-        const { parts } = other as unknown as { parts: ReadonlySet<unknown> };
-        const helping = (): { readonly worker: Worker } | undefined => threadsOf(other).find((t) => [...t.tasks.values()].some((task) => parts.has(task)));
-        await expect.poll(helping, { timeout: 5000, interval: 5 }).toBeDefined();
+        await ready(other);
+        const query = answerOf(other, `from rows | where ${test} | count()`).catch((error: unknown) => error as LakeError);
+        await expect.poll(() => helpingThread(other), { timeout: 5000, interval: 5 }).toBeDefined();
         await new Promise((resolve) => { setTimeout(resolve, waitMs); });
-        await helping()?.worker.terminate();
+        await helpingThread(other)?.worker.terminate();
         const result = await query;
         if (result === '0\n') continue;
         problem = result;
         await expect.poll(() => other.status(), { timeout: 10_000 }).toMatchObject({ threads: 2, replaced: 1 });
-        expect(await answer(other, "from rows | kind=='http' | count()")).toBe(`${(rows * 3) / 5}\n`);
+        expect(await answerOf(other, "from rows | kind=='http' | count()")).toBe(`${(rows * 3) / 5}\n`);
       } finally {
         await other.close();
       }
