@@ -6,20 +6,15 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
+import { caseFilesOf, casesFolder } from '../support/case-files.ts';
 import { type ConformanceCase, runCase, sameOutput } from '../support/conformance.ts';
 import { engineVariants, isOverMemory } from '../support/engine-variants.ts';
 
 export interface LawCase extends ConformanceCase { readonly directory: string }
 export interface Difference { readonly variant: string; readonly id: string; readonly query: string; readonly wanted: string; readonly found: string }
 
-interface OwnCase { readonly title: string; readonly query: string; readonly input: string; readonly output: string; readonly unordered?: boolean }
-
-const own = fileURLToPath(new URL('../cases/', import.meta.url));
-const ownCases = (): LawCase[] => ['expressions', 'functions', 'operators', 'aggregates'].flatMap((kind) => readdirSync(join(own, kind)).sort().flatMap((file) => {
-  const { cases } = parse(readFileSync(join(own, kind, file), 'utf8')) as { readonly cases: readonly OwnCase[] };
-  return cases.map((c): LawCase => ({ ...c, id: `${kind}/${file}: ${c.title}`, group: kind, error: '', input_args: [], output_args: [], directory: own }));
-}));
+const ownCases = (): LawCase[] => ['expressions', 'functions', 'operators', 'aggregates'].flatMap((kind) => caseFilesOf(kind).flatMap(({ file, cases }) =>
+  cases.map((c): LawCase => ({ ...c, id: `${kind}/${file}: ${c.title}`, group: kind, error: '', input_args: [], output_args: [], directory: casesFolder }))));
 const recordedCases = (directory: string): LawCase[] => readdirSync(join(directory, 'cases')).filter((f) => f.endsWith('.jsonl')).sort().flatMap((file) =>
   readFileSync(join(directory, 'cases', file), 'utf8').split('\n').filter((line) => line !== '').map((line) => ({ ...(JSON.parse(line) as ConformanceCase), directory })));
 

@@ -3,29 +3,12 @@
  * forced into other forms. The examples of the function table are cases too.
  */
 import { describe, expect, test } from 'vitest';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
 import { functionTable } from '../../../../src/exec/functions/functions.ts';
+import { caseFilesOf, variants } from '../../../support/case-files.ts';
 import { runQuery } from '../../../support/query-case.ts';
-import type { RunPlanOptions } from '../../../support/run-plan.ts';
-
-interface Case { readonly title: string; readonly query: string; readonly input: string; readonly output: string }
-interface CaseFile { readonly subject: string; readonly cases: readonly Case[] }
-
-const folder = fileURLToPath(new URL('../../../cases/', import.meta.url));
-const filesOf = (name: string): CaseFile[] =>
-  readdirSync(join(folder, name)).sort().map((file) => parse(readFileSync(join(folder, name, file), 'utf8')) as CaseFile);
-
-const variants: Readonly<Record<string, RunPlanOptions>> = {
-  'as it is': {}, 'batches of one': { batchRows: 1 }, 'batches of two': { batchRows: 2 },
-  'constant vectors': { forceForm: 'constant' }, 'dictionaries': { forceForm: 'dictionary' }, 'selections': { forceForm: 'selected' },
-  'mixed vectors': { forceForm: 'dynamic' },
-};
 
 for (const name of ['functions', 'expressions']) {
-  const files = filesOf(name);
+  const files = caseFilesOf(name);
   describe(name, () => {
     for (const { subject, cases } of files) {
       describe(subject, () => {

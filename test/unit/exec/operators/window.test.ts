@@ -3,33 +3,22 @@
  * little memory that sorts and partitions spill. The examples of the table are cases too.
  */
 import { describe, expect, test } from 'vitest';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
 import { windowTable } from '../../../../src/exec/windows/windows.ts';
 import { RangeTree } from '../../../../src/exec/windows/tree.ts';
+import { caseFilesOf, variants } from '../../../support/case-files.ts';
 import { runQuery } from '../../../support/query-case.ts';
 import { randomOf } from '../../../support/random.ts';
 import type { RunPlanOptions } from '../../../support/run-plan.ts';
 
-interface CaseFile { readonly subject: string; readonly cases: readonly { readonly title: string; readonly query: string; readonly input: string; readonly output: string }[] }
-
-const folder = fileURLToPath(new URL('../../../cases/windows/', import.meta.url));
-const files = readdirSync(folder).sort().map((file) => parse(readFileSync(join(folder, file), 'utf8')) as CaseFile);
-
-const variants: Readonly<Record<string, RunPlanOptions>> = {
-  'as it is': {}, 'batches of one': { batchRows: 1 }, 'batches of two': { batchRows: 2 },
-  'constant vectors': { forceForm: 'constant' }, 'dictionaries': { forceForm: 'dictionary' }, 'selections': { forceForm: 'selected' },
-  'spilled': { spill: true, memoryBytesMax: 1, batchRows: 2 },
-};
+const files = caseFilesOf('windows');
+const windowVariants: Readonly<Record<string, RunPlanOptions>> = { ...variants, 'spilled': { spill: true, memoryBytesMax: 1, batchRows: 2 } };
 
 for (const { subject, cases } of files) {
   describe(subject, () => {
     for (const c of cases) {
       // Other operators than windows cannot do with so little.
-      test.each(Object.keys(variants).filter((v) => v !== 'spilled' || subject !== 'clauses'))(`${c.title} (%s)`, async (variant) => {
-        expect(await runQuery(c.query, c.input, variants[variant])).toBe(c.output);
+      test.each(Object.keys(windowVariants).filter((v) => v !== 'spilled' || subject !== 'clauses'))(`${c.title} (%s)`, async (variant) => {
+        expect(await runQuery(c.query, c.input, windowVariants[variant])).toBe(c.output);
       });
     }
   });
