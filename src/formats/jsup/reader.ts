@@ -1,6 +1,6 @@
 /** Reads JSUP: a JSON object with type and value a line, types numbered over the whole stream. */
 import { LakeError } from '../../errors.ts';
-import { Builder } from '../../vectors/builder.ts';
+import type { Builder } from '../../vectors/builder.ts';
 import { fitsInt64, goQuoted, parseBytes, parseDuration, parseInteger, parseIp, parseNet, parseTime, roundFloat, uint64Max } from '../../vectors/literal.ts';
 import {
   type RecordType, type Type, arrayType, enumType, errorType, isUnsigned, mapType, namedType, primitiveNamed, recordType, setType, types, unionType,
@@ -10,6 +10,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { jsonFault } from '../json-fault.ts';
+import { batchesOfLines } from '../line-batches.ts';
 import { floatOf, textOf } from '../text-cell.ts';
 
 /** @throws LakeError `format-broken` with the line, after giving out what came before */
@@ -17,8 +18,8 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
   const limits = readLimits(options);
   const window = new ByteWindow(input, { format: 'jsup', valueBytesMax: limits.valueBytesMax });
   const table = new JsupTypes(limits.nestingMax);
-  let builder = new Builder(), line = 0, count = 0;
-  const take = (text: string): void => {
+  let line = 0, count = 0;
+  const take = (text: string, builder: Builder): void => {
     line++;
     if (text.trim() === '') return;
     try {
@@ -32,22 +33,7 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
       throw new LakeError('format-broken', { format: 'jsup', fault: `line ${line}: ${problem.message}`, place: '', values: count });
     }
   };
-  try {
-    while (await window.more()) {
-      while (window.nextLine()) {
-        take(textOf(window.bytes, window.lineStart, window.lineEnd));
-        if (builder.length < limits.batchRows) continue;
-        yield builder.finish();
-        builder = new Builder();
-      }
-    }
-  } catch (problem) {
-    if (builder.length > 0) yield builder.finish();
-    throw problem;
-  } finally {
-    await window.close();
-  }
-  if (builder.length > 0) yield builder.finish();
+  yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart, lineEnd }, builder) => { take(textOf(bytes, lineStart, lineEnd), builder); });
 }
 
 class Fault extends Error {}

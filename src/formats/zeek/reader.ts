@@ -1,11 +1,12 @@
 /** Reads Zeek logs: `#` lines say what the columns are, every column may be unset, dotted names nest. */
 import { LakeError } from '../../errors.ts';
-import { Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
+import { type Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
 import { componentsMax } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { sameBytes } from '../key-layouts.ts';
+import { batchesOfLines } from '../line-batches.ts';
 import { textOf } from '../text-cell.ts';
 import { validUtf8 } from '../valid-stream.ts';
 import type { ZeekMarks } from './cells.ts';
@@ -25,25 +26,9 @@ export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadO
   const limits = readLimits(options);
   const window = new ByteWindow(validUtf8(input), { format: 'zeek', valueBytesMax: limits.valueBytesMax });
   const log = new ZeekLog(limits.nestingMax);
-  let builder = new Builder();
-  try {
-    while (await window.more()) {
-      while (window.nextLine()) {
-        const { bytes, lineStart: start, lineEnd: end } = window;
-        log.line(bytes, { start, end: end > start && bytes[end - 1] === 0x0d ? end - 1 : end }, builder);
-        if (builder.length < limits.batchRows) continue;
-        const batch = builder.finish();
-        builder = new Builder();
-        yield batch;
-      }
-    }
-  } catch (problem) {
-    if (builder.length > 0) yield builder.finish();
-    throw problem;
-  } finally {
-    await window.close();
-  }
-  if (builder.length > 0) yield builder.finish();
+  yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart: start, lineEnd: end }, builder) => {
+    log.line(bytes, { start, end: end > start && bytes[end - 1] === 0x0d ? end - 1 : end }, builder);
+  });
 }
 
 class ZeekLog {
