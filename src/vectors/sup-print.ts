@@ -118,9 +118,9 @@ const unionBody = (c: Context, inner: Type, data: Data, place: Place): string =>
 const selfDescribing = (type: Type, data: Data, nested: boolean): boolean => {
   switch (type.kind) {
     case 'primitive': return !notImplied.has(type);
-    case 'record': case 'error': case 'named': return true;
+    case 'record': case 'error': return true;
     case 'array': case 'set': case 'map': return !needsDecorator(type, data, nested) && ((data as readonly unknown[]).length > 0 || isNulls(type));
-    case 'union': case 'enum': return false;
+    case 'union': case 'enum': case 'named': return false;
   }
 };
 const isNulls = (type: Type): boolean =>
