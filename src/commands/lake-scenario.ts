@@ -23,10 +23,9 @@
  */
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { LakeError } from '../errors.ts';
+import { type Difference, sameJson } from '../recording/differences.ts';
 import type { LakeScenario, LakeStep } from '../recording/scenario.ts';
-import type { Difference } from '../recording/replay.ts';
 import { type StepFound, steps as stepTable, wordOf } from './lake-scenario-steps.ts';
 import { Stage } from './lake-stage.ts';
 
@@ -69,7 +68,7 @@ const playStep = async (stage: Stage, step: LakeStep, label: string, directory: 
   for (const [what, look] of Object.entries(looks)) {
     if (step[what] === undefined) continue;
     const expected = step[what], seen = await look(stage, expected);
-    if (!isDeepStrictEqual(asJson(expected), asJson(seen))) differences.push({ step: name, what, expected, found: seen });
+    if (!sameJson(expected, seen)) differences.push({ step: name, what, expected, found: seen });
   }
   const within = step['within'] as number | undefined;
   if (within !== undefined && took > within) differences.push({ step: name, what: 'milliseconds', expected: `at most ${within}`, found: Math.round(took) });
@@ -114,4 +113,3 @@ const looks: Readonly<Record<string, (stage: Stage, expected: unknown) => unknow
 
 const mapped = (expected: unknown, see: (key: string) => unknown): unknown => Object.fromEntries(Object.keys(expected as object).map((key) => [key, see(key)]));
 const sortedLines = (text: string): string => text.trim().split('\n').map((line) => line.trim()).sort().join('\n');
-const asJson = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)) as unknown);

@@ -3,7 +3,6 @@
  * events. With kept bodies the objects are made from them again and the rows of every tip are compared; without, commits get the objects as they were described and
  * nobody looks into them.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { LakeTask } from '../../machines/lake.events.ts';
 import type { PoolJob } from '../../machines/pool.events.ts';
 import type { FormatName } from '../formats/formats.ts';
@@ -16,15 +15,15 @@ import { type ObjectStore, openObjects } from '../lake/objects.ts';
 import type { PoolFace } from '../lake/pool.ts';
 import { nowNs } from '../lake/time.ts';
 import { bodiesFolder, readBody } from '../recording/bodies.ts';
+import { type Findings, FindingList } from '../recording/differences.ts';
 import type { ObjectsRecord, RecordedBody, RecordedObject, TipRecord } from '../recording/record.ts';
-import type { Difference } from '../recording/replay.ts';
 import { startWorkerPool } from '../workers/pool.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import { faultOf, rowsOfTip } from './recorder.ts';
 import type { PlannedJob, ReplayPlan } from './replay-plan.ts';
 
 /** What a replay against the whole service went through, and what came out otherwise. */
-export interface LakeReplayReport {
+export interface LakeReplayReport extends Findings {
   readonly jobs: number;
   readonly commits: number;
   readonly events: number;
@@ -32,16 +31,9 @@ export interface LakeReplayReport {
   /** Tips whose rows were compared, and all their rows. */
   readonly tipsRead: number;
   readonly rows: number;
-  /** The first ones. */
-  readonly differences: readonly Difference[];
-  readonly differenceCount: number;
-  /** What could not be compared, and why. */
-  readonly notes: readonly string[];
 }
 /** `recording`: path of its file. `directory`: of the lake, which must be empty or absent. `memoryBytesMax`: half of it for a query, a quarter for loads. */
 export interface LakeReplayOptions { readonly recording: string; readonly directory: string; readonly memoryBytesMax: number; readonly report: (fault: unknown) => void }
-
-const differencesMax = 20;
 
 /** @throws LakeError for a directory that is no empty lake */
 export const replayLake = async (plan: ReplayPlan, options: LakeReplayOptions): Promise<LakeReplayReport> => {
@@ -93,9 +85,7 @@ interface LakeReplayTools {
 
 class LakeReplay {
   private readonly tools: LakeReplayTools;
-  private readonly differences: Difference[] = [];
-  private differenceCount = 0;
-  private readonly notes: string[] = [];
+  private readonly findings = new FindingList();
   private counts = { jobs: 0, commits: 0, events: 0, tips: 0, tipsRead: 0, rows: 0 };
   private readonly withRows: boolean;
   private readonly faces = new Map<Id, PoolFace>();
@@ -103,7 +93,7 @@ class LakeReplay {
   constructor(tools: LakeReplayTools) {
     this.tools = tools;
     this.withRows = !tools.plan.bodiesMissing;
-    if (!this.withRows) this.notes.push('the rows of the tips are not compared: not all bodies were kept (option -record.bodies of lake serve)');
+    if (!this.withRows) this.findings.note('the rows of the tips are not compared: not all bodies were kept (option -record.bodies of lake serve)');
   }
 
   async run(events: readonly LakeEvent[]): Promise<void> {
@@ -111,11 +101,11 @@ class LakeReplay {
     for (const job of plan.jobs) await this.job(job);
     if (this.withRows) for (const failure of plan.failures) await this.failure(failure);
     this.counts.events = events.length;
-    plan.events.forEach((expected, i) => { this.compare(`event ${i + 1}`, 'event', expected, events[i]); });
-    if (events.length > plan.events.length) this.differ({ step: 'events', what: 'number', expected: plan.events.length, found: events.length });
+    plan.events.forEach((expected, i) => { this.findings.compare(`event ${i + 1}`, 'event', expected, events[i]); });
+    if (events.length > plan.events.length) this.findings.differ({ step: 'events', what: 'number', expected: plan.events.length, found: events.length });
     for (const tip of plan.tips) await this.tip(tip);
   }
-  report(): LakeReplayReport { return { ...this.counts, differences: this.differences, differenceCount: this.differenceCount, notes: this.notes }; }
+  report(): LakeReplayReport { return { ...this.counts, ...this.findings.report() }; }
 
   private async job(planned: PlannedJob): Promise<void> {
     const { draws, facts } = this.tools, { job, step, outcome, fact, event } = planned, place = `${step} (${job.kind}, job ${job.id})`;
@@ -130,10 +120,10 @@ class LakeReplay {
     } catch (error) {
       found = { status: 'failed', ...faultOf(error) };
     }
-    this.compare(place, 'outcome', expected, found);
+    this.findings.compare(place, 'outcome', expected, found);
     if (!fact || outcome.status !== 'done') return;
     if (fact.what === 'commit') this.counts.commits++;
-    this.compare(place, fact.what, fact, facts.find((one) => one.fact.what === fact.what)?.fact);
+    this.findings.compare(place, fact.what, fact, facts.find((one) => one.fact.what === fact.what)?.fact);
   }
 
   private async doJob({ pool, job, fact, outcome }: PlannedJob, place: string): Promise<object> {
@@ -181,13 +171,13 @@ class LakeReplay {
       const snapshot = await lake.openSnapshot(`0x${line.pool}`, `0x${from.commit}`);
       try {
         const { removes, adds } = await prepare(snapshot);
-        this.compare(place, 'objects to be removed', from.removes, removes);
+        this.findings.compare(place, 'objects to be removed', from.removes, removes);
         found = adds;
       } finally {
         snapshot.release();
       }
     }
-    this.compare(place, 'objects', line.objects.map(shape), found.map(shape));
+    this.findings.compare(place, 'objects', line.objects.map(shape), found.map(shape));
     return Promise.all(line.objects.map((object, i) => (found[i] ? this.placed(found[i], object) : described(object))));
   }
   private async load(face: PoolFace, { from }: ObjectsRecord): Promise<{ readonly objects: readonly ObjectMeta[] }> {
@@ -220,7 +210,7 @@ class LakeReplay {
     } catch (fault) {
       found = faultOf(fault);
     }
-    this.compare(`load ${line.seq}`, 'error', error, found);
+    this.findings.compare(`load ${line.seq}`, 'error', error, found);
   }
 
   private async tip({ pool, branch, commit, rows }: TipRecord): Promise<void> {
@@ -228,23 +218,15 @@ class LakeReplay {
     this.counts.tips++;
     const face = lake.pools().some((p) => p.id === pool) ? lake.pool(`0x${pool}`) : undefined;
     const found = face?.branches().find((b) => b.name === branch)?.commit;
-    this.compare(step, 'commit', commit, found);
+    this.findings.compare(step, 'commit', commit, found);
     if (!this.withRows || found === undefined) return;
     if (!rows) {
-      this.notes.push(`the rows of ${step} are not compared: the recording has none of it`);
+      this.findings.note(`the rows of ${step} are not compared: the recording has none of it`);
       return;
     }
     this.counts.tipsRead++;
     this.counts.rows += rows.count;
-    this.compare(step, 'rows', rows, await rowsOfTip(workers, pool, branch));
-  }
-
-  private compare(step: string, what: string, expected: unknown, found: unknown): void {
-    if (!isDeepStrictEqual(asJson(expected), asJson(found))) this.differ({ step, what, expected, found });
-  }
-  private differ(difference: Difference): void {
-    this.differenceCount++;
-    if (this.differences.length < differencesMax) this.differences.push(difference);
+    this.findings.compare(step, 'rows', rows, await rowsOfTip(workers, pool, branch));
   }
 }
 
@@ -271,4 +253,3 @@ const described = ({ id, count, size, min, max, inline }: RecordedObject): Objec
 });
 /** What of an object does not depend on its id. */
 const shape = ({ count, size, min, max, inline }: ObjectMeta | RecordedObject): object => ({ count, size, min: min.text, max: max.text, inline: inline !== undefined && inline !== false });
-const asJson = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)) as unknown);

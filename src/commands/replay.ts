@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { ConfigError } from '../config/options.ts';
 import { parseReplay, type ReplayConfig } from '../config/replay.ts';
-import { type Difference, differenceText, replayMachines } from '../recording/replay.ts';
+import { type Findings, differenceText } from '../recording/differences.ts';
+import { replayMachines } from '../recording/replay.ts';
 import { readRecording } from '../recording/reader.ts';
 import { parseScenario, playScenario } from '../recording/scenario.ts';
 import type { CommandIo } from './io.ts';
@@ -58,7 +59,7 @@ const scenario = async ({ file, path, config, io }: Run): Promise<boolean> => {
   return differences.length === 0;
 };
 
-const tell = async (io: CommandIo, what: string, { differences, differenceCount, notes }: { readonly differences: readonly Difference[]; readonly differenceCount: number; readonly notes: readonly string[] }): Promise<void> => {
+const tell = async (io: CommandIo, what: string, { differences, differenceCount, notes }: Findings): Promise<void> => {
   const more = differenceCount - differences.length;
   await io.write(Buffer.from([
     `${what}: ${differenceCount === 0 ? 'the same' : count(differenceCount, 'difference')}`,

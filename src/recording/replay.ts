@@ -6,29 +6,21 @@ import { isDeepStrictEqual } from 'node:util';
 import { LakeError } from '../errors.ts';
 import type { LakeJob } from '../../machines/lake.events.ts';
 import type { PoolJob } from '../../machines/pool.events.ts';
+import { type Findings, FindingList, sameJson } from './differences.ts';
 import { type BookedEvent, Ledger, ofLake } from './ledger.ts';
 import { MachinePlayer, machines, revived } from './player.ts';
 import type { PlacedLine } from './reader.ts';
 import type { ActorRecord, EventRecord, HeaderRecord, MessageRecord, RecordedCommit, RecordedEvent } from './record.ts';
 
-/** One step that came out otherwise. */
-export interface Difference { readonly step: string; readonly what: string; readonly expected: unknown; readonly found: unknown }
 /** What a replay against the machines went through, and what came out otherwise. */
-export interface ReplayReport {
+export interface ReplayReport extends Findings {
   readonly messages: number;
   readonly actors: number;
   readonly commits: number;
   readonly events: number;
   readonly tips: number;
-  /** The first ones. */
-  readonly differences: readonly Difference[];
-  readonly differenceCount: number;
-  /** What the recording does not tell, and why. */
-  readonly notes: readonly string[];
 }
 
-/** Differences that are kept. */
-const differencesMax = 20;
 /** Timers may be early by as much, in milliseconds, since times are rounded. */
 const timerToleranceMs = 2;
 
@@ -47,9 +39,7 @@ class Replay {
   private ledger = new Ledger();
   private told = new Map<string, BookedEvent[]>();
   private drawn = new Map<string, { readonly branch: string; readonly commit: RecordedCommit }>();
-  private readonly notes: string[] = [];
-  private readonly differences: Difference[] = [];
-  private differenceCount = 0;
+  private readonly findings = new FindingList();
   private counts = { messages: 0, actors: 0, commits: 0, events: 0, tips: 0 };
   private header: HeaderRecord | undefined;
   private ended = false;
@@ -60,7 +50,7 @@ class Replay {
     const step = `${path}:${number}`;
     switch (line.kind) {
       case 'header':
-        if (!this.header && line.part > 1) this.notes.push(`parts 1 to ${line.part - 1} of the recording are gone: it is replayed from part ${line.part} on`);
+        if (!this.header && line.part > 1) this.findings.note(`parts 1 to ${line.part - 1} of the recording are gone: it is replayed from part ${line.part} on`);
         if (this.header && line.part !== this.header.part + 1) throw new LakeError('recording-invalid', { file: path, line: number, fault: `part ${line.part} follows part ${this.header.part}` });
         this.header = line;
         return;
@@ -68,7 +58,7 @@ class Replay {
       case 'message': return this.message(line, step);
       case 'given':
         if (!this.ledger.tips.has(line.pool)) this.ledger.given(line.pool, line.branches);
-        else this.compare(step, `branches of pool ${line.pool}`, sorted(line.branches), sorted(this.ledger.tips.get(line.pool)!));
+        else this.findings.compare(step, `branches of pool ${line.pool}`, sorted(line.branches), sorted(this.ledger.tips.get(line.pool)!));
         return;
       case 'drawn':
         if (line.fact.what === 'commit') this.drawn.set(line.fact.commit.id, line.fact);
@@ -76,9 +66,9 @@ class Replay {
       case 'event': return this.event(line);
       case 'tip':
         this.counts.tips++;
-        return this.compare(step, `tip of ${line.pool} ${line.branch}`, line.commit, this.ledger.tips.get(line.pool)?.get(line.branch));
+        return this.findings.compare(step, `tip of ${line.pool} ${line.branch}`, line.commit, this.ledger.tips.get(line.pool)?.get(line.branch));
       case 'lost':
-        this.notes.push(`${line.lines} lines were lost before ${step}: what follows is replayed from there`);
+        this.findings.note(`${line.lines} lines were lost before ${step}: what follows is replayed from there`);
         this.books(step, 'cut off');
         this.players.clear();
         this.astray.clear();
@@ -94,16 +84,16 @@ class Replay {
 
   report(): ReplayReport {
     if (!this.ended) {
-      this.notes.push('the recording has no end: the service was killed, or still writes it');
+      this.findings.note('the recording has no end: the service was killed, or still writes it');
       this.books('end', 'cut off');
     }
-    return { ...this.counts, differences: this.differences, differenceCount: this.differenceCount, notes: this.notes };
+    return { ...this.counts, ...this.findings.report() };
   }
 
   private actor(line: ActorRecord, step: string): void {
     const known = this.players.get(line.actor);
     if (known && line.snapshot !== undefined) {
-      if (!this.astray.has(line.actor)) this.compare(step, `state of ${line.actor}`, line.state, known.state);
+      if (!this.astray.has(line.actor)) this.findings.compare(step, `state of ${line.actor}`, line.state, known.state);
       return;
     }
     this.counts.actors++;
@@ -125,7 +115,7 @@ class Replay {
     if (this.astray.has(actor)) return;
     const player = this.players.get(actor);
     if (!player) {
-      if (line.outcome !== 'dropped') this.differ({ step, what: 'actor', expected: actor, found: 'no such actor' });
+      if (line.outcome !== 'dropped') this.findings.differ({ step, what: 'actor', expected: actor, found: 'no such actor' });
       return;
     }
     player.setTime(ms);
@@ -133,7 +123,7 @@ class Replay {
     if (event.type === 'job') this.asked(actor, event.job as PoolJob | LakeJob);
     const found = player.send(revived(event));
     this.settle(found.emitted, step);
-    if (!found.taken) this.differ({ step, what: 'event', expected: 'taken', found: 'no state takes it' });
+    if (!found.taken) this.findings.differ({ step, what: 'event', expected: 'taken', found: 'no state takes it' });
     this.compareActor(actor, step,
       { from: line.from, to: line.to, outcome: line.outcome, emitted: line.emitted ?? [] },
       { from: found.from, to: found.to, outcome: found.outcome, emitted: found.emitted });
@@ -142,11 +132,11 @@ class Replay {
 
   private delayed(player: MachinePlayer, step: string): void {
     const { nextDelayMs } = player;
-    if (nextDelayMs === undefined || nextDelayMs > timerToleranceMs) this.differ({ step, what: 'time left of a delayed event', expected: 0, found: nextDelayMs ?? 'no event is delayed' });
+    if (nextDelayMs === undefined || nextDelayMs > timerToleranceMs) this.findings.differ({ step, what: 'time left of a delayed event', expected: 0, found: nextDelayMs ?? 'no event is delayed' });
   }
   private asked(actor: string, job: PoolJob | LakeJob): void { this.ledger.asked(poolOf(actor) ?? (job as LakeJob).poolId, job); }
   private settle(emitted: readonly RecordedEvent[], step: string): void {
-    for (const event of emitted) for (const fault of this.ledger.emitted(event)) this.differ({ step, what: 'settled jobs', expected: 'each job once', found: fault });
+    for (const event of emitted) for (const fault of this.ledger.emitted(event)) this.findings.differ({ step, what: 'settled jobs', expected: 'each job once', found: fault });
   }
 
   private event({ event }: EventRecord): void {
@@ -158,19 +148,19 @@ class Replay {
 
   /** Compares what the machines' outcomes came to with what the lake told. What was cut off may lack the outcomes of its last changes. */
   private books(step: string, end: 'whole' | 'cut off'): void {
-    if (end === 'whole') this.compare(step, 'jobs that were not settled', [], this.ledger.open);
+    if (end === 'whole') this.findings.compare(step, 'jobs that were not settled', [], this.ledger.open);
     for (const key of new Set([...this.told.keys(), ...this.ledger.events.keys()])) {
       const found = this.ledger.events.get(key) ?? [], told = this.told.get(key) ?? [];
       const expected = end === 'whole' ? told : told.slice(0, found.length);
       this.counts.events += found.length;
       const at = expected.findIndex((event, i) => !isDeepStrictEqual(event, found[i]));
-      if (at >= 0 || expected.length !== found.length) this.differ({ step, what: `event ${at < 0 ? Math.min(expected.length, found.length) + 1 : at + 1} of ${key}`, expected: expected[at < 0 ? found.length : at], found: found[at < 0 ? expected.length : at] });
+      if (at >= 0 || expected.length !== found.length) this.findings.differ({ step, what: `event ${at < 0 ? Math.min(expected.length, found.length) + 1 : at + 1} of ${key}`, expected: expected[at < 0 ? found.length : at], found: found[at < 0 ? expected.length : at] });
     }
     for (const [pool, commits] of this.ledger.commits) {
       this.counts.commits += commits.length;
       for (const { id, branch, parent } of commits) {
         const drawn = this.drawn.get(id);
-        this.compare(step, `commit ${id} of pool ${pool}`, drawn && { branch: drawn.branch, parent: drawn.commit.parent }, { branch, parent });
+        this.findings.compare(step, `commit ${id} of pool ${pool}`, drawn && { branch: drawn.branch, parent: drawn.commit.parent }, { branch, parent });
       }
     }
     this.drawn = new Map();
@@ -178,26 +168,13 @@ class Replay {
 
   private compareActor(actor: string, step: string, expected: Readonly<Record<string, unknown>>, found: Readonly<Record<string, unknown>>): void {
     for (const [what, value] of Object.entries(expected)) {
-      if (isDeepStrictEqual(asJson(value), asJson(found[what]))) continue;
+      if (sameJson(value, found[what])) continue;
       this.astray.add(actor);
-      this.differ({ step, what, expected: value, found: found[what] });
+      this.findings.differ({ step, what, expected: value, found: found[what] });
       return;
     }
-  }
-  private compare(step: string, what: string, expected: unknown, found: unknown): void {
-    if (!isDeepStrictEqual(asJson(expected), asJson(found))) this.differ({ step, what, expected, found });
-  }
-  private differ(difference: Difference): void {
-    this.differenceCount++;
-    if (this.differences.length < differencesMax) this.differences.push(difference);
   }
 }
 
 const poolOf = (actor: string): string | undefined => /^pool\/([^#]*)/.exec(actor)?.[1];
 const sorted = (pairs: Iterable<readonly [string, string]>): readonly (readonly [string, string])[] => [...pairs].map(([a, b]) => [a, b] as const).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-/** As it is read back from a line. */
-const asJson = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)) as unknown);
-
-/** A difference as three lines for people. */
-export const differenceText = ({ step, what, expected, found }: Difference): string =>
-  `${step}: ${what}\n  expected ${JSON.stringify(expected) ?? 'nothing'}\n  found    ${JSON.stringify(found) ?? 'nothing'}`;

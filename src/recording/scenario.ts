@@ -12,9 +12,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import { LakeError } from '../errors.ts';
+import type { Difference } from './differences.ts';
 import { MachinePlayer, machines, type Step } from './player.ts';
 import { type MachineName, machineNames, type RecordedEvent } from './record.ts';
-import type { Difference } from './replay.ts';
 
 /** A step of a machine's scenario: exactly one of `event`, `done`, `error` and `after`, then what holds behind it. */
 export interface MachineStep {

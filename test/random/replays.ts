@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recordMixedOperations, replayOnLake, replayTimes } from '../support/replay-campaign.ts';
-import { differenceText } from '../../src/recording/replay.ts';
+import { differenceText } from '../../src/recording/differences.ts';
 import { seedOf } from '../support/random.ts';
 
 const operations = Number(process.env['OPERATIONS'] ?? 5000), runs = Number(process.env['RUNS'] ?? 10), seed = seedOf(1);
