@@ -5,7 +5,7 @@ import type { PoolInfo } from '../../src/client/client.ts';
 import { sums, sumsOf, wantSums } from './figures.ts';
 import { branches, listState, pools, refresh } from './lake.ts';
 import { CreatePool, DeletePool, RenamePool } from './pool/dialogs.tsx';
-import { Load } from './load.tsx';
+import { Load } from './load/dialog.tsx';
 import { Busy, Bytes, clock, Empty, Icon, Name, Records } from './parts.tsx';
 import { link } from './route.ts';
 import { may } from './session.ts';

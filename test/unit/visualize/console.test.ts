@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Time } from '../../../src/client/client.ts';
 import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
-import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/file-text.ts';
+import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/load/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
 import { type LaneRow, Lanes } from '../../../visualize/console/lanes.ts';
 import { ago, bytes, duration, visible } from '../../../visualize/console/text.ts';

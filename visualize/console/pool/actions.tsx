@@ -1,7 +1,7 @@
 /** What can be done to a pool: the buttons that offer it, and their dialogs. */
 import type { BranchInfo, GraphCommit, PoolInfo } from '../../../src/client/client.ts';
 import { Compact, DeleteBranch, DeleteRows, MakeBranch, Merge, Revert, Vacuum } from '../changes.tsx';
-import { Load } from '../load.tsx';
+import { Load } from '../load/dialog.tsx';
 import { Icon, type IconName } from '../parts.tsx';
 import { DeletePool, RenamePool } from './dialogs.tsx';
 import type { Place } from './place.ts';

@@ -1,9 +1,9 @@
 /** A file of the load dialog: how far it is, and the text around a fault in it. */
 import { useEffect, useRef } from 'preact/hooks';
+import { Icon, Id, Name } from '../parts.tsx';
+import { bytes, count, counted, duration, visible } from '../text.ts';
 import type { FaultLine } from './file-text.ts';
-import type { Item } from './load-file.ts';
-import { Icon, Id, Name } from './parts.tsx';
-import { bytes, count, counted, duration, visible } from './text.ts';
+import type { Item } from './item.ts';
 
 const states: Readonly<Record<string, string>> = { waiting: 'Waiting for its turn', receiving: 'Reading', sorting: 'Sorting', writing: 'Writing', committing: 'Committing' };
 

@@ -1,11 +1,11 @@
 /** One file on its way into a branch, and the same request as a line for curl. */
-import type { PoolInfo } from '../../src/client/client.ts';
-import { mediaTypes } from '../../src/client/query.ts';
-import { curlName, curlOf } from './action.ts';
-import { shellWord } from './curl.ts';
+import type { PoolInfo } from '../../../src/client/client.ts';
+import { mediaTypes } from '../../../src/client/query.ts';
+import { curlName, curlOf } from '../action.ts';
+import { shellWord } from '../curl.ts';
+import { keysOf } from '../pool/dialogs.tsx';
+import { faultText } from '../text.ts';
 import { arrayElements, type FaultLine, faultPlace, type FileFacts, linesAt } from './file-text.ts';
-import { keysOf } from './pool/dialogs.tsx';
-import { faultText } from './text.ts';
 import { newId, upload, UploadFailure, UploadLost, type UploadState } from './upload.ts';
 
 /** A file of the dialog, and how far it is. */
@@ -35,7 +35,8 @@ export interface LoadOptions {
   readonly message: string;
 }
 
-const isCsv = (format: string, name: string): boolean => format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(name));
+/** Whether a file is read as CSV. */
+export const isCsv = (format: string, name: string): boolean => format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(name));
 const mediaTypeFor = (format: string, isSplit: boolean, name: string): string =>
   (format !== '' ? mediaTypes[format as keyof typeof mediaTypes] : isSplit ? mediaTypes.json : mediaTypeOf(name));
 

@@ -1,7 +1,7 @@
 /** One file on its way into a branch: what the browser has sent, what the service makes of it, and the end of both. */
-import type { LoadProgress, PoolInfo } from '../../src/client/client.ts';
-import { asciiJson } from './curl.ts';
-import { base, client } from './session.ts';
+import type { LoadProgress, PoolInfo } from '../../../src/client/client.ts';
+import { asciiJson } from '../curl.ts';
+import { base, client } from '../session.ts';
 
 /** A file and where it goes. */
 export interface UploadRequest {
