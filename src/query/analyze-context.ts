@@ -3,6 +3,7 @@ import { LakeError } from '../errors.ts';
 import { missing } from '../vectors/value.ts';
 import { type Type, types } from '../vectors/type.ts';
 import type { Expr, Span } from './ast.ts';
+import { foldSubqueries } from './constant-queries.ts';
 import { CompileError, type CompileFault, SourceFault } from './parse-error.ts';
 import { hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
 import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource, SourceRequest } from './plan.ts';
@@ -184,11 +185,13 @@ export class Analysis {
     return this.checker.expr(e, self);
   }
 
-  /** Folds an expression that depends on no row; undefined for others and for those with subqueries. */
+  /** Folds an expression that depends on no row; undefined for others and for those with subqueries that have to run. */
   constant(e: PlanExpr): Extract<PlanExpr, { kind: 'literal' }> | undefined {
     if (e.kind === 'literal') return e;
-    if (readsRow(e) || this.#waits(e, new Set())) return undefined;
-    const value = this.environment.evaluate(e, this.functions);
+    if (readsRow(e)) return undefined;
+    const folded = foldSubqueries(e, (part) => this.constant(part)?.value);
+    if (this.#waits(folded, new Set())) return undefined;
+    const value = this.environment.evaluate(folded, this.functions);
     if (!isWithin(value, constantBytesMax)) throw failure(`constant is too large: more than ${constantBytesMax} bytes`);
     return { kind: 'literal', value };
   }

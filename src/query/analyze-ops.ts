@@ -88,17 +88,20 @@ export const countOf = (a: Analysis, e: Expr | undefined, c: ExprContext): numbe
   const faults = a.faults.length, count = integerOf(a, e, c);
   if (typeof count === 'number') return count;
   if (a.faults.length > faults) return 0;
-  a.fault(count === 'negative' ? 'expected positive integer' : 'expected integer', e.kind === 'subquery' ? e.query : e);
+  a.fault(count === 'negative' ? 'expected positive integer' : 'expected integer', insideOf(e));
   // No row is in scope: a field is a fault of its own.
   if (e.kind === 'id' && e.name !== 'this' && !c.scope.lookup(e.name)) a.fault(`no such field "${e.name}"`, e);
   return 0;
 };
 
+/** The place of an expression, of a subquery without its parentheses. */
+const insideOf = (e: Expr): Span => (e.kind === 'subquery' ? e.query : e);
+
 const topCount = (a: Analysis, e: Expr | undefined, c: ExprContext): number => {
   if (!e) return 1;
   const faults = a.faults.length, count = integerOf(a, e, c);
   if (typeof count === 'number' && count > 0) return count;
-  if (a.faults.length === faults) a.faultOfShape(count === 'no integer' ? 'limit argument must be an integer' : 'limit argument value must be greater than 0', e);
+  if (a.faults.length === faults) a.faultOfShape(count === 'no integer' ? 'limit argument must be an integer' : 'limit argument value must be greater than 0', insideOf(e));
   return 1;
 };
 
