@@ -43,87 +43,96 @@ export type ColumnUses = WeakMap<PlanExpr, string>;
 
 /** How names resolve in a clause over these tables; the columns and rows that they come to are noted in `uses`. A name that is none of these gives a fault. */
 export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: ColumnUses, options: ClauseOptions): SqlNames => {
-  const dynamicJoin = tables.length > 1 && tables.some((t) => !t.columns);
-
-  const column = (table: SqlTable, name: string): PlanExpr => {
-    const e = fieldOf(pathExpr(table.path), name);
-    uses.set(e, name);
-    return e;
-  };
-  /** The columns of that name, `merged` ones left out. */
-  const matches = (name: string): readonly SqlTable[] => tables.filter((t) => t.columns?.includes(name) && !t.merged.has(name));
-
-  /** The column that a bare name is; `none` if there is no such column. */
-  const unqualified = (name: string, whole: { readonly start: number; readonly end: number }, id: IdExpr): PlanExpr | 'none' => {
-    const shared = tables.find((t) => t.using && t.columns?.includes(name) && !t.merged.has(name));
-    if (shared) return column(shared, name);
-    if (dynamicJoin) return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
-    const [only] = tables;
-    if (only && !only.columns) {
-      if (only.explicit && only.name === name) {
-        return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
-      }
-      return column(only, name);
-    }
-    const found = matches(name);
-    if (found.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
-    return found[0] ? column(found[0], name) : 'none';
-  };
-
-  const tableRow = (name: string): PlanExpr | undefined => {
-    const table = tables.find((t) => t.name === name);
-    return table && pathExpr(table.path);
-  };
-
-  const name = (id: IdExpr): PlanExpr => {
-    const alias = options.aliases?.(id.name);
-    if (alias && options.aliasesFirst) return alias;
-    const found = unqualified(id.name, id, id);
-    if (found !== 'none') return a.at(id, named(a, found, id));
-    if (alias) return alias;
-    const row = tableRow(id.name);
-    if (row) {
-      uses.set(row, id.name);
-      return row;
-    }
-    if (options.outer?.has(id.name)) return options.outer.name(id);
-    return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables));
-  };
-
-  const qualified = (dot: DotExpr & { readonly expr: IdExpr }): PlanExpr => {
-    const id = dot.expr, inner = dot.name.text;
-    const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
-    if (alias) return named(a, fieldOf(alias, inner), dot.name);
-    const owners = tables.filter((t) => t.name === id.name);
-    if (owners.length === 1 && (dynamicJoin || !owners[0]!.columns)) return qualifiedColumn(owners, dot);
-    // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
-    if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
-    const found = unqualified(id.name, dot, id);
-    if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot);
-    if (owners.length > 0) return qualifiedColumn(owners, dot);
-    const late = options.aliases?.(id.name);
-    if (late) return named(a, fieldOf(late, inner), dot.name);
-    if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
-    return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables));
-  };
-
-  const qualifiedColumn = (owners: readonly SqlTable[], dot: DotExpr & { readonly expr: IdExpr }): PlanExpr => {
-    const inner = dot.name.text, fitting = owners.filter((t) => !t.columns || t.columns.includes(inner));
-    if (fitting.length > 1) return a.wrong(`ambiguous qualified reference "${dot.expr.name}"."${inner}"`, dot);
-    if (fitting[0]) return named(a, column(fitting[0], inner), dot.name);
-    if (options.outer?.has(dot.expr.name, inner)) return options.outer.qualified(dot);
-    return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: t.columns ?? [] }))));
-  };
-
-  const has = (first: string, second?: string): boolean =>
-    tables.some((t) => t.columns?.includes(first) === true
-      || (t.name === first && (second === undefined || !t.columns || t.columns.includes(second))))
-    || options.outer?.has(first, second) === true;
-
-  const hasTable = (name: string): boolean => tables.some((t) => t.name === name) || options.outer?.hasTable(name) === true;
-
+  const clause: Clause = { a, tables, uses, options, isDynamicJoin: tables.length > 1 && tables.some((t) => !t.columns) };
   return {
-    name, qualified, has, hasTable, row: options.row ?? (() => ({ kind: 'this' })),
-    aggregate: options.aggregate, window: options.window, ...(options.clause !== undefined ? { clause: options.clause } : {}),
+    name: (id) => bareName(clause, id), qualified: (dot) => qualifiedName(clause, dot),
+    has: (first, second) => hasName(clause, first, second), hasTable: (name) => hasTable(clause, name),
+    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate, window: options.window,
+    ...(options.clause !== undefined ? { clause: options.clause } : {}),
   };
 };
+
+interface Clause {
+  readonly a: Analysis;
+  readonly tables: readonly SqlTable[];
+  readonly uses: ColumnUses;
+  readonly options: ClauseOptions;
+  /** Of several tables one is dynamic: which table a bare name is of, nobody can tell. */
+  readonly isDynamicJoin: boolean;
+}
+/** `table.column`, or a field of what the first name stands for. */
+type QualifiedExpr = DotExpr & { readonly expr: IdExpr };
+
+const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
+  const { a, tables, uses, options } = clause, alias = options.aliases?.(id.name);
+  if (alias && options.aliasesFirst) return alias;
+  const found = unqualified(clause, id, id);
+  if (found !== 'none') return a.at(id, named(a, found, id));
+  if (alias) return alias;
+  const row = rowOfTable(tables, id.name);
+  if (row) {
+    uses.set(row, id.name);
+    return row;
+  }
+  if (options.outer?.has(id.name)) return options.outer.name(id);
+  return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables));
+};
+const rowOfTable = (tables: readonly SqlTable[], name: string): PlanExpr | undefined => {
+  const table = tables.find((t) => t.name === name);
+  return table && pathExpr(table.path);
+};
+
+const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
+  const { a, tables, options, isDynamicJoin } = clause, id = dot.expr, inner = dot.name.text;
+  const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
+  if (alias) return named(a, fieldOf(alias, inner), dot.name);
+  const owners = tables.filter((t) => t.name === id.name);
+  if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
+  // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
+  if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
+  const found = unqualified(clause, id, dot);
+  if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot);
+  if (owners.length > 0) return columnOfTable(clause, owners, dot);
+  const late = options.aliases?.(id.name);
+  if (late) return named(a, fieldOf(late, inner), dot.name);
+  if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
+  return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables));
+};
+const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
+  const { a, options } = clause, inner = dot.name.text, fitting = owners.filter((t) => !t.columns || t.columns.includes(inner));
+  if (fitting.length > 1) return a.wrong(`ambiguous qualified reference "${dot.expr.name}"."${inner}"`, dot);
+  if (fitting[0]) return named(a, column(clause, fitting[0], inner), dot.name);
+  if (options.outer?.has(dot.expr.name, inner)) return options.outer.qualified(dot);
+  return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: t.columns ?? [] }))));
+};
+
+/** The column that a name is which stands alone or begins `whole`; `none` if there is no such column. */
+const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanExpr | 'none' => {
+  const { a, tables, isDynamicJoin } = clause, { name } = id;
+  // What USING took from the table on the left is left out.
+  const owners = tables.filter((t) => t.columns?.includes(name) && !t.merged.has(name)), shared = owners.find((t) => t.using);
+  if (shared) return column(clause, shared, name);
+  if (isDynamicJoin) return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
+  const [only] = tables;
+  if (only && !only.columns) {
+    if (only.explicit && only.name === name) {
+      return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
+    }
+    return column(clause, only, name);
+  }
+  if (owners.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
+  return owners[0] ? column(clause, owners[0], name) : 'none';
+};
+
+const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
+  const e = fieldOf(pathExpr(table.path), name);
+  uses.set(e, name);
+  return e;
+};
+
+const hasName = ({ tables, options }: Clause, first: string, second?: string): boolean =>
+  tables.some((t) => t.columns?.includes(first) === true
+    || (t.name === first && (second === undefined || !t.columns || t.columns.includes(second))))
+  || options.outer?.has(first, second) === true;
+
+const hasTable = ({ tables, options }: Clause, name: string): boolean => tables.some((t) => t.name === name) || options.outer?.hasTable(name) === true;
