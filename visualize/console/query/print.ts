@@ -221,7 +221,7 @@ const selfDescribing = (cell: Cell, nested: boolean): boolean => {
   const { type } = cell;
   switch (type.kind) {
     case 'primitive': return implied.has(type.name);
-    case 'record': case 'error': case 'named': return true;
+    case 'record': case 'error': return true;
     case 'array': case 'set': case 'map': return !needsDecorator(type, cell, nested) && (partsOf(cell).length > 0 || holdsNulls(type));
     default: return false;
   }
