@@ -96,16 +96,14 @@ function parseLevels(s: Scanner, min: number): Expr | undefined {
   // Operations of one level in a row, which all have the place of the whole row.
   let level = 0, row = 0;
   while (left !== undefined) {
-    const before = s.pos;
-    s.skip();
-    const operator = peekOperator(s);
+    const before = s.pos, apart = s.skip(), operator = peekOperator(s);
     if (operator?.level !== level) {
       left = sharePlace(left, row);
       level = operator?.level ?? 0;
       row = 0;
     }
     const next: Expr | undefined = operator === undefined || operator.level < min || operator.level > ceiling
-      ? failWord(s, min, ceiling) : parseRight(s, left, operator, start);
+      ? failWord(s, min, ceiling) : parseRight(s, { left, start, apart }, operator);
     if (next === undefined) {
       s.pos = before;
       return sharePlace(left, row);
@@ -182,24 +180,24 @@ function peekOperator(s: Scanner): Operator | undefined {
   }
 }
 
-function parseRight(s: Scanner, left: Expr, operator: Operator, start: number): Expr | undefined {
+function parseRight(s: Scanner, left: Left, operator: Operator): Expr | undefined {
   switch (operator.op) {
-    case 'and': return parseChain(s, { left, start }, 'and', levelAnd);
-    case 'or': return parseChain(s, { left, start }, 'or', levelOr);
-    case 'is': return parseIsNull(s, { left, start });
-    case 'between': return parseBetween(s, { left, start }, false);
-    case 'not': return parseNegated(s, { left, start });
-    case 'ilike': return takesIlike(s) ? parseOperand(s, { left, start }, 'ilike', levelComparison) : undefined;
-    case 'similar': return takesSimilarTo(s) ? parseOperand(s, { left, start }, 'similar to', levelComparison) : undefined;
+    case 'and': return parseChain(s, left, 'and', levelAnd);
+    case 'or': return parseChain(s, left, 'or', levelOr);
+    case 'is': return parseIsNull(s, left);
+    case 'between': return parseBetween(s, left, false);
+    case 'not': return parseNegated(s, left);
+    case 'ilike': return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
+    case 'similar': return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
     default: {
       const written = s.text.slice(s.pos, s.pos += operator.length || operator.op.length);
-      return parseOperand(s, { left, start }, operator.op, operator.level, written);
+      return parseOperand(s, left, operator.op, operator.level, written);
     }
   }
 }
 
-/** A left operand, and where it begins with its parentheses (in bytes). */
-interface Left { readonly left: Expr; readonly start: number }
+/** A left operand, where it begins with its parentheses (in bytes), and whether white space is behind it. */
+interface Left { readonly left: Expr; readonly start: number; readonly apart: boolean }
 
 function parseOperand(s: Scanner, { left, start }: Left, op: BinaryOperator, level: number, written: string = op): Expr | undefined {
   s.skip();
@@ -240,7 +238,8 @@ function balanced(op: BinaryOperator, operands: readonly Expr[], from: number, t
   return binary(op, left, right, left.start, right.end);
 }
 
-function parseIsNull(s: Scanner, { left: expr, start }: Left): Expr | undefined {
+function parseIsNull(s: Scanner, { left: expr, start, apart }: Left): Expr | undefined {
+  if (!apart) return s.fail();
   s.pos += 2;
   const negated = s.spaceKeyword('not');
   const distinct = parseDistinctFrom(s, expr, negated, (scanner) => parseLevels(scanner, levelSum));
@@ -260,13 +259,13 @@ function parseNegated(s: Scanner, left: Left): Expr | undefined {
 }
 
 /** Behind `not`, the keyword is taken already. */
-function parseBetween(s: Scanner, { left: expr, start }: Left, negated: boolean): Expr | undefined {
+function parseBetween(s: Scanner, { left: expr, start, apart }: Left, negated: boolean): Expr | undefined {
+  if (!apart) return s.fail(negated ? s.pos - 'between'.length : s.pos);
   if (!negated) s.pos += 'between'.length;
-  s.skip();
+  if (!s.space()) return undefined;
   const symmetric = takesSymmetric(s);
   const lower = parseLevels(s, levelComparison);
-  if (lower === undefined || !s.keywordNext('and')) return undefined;
-  s.skip();
+  if (lower === undefined || !s.spacedKeyword('and')) return undefined;
   const upper = parseLevels(s, levelComparison);
   return upper === undefined ? undefined : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start, end: s.byte(s.pos) };
 }

@@ -299,8 +299,7 @@ function nextId(s: Scanner): NameNode | undefined {
 export function parseJoinCondition(s: Scanner): JoinCondition | undefined {
   const start = s.pos;
   if (s.keyword('on')) {
-    s.skip();
-    const expr = parseExpr(s);
+    const expr = s.space() ? parseExpr(s) : undefined;
     return expr === undefined ? undefined : { kind: 'join-on', expr, ...place(s, start) };
   }
   const fields = s.keyword('using') ? parseNameList(s, parseId) : undefined;
@@ -332,7 +331,7 @@ function parseUnnest(s: Scanner, word: string): Op | undefined {
   const expr = openOp(s, word) ? parseExpr(s) : undefined;
   if (expr === undefined) return undefined;
   const before = s.pos;
-  const body = s.spaceKeyword('into') ? parseBody(s) : undefined;
+  const body = s.spacedKeyword('into') ? parseBody(s) : undefined;
   if (body === undefined) s.pos = before;
   return { kind: 'unnest-op', expr, body, ...place(s, start) };
 }

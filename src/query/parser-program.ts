@@ -22,7 +22,7 @@ function parseScope(s: Scanner): QueryNode | undefined {
   const decls: Decl[] = [];
   for (let decl = parseDecl(s); decl !== undefined; decl = parseDecl(s)) {
     decls.push(decl);
-    s.skip();
+    if (!s.space()) return undefined;
   }
   const ops = parsePipeline(s);
   return ops === undefined ? undefined : { kind: 'query', decls, ops, start: s.byte(start), end: s.byte(s.pos) };

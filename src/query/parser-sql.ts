@@ -49,8 +49,7 @@ function parseSqlQueryParts(s: Scanner): SqlQuery | undefined {
 
 function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
   const before = s.pos;
-  if (s.keywordNext('order') && s.spaceKeyword('by')) {
-    s.skip();
+  if (s.spaceKeyword('order') && s.spacedKeyword('by')) {
     const keys = parseOrderList(s);
     if (keys !== undefined) return keys;
   }
@@ -71,8 +70,7 @@ function parseBounds(s: Scanner): Bounds | undefined {
 /** `expr` is absent for LIMIT ALL. */
 function parseLimit(s: Scanner): { readonly expr?: Expr } | undefined {
   const before = s.pos;
-  if (s.keywordNext('limit')) {
-    s.skip();
+  if (s.spacedKeyword('limit')) {
     if (s.keyword('all')) return {};
     const expr = parseExpr(s);
     if (expr !== undefined) return { expr };
@@ -87,11 +85,10 @@ function parseOffset(s: Scanner): Expr | undefined {
   return offset;
 }
 
-/** `KEYWORD X`, when it is there. */
+/** `~ KEYWORD ~ X`, when it is there. */
 function parseClause<T>(s: Scanner, keyword: string, parse: (scanner: Scanner) => T | undefined): T | undefined {
   const before = s.pos;
-  if (s.keywordNext(keyword)) {
-    s.skip();
+  if (s.spacedKeyword(keyword)) {
     const node = parse(s);
     if (node !== undefined) return node;
   }
@@ -154,15 +151,14 @@ function parseSelect(s: Scanner): SqlSelect | undefined {
   const start = s.pos;
   const head = parseSelectHead(s);
   if (head === undefined) return undefined;
-  const from = parseFrom(s);
+  const from = parseClause(s, 'from', parseTables);
   return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseFromFirst(s: Scanner): SqlSelect | undefined {
   const start = s.pos;
-  const from = parseFrom(s);
-  if (from !== undefined) {
-    s.skip();
+  const from = s.keyword('from') && s.space() ? parseTables(s) : undefined;
+  if (from !== undefined && s.space()) {
     const head = parseSelectHead(s);
     if (head !== undefined) return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
   }
@@ -170,18 +166,13 @@ function parseFromFirst(s: Scanner): SqlSelect | undefined {
   return undefined;
 }
 
-function parseFrom(s: Scanner): SqlTableExpr | undefined {
-  return parseClause(s, 'from', parseTables);
-}
-
 /** SELECT [ALL|DISTINCT] columns. */
 function parseSelectHead(s: Scanner): { readonly distinct: boolean; readonly columns: readonly SqlColumn[] } | undefined {
   const start = s.pos;
   if (!s.keyword('select')) return undefined;
-  const distinct = s.keywordNext('distinct');
-  if (!distinct) s.keywordNext('all');
-  s.skip();
-  const columns = parseList(s, parseColumn);
+  const distinct = s.spaceKeyword('distinct');
+  if (!distinct) s.spaceKeyword('all');
+  const columns = s.space() ? parseList(s, parseColumn) : undefined;
   if (columns !== undefined) return { distinct, columns };
   s.pos = start;
   return undefined;
@@ -190,7 +181,7 @@ function parseSelectHead(s: Scanner): { readonly distinct: boolean; readonly col
 function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify'> {
   const where = parseClause(s, 'where', parseOrExpr);
   const before = s.pos;
-  const groupBy = s.keywordNext('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
+  const groupBy = s.spaceKeyword('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
   if (groupBy === undefined) s.pos = before;
   return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s) };
 }
@@ -215,16 +206,16 @@ function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
   return undefined;
 }
 
-/** `[AS] alias`. */
+/** `~ [AS ~] alias`. */
 function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T | undefined {
   const before = s.pos;
-  if (s.keywordNext('as')) {
-    s.skip();
+  if (!s.space()) return undefined;
+  const behind = s.pos;
+  if (s.keyword('as') && s.space()) {
     const alias = parse(s);
     if (alias !== undefined) return alias;
-    s.pos = before;
   }
-  s.skip();
+  s.pos = behind;
   const word = s.peekWord(), reserved = reservedWords.has(word.toLowerCase());
   const alias = reserved ? s.fail(s.pos + word.length) : beginsSqlClause(s) || beginsWindowOrQualify(s) ? s.fail() : parse(s);
   if (alias === undefined) s.pos = before;
@@ -281,28 +272,27 @@ function parseJoins(s: Scanner): SqlTableExpr | undefined {
 }
 
 function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
-  const natural = takesNatural(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s);
+  const natural = takesNatural(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural);
   if (style === undefined) return undefined;
   s.skip();
   const right = parseTable(s);
   if (right === undefined) return undefined;
   if (natural) return { kind: 'sql-join', style, natural, left, right, start: left.start, end: s.byte(s.pos) };
   if (style === 'cross') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
-  s.skip();
-  const condition = parseJoinCondition(s);
+  const condition = s.space() ? parseJoinCondition(s) : undefined;
   return condition === undefined ? undefined : { kind: 'sql-join', style, left, right, condition, start: left.start, end: s.byte(s.pos) };
 }
 
-/** The keywords up to JOIN. */
-function parseJoinStyle(s: Scanner): SqlJoin['style'] | undefined {
-  s.skip();
+/** The keywords up to JOIN and the white space on both sides; NATURAL has taken that before it. */
+function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style'] | undefined {
+  if (!s.space() && !natural) return undefined;
   const word = s.peekWord().toLowerCase();
   switch (word) {
-    case 'join': return s.keyword('join') ? 'inner' : undefined;
+    case 'join': return s.keyword('join') && s.space() ? 'inner' : undefined;
     case 'cross': case 'inner': case 'anti': case 'full': case 'left': case 'right':
       s.pos += word.length;
       if (word === 'full' || word === 'left' || word === 'right') s.spaceKeyword('outer');
-      return s.spaceKeyword('join') ? word : undefined;
+      return s.spacedKeyword('join') ? word : undefined;
     default: return s.fail();
   }
 }

@@ -176,6 +176,14 @@ export class Scanner {
     return false;
   }
 
+  /** `~ keyword ~`: white space is required on both sides of it; else stays. */
+  spacedKeyword(word: string): boolean {
+    const start = this.pos;
+    if (this.spaceKeyword(word) && this.space()) return true;
+    this.pos = start;
+    return false;
+  }
+
   /** Required white space. */
   space(): boolean {
     if (this.skip()) return true;

@@ -104,7 +104,7 @@ describe('words of windows stay names', () => {
     'from t qualify select qualify.id', 'from t window select window.id', 'select id from over', 'select id from window', 'select id from qualify', 'with over as (select 1 as id) select id from over',
     'with window as (select 1 as id) select id from window', 'select over.id from t over join t a on over.id = a.id', 'from t | over:=1 | put window:=over | where window == 1', 'select id ignore from t', 'select id respect from t',
     'select rank() over (partition) from t window partition as ()', 'select rank() over rows from t window rows as (order by id)', 'select rank() over (range) from t window range as (order by id)',
-    'select rank() over "from" from t window "from" as (order by id)', 'select sum(id)over(order by id)x from t', 'select id from t qualify (id) = 1 and rank() over () = 1',
+    'select rank() over "from" from t window "from" as (order by id)', 'select sum(id)over(order by id) x from t', 'select id from t qualify (id) = 1 and rank() over () = 1',
   ])('%s', async (query) => { expect(await faultsOf(query)).toEqual([]); });
 });
 
