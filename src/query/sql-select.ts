@@ -64,8 +64,8 @@ class Select {
     if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE' }) });
     const orderBy = tail.orderBy ?? [];
     const { faults } = this.#a, start = faults.length;
-    const columns = withDistinctNames(this.#select.columns.flatMap((c) => this.#columns(c))), ofColumns = faults.splice(start);
-    this.#probeOrder(orderBy, columns);
+    const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
+    this.#probeOrder(orderBy, new Set([...columns.filter((c) => c.alias !== undefined).map((c) => c.name), ...this.#madeNames(given)]));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
     const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
     const ofHaving = faults.splice(start);
@@ -125,15 +125,17 @@ class Select {
     return result;
   };
 
-  /**
-   * Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is an alias or a name of the input: one
-   * that is made from a column's expression counts only if the input has it too.
-   */
-  #probeOrder(keys: readonly OrderKey[], columns: readonly Column[]): void {
-    const aliases = new Set(columns.filter((c) => c.alias !== undefined).map((c) => c.name));
+  /** Names that are made from expressions, but those that other columns have too: v0.2.0 refuses them in ORDER BY, where they are the names that one sees. */
+  #madeNames(given: readonly Column[]): readonly string[] {
+    const made = this.#select.columns.filter((c) => c.kind === 'sql-column' && !c.as).map((c) => this.#nameOf(c) ?? '');
+    return made.filter((name) => given.filter((c) => c.name === name).length === 1);
+  }
+
+  /** Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is one of `names`, of the output, or else of the input. */
+  #probeOrder(keys: readonly OrderKey[], names: ReadonlySet<string>): void {
     for (const k of keys) {
       if (ordinalOf(k.expr) !== undefined) continue;
-      this.#expr(k.expr, { aliases: (name) => (aliases.has(name) || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
+      this.#expr(k.expr, { aliases: (name) => (names.has(name) || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
     }
   }
 
