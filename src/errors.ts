@@ -6,7 +6,7 @@
  */
 
 /** What an error body names as its `kind`. */
-export type ErrorKind =
+type ErrorKind =
   | 'invalid operation' | 'item does not exist' | 'conflict with pending operation' | 'missing authentication credentials' | 'other error'
   | 'gone' | 'precondition failed' | 'payload too large' | 'overloaded' | 'storage full';
 

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { AuditEntry } from '../http/access/audit.ts';
 
 /** The open file. `close` resolves when all lines are written. */
-export interface AuditFile { readonly write: (entry: AuditEntry) => void; readonly close: () => Promise<void> }
+interface AuditFile { readonly write: (entry: AuditEntry) => void; readonly close: () => Promise<void> }
 
 /** Opens the file for appending; only its owner may read a new one. Rejects when it cannot be opened. */
 export const openAudit = async (path: string, report: (fault: unknown) => void): Promise<AuditFile> => {

@@ -19,7 +19,7 @@ const standardInput = 'stdio:stdin';
 export const commandLineSource = '(command line)';
 
 /** What a query without a lake may read, and how. */
-export interface FileOptions {
+interface FileOptions {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly paths: readonly string[];

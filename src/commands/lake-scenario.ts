@@ -30,7 +30,7 @@ import { type StepFound, steps as stepTable, wordOf } from './lake-scenario-step
 import { Stage } from './lake-stage.ts';
 
 /** Steps that were played, and what came out otherwise. */
-export interface LakeScenarioReport { readonly steps: number; readonly differences: readonly Difference[] }
+interface LakeScenarioReport { readonly steps: number; readonly differences: readonly Difference[] }
 
 /** `directory` exists and is empty. @throws scenario-invalid for a step without a meaning */
 export const playLakeScenario = async (scenario: LakeScenario, directory: string): Promise<LakeScenarioReport> => {

@@ -10,7 +10,7 @@ import { type Vector, dataAt, take, typeAt } from '../vectors/vector.ts';
 import type { CommandIo } from './io.ts';
 
 /** Where batches of results are written. */
-export interface Output {
+interface Output {
   readonly write: (batch: Vector) => Promise<void>;
   /** Ends the format and closes files. */
   readonly end: () => Promise<void>;

@@ -18,7 +18,7 @@ import { RecordingWriter } from '../recording/writer.ts';
 import type { LakeServices, LoadReply, LoadRequest, WorkerPool } from '../workers/pool.types.ts';
 
 /** What is recorded, and where. */
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly path: string;
   /** Bytes of a file before the next one begins, about. */
   readonly fileBytesMax: number;

@@ -23,7 +23,7 @@ import { faultOf, rowsOfTip } from './recorder.ts';
 import type { PlannedJob, ReplayPlan } from './replay-plan.ts';
 
 /** What a replay against the whole service went through, and what came out otherwise. */
-export interface LakeReplayReport extends Findings {
+interface LakeReplayReport extends Findings {
   readonly jobs: number;
   readonly commits: number;
   readonly events: number;
@@ -33,7 +33,7 @@ export interface LakeReplayReport extends Findings {
   readonly rows: number;
 }
 /** `recording`: path of its file. `directory`: of the lake, which must be empty or absent. `memoryBytesMax`: half of it for a query, a quarter for loads. */
-export interface LakeReplayOptions { readonly recording: string; readonly directory: string; readonly memoryBytesMax: number; readonly report: (fault: unknown) => void }
+interface LakeReplayOptions { readonly recording: string; readonly directory: string; readonly memoryBytesMax: number; readonly report: (fault: unknown) => void }
 
 /** @throws LakeError for a directory that is no empty lake */
 export const replayLake = async (plan: ReplayPlan, options: LakeReplayOptions): Promise<LakeReplayReport> => {

@@ -39,7 +39,7 @@ export const parseHead = (text: string): Head => {
   return at <= 0 ? { pool: text } : { pool: text.slice(0, at), branch: text.slice(at + 1) };
 };
 /** `POOL@BRANCH`, with `main` where no branch is named. */
-export const headText = ({ pool, branch }: Head): string => `${pool}@${branch ?? 'main'}`;
+const headText = ({ pool, branch }: Head): string => `${pool}@${branch ?? 'main'}`;
 
 /** The same head, once pool and branch were looked up; a commit's id is taken as it is. @throws Error that names what is not there, and what was perhaps meant */
 export const knownHead = async (session: Pick<ShellSession, 'lake'>, head: Head, signal?: AbortSignal): Promise<Head> => {

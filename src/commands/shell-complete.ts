@@ -13,7 +13,7 @@ export interface LakeWords {
   readonly fields: (source: string | undefined) => Promise<readonly string[]>;
 }
 /** Words that complete, and the text before the cursor that they replace. */
-export type Completion = readonly [readonly string[], string];
+type Completion = readonly [readonly string[], string];
 
 /** A command without its dot, and what its argument is completed by. */
 export interface CommandWord { readonly name: string; readonly argument?: 'pool' | 'mode' | 'switch' }

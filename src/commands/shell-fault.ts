@@ -7,7 +7,7 @@ import type { Statement } from './shell-input.ts';
 import { type Colors, harmless, textWidth } from './shell-text.ts';
 
 /** How a fault is shown. */
-export interface FaultOptions {
+interface FaultOptions {
   readonly colors: Colors;
   /** Lines are counted over all input, not from the statement's own first one. */
   readonly absoluteLines: boolean;

@@ -39,7 +39,7 @@ export const sourceName = (name: string): string => (/^[\p{L}_$][\p{L}\p{Nd}_$.]
 export const fromHead = ({ pool, branch }: Head): string => `from ${sourceName(pool)}${branch === undefined ? '' : `@${sourceName(branch)}`}`;
 
 /** The strings of an answer. */
-export const textsOf = async (answer: AsyncIterable<Vector>): Promise<readonly string[]> => {
+const textsOf = async (answer: AsyncIterable<Vector>): Promise<readonly string[]> => {
   const found: string[] = [];
   for await (const batch of answer) {
     for (let i = 0; i < batch.length; i++) {

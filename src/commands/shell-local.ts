@@ -11,7 +11,7 @@ import type { WorkerPool } from '../workers/pool.types.ts';
 import { type Head, ShellFault, type ShellLake, faultsOf } from './shell-lake.ts';
 
 /** Which lake is opened. `workers`: threads; `memoryBytesMax`: the budget of operators, as of `lake serve`; `from`: what `from` may read besides pools. */
-export interface LocalOptions { readonly directory: string; readonly workers: number; readonly memoryBytesMax: number; readonly from: FromPolicy }
+interface LocalOptions { readonly directory: string; readonly workers: number; readonly memoryBytesMax: number; readonly from: FromPolicy }
 
 /** A worker that does not stop when its query is cancelled is ended after this long. */
 const cancelMsMax = 1000;

@@ -9,7 +9,7 @@ import { TableText } from './shell-table.ts';
 import { type Colors, harmless } from './shell-text.ts';
 
 /** Where results and complaints go. */
-export interface ShellOutput {
+interface ShellOutput {
   readonly write: (text: string) => Promise<void>;
   readonly complain: (text: string) => void;
   /** Columns of the terminal; Infinity for none. */
@@ -21,7 +21,7 @@ export interface ShellOutput {
 /** How results look. */
 export type Mode = Extract<FormatName, 'table' | 'sup' | 'json' | 'csv' | 'tsv' | 'line' | 'zeek'>;
 /** What a session begins with. */
-export interface SessionOptions {
+interface SessionOptions {
   readonly lake: ShellLake;
   readonly output: ShellOutput;
   readonly colors: Colors;
@@ -32,7 +32,7 @@ export interface SessionOptions {
   readonly head?: Head;
 }
 /** How a statement ended. */
-export type Outcome = 'done' | 'failed' | 'cancelled' | 'quit';
+type Outcome = 'done' | 'failed' | 'cancelled' | 'quit';
 
 /** One conversation: its settings, and the statements that are run with them. */
 export class ShellSession {

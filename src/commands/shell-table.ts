@@ -9,7 +9,7 @@ import { type Vector, valueAt } from '../vectors/vector.ts';
 import { type Colors, fitted, harmless, textWidth } from './shell-text.ts';
 
 /** How a table looks. */
-export interface TableOptions {
+interface TableOptions {
   /** Columns of the terminal; Infinity: cells are not cut. */
   readonly width: number;
   readonly colors: Colors;

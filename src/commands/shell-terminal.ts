@@ -54,7 +54,7 @@ export class ProgressLine {
 }
 
 /** What the shell at a terminal works with. */
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly session: ShellSession;
   readonly history: History;
   readonly progress: ProgressLine;

@@ -22,7 +22,7 @@ import { collectInSteps } from '../workers/collector.ts';
 import { type Asked, WarmClient } from './warm-client.ts';
 
 /** What is warmed up, and when it gives way. */
-export interface WarmServiceOptions {
+interface WarmServiceOptions {
   readonly config: ServeConfig;
   /** It answers. */
   readonly server: Server;

@@ -18,7 +18,7 @@ export class ConfigError extends Error {
 }
 
 /** How the text of an option is read. `bytes` takes units such as KiB, `duration` such as ms. */
-export type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
+type OptionType = 'text' | 'list' | 'switch' | 'integer' | 'bytes' | 'duration' | 'address';
 /** One option. `fallback` is written as on the command line; `choices`, `least` and `most` bound the value; `value` names it in the help text. */
 export interface OptionRow {
   readonly name: string;

@@ -68,9 +68,9 @@ export interface AuthConfig {
 /** Where traces go, and as whose. `url` is that of the traces themselves. */
 export interface TraceConfig { readonly url: string; readonly service: string; readonly resource: Readonly<Record<string, string>> }
 /** What `lake serve` shows of its machines. `stately` is empty when no inspector is to be connected to. */
-export interface InspectConfig { readonly on: boolean; readonly watchersMax: number; readonly stately: string }
+interface InspectConfig { readonly on: boolean; readonly watchersMax: number; readonly stately: string }
 /** What `lake serve` records. */
-export interface RecordConfig { readonly file: string; readonly fileBytesMax: number; readonly filesMax: number; readonly keepBodies: boolean; readonly bodyBytesMax: number }
+interface RecordConfig { readonly file: string; readonly fileBytesMax: number; readonly filesMax: number; readonly keepBodies: boolean; readonly bodyBytesMax: number }
 
 /** The configuration of `lake serve` from flags and environment. @throws ConfigError */
 export const parseServe = (argv: readonly string[], environment: Environment = {}): ServeConfig | HelpRequest => {

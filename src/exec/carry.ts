@@ -27,7 +27,7 @@ const classes: readonly (abstract new (...args: never[]) => object)[] = [
 ];
 
 /** Something packed, and the buffers to transfer along with it. */
-export interface Cargo { readonly content: unknown; readonly buffers: readonly ArrayBuffer[] }
+interface Cargo { readonly content: unknown; readonly buffers: readonly ArrayBuffer[] }
 
 type Packed =
   | { readonly of: 'data'; readonly data: unknown }

@@ -11,7 +11,7 @@ export interface ParsedBlock { readonly batches: PackedVectors; readonly rows: n
 /** Reads blocks one by one; undefined for what is not whole values without a fault, up to the end. `bytes[length]` is there and 0. */
 export type BlockParser = (bytes: Uint8Array, length: number) => ParsedBlock | undefined;
 /** How a format is read in blocks. `cut`: the greatest place up to `length` at which a block may end, 0 if there is none; blocks begin between values. */
-export interface BlockFormat { readonly parser: BlockParser; readonly cut: (bytes: Uint8Array, length: number) => number; readonly copied?: ((bytes: Uint8Array) => void) | undefined }
+interface BlockFormat { readonly parser: BlockParser; readonly cut: (bytes: Uint8Array, length: number) => number; readonly copied?: ((bytes: Uint8Array) => void) | undefined }
 /** Cuts behind the last line break. */
 export const lineCut = (bytes: Uint8Array, length: number): number => bytes.lastIndexOf(0x0a, length - 1) + 1;
 
@@ -28,7 +28,7 @@ export interface BlockHelper {
 export interface Progress { readonly values: number; readonly lines: number; readonly offset: number; readonly lineStart: number }
 
 /** Where blocks stopped being right; the rest of the input is to be read in sequence from there. */
-export interface Stopped extends Progress { readonly rest: AsyncIterable<Uint8Array> }
+interface Stopped extends Progress { readonly rest: AsyncIterable<Uint8Array> }
 
 /** A shorter input is not worth the other thread. */
 export const sequentialBytes = 2 << 20;

@@ -71,7 +71,7 @@ const namedColumns: ReadonlyMap<Type, ColumnType> = new Map([
 ]);
 
 /** The type that a value has once names without a meaning here and a union with nothing but null are off; and whether rows may be null. */
-export interface Stripped { readonly type: Type; readonly nullable: boolean }
+interface Stripped { readonly type: Type; readonly nullable: boolean }
 const stripped = (type: Type): Stripped => {
   if (type.kind === 'union') {
     const rest = type.members.filter((m) => m !== types.null), nullable = rest.length < type.members.length;

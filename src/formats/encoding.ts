@@ -11,7 +11,7 @@ export const contentCodings = ['gzip', 'br', 'deflate', 'zstd'] as const;
 export type ContentCoding = (typeof contentCodings)[number];
 
 /** Which codings are undone, and how far the bytes may expand. */
-export interface DecodeOptions {
+interface DecodeOptions {
   /** In the order in which they were applied. */
   readonly codings: readonly ContentCoding[];
   /** Most bytes that any of them may give. */

@@ -4,7 +4,7 @@ import type { Data, Value } from '../vectors/value.ts';
 import type { RecordVector, Vector } from '../vectors/vector.ts';
 
 /** A leaf of a record vector: the row of the record is row `at(row)` of `values`, or there is none if that is negative. */
-export interface Leaf { readonly name: string; readonly values: Vector; readonly at: (row: number) => number }
+interface Leaf { readonly name: string; readonly values: Vector; readonly at: (row: number) => number }
 
 /** The leaves of all rows, or undefined if rows of one field are records here and something else there. */
 export const leavesOf = (v: RecordVector, prefix?: string, at: Leaf['at'] = (row) => row): readonly Leaf[] | undefined => {

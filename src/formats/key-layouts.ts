@@ -5,7 +5,7 @@
 import { type Shape, shapeOf, type Builder, type RecordBuilder } from '../vectors/builder.ts';
 
 /** What a key says. */
-export interface Key { readonly name: string; readonly optional: boolean }
+interface Key { readonly name: string; readonly optional: boolean }
 
 /** A key behind the keys before it, or the place where records begin (no key). */
 export interface KeyNode {

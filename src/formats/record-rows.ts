@@ -12,7 +12,7 @@ import { type RecordVector, type Vector, flatten, sizeOf, slice, valueAt } from 
 import { settled } from './column-out.ts';
 
 /** How a writer takes its rows. */
-export interface RowGroups {
+interface RowGroups {
   /** What the errors call the writer. */
   readonly writer: string;
   /** Rows that are given out together, save for the last ones. */

@@ -17,7 +17,7 @@ import { requestCodings } from './encoding.ts';
 import { requestFormat } from './negotiate.ts';
 
 /** What a body may be: bytes of one that is read whole, milliseconds for which any may pause while we wait for it. */
-export interface BodyLimits { readonly bytesMax: number; readonly idleMsMax: number }
+interface BodyLimits { readonly bytesMax: number; readonly idleMsMax: number }
 
 /** The chunks of a body as they come. Ending early leaves the connection as it is, so that an error can still be answered. @throws body-stalled */
 export async function* bodyChunks(raw: IncomingMessage, idleMsMax: number): AsyncGenerator<Uint8Array> {
@@ -46,7 +46,7 @@ export const smallBody = (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLim
   return length <= bytesMax ? () => collected(raw, idleMsMax, waiter) : undefined;
 };
 /** Who waits for a small body may be told to wait no longer: `unblock` is set while there is something to end. */
-export interface BodyWaiter { unblock: ((reason: LakeError) => void) | undefined }
+interface BodyWaiter { unblock: ((reason: LakeError) => void) | undefined }
 const collected = (raw: IncomingMessage, idleMsMax: number, waiter?: BodyWaiter): Promise<Uint8Array> => new Promise((resolve, reject) => {
   // Most bodies are here with their heads: a timer is for those that are not.
   let timer: NodeJS.Timeout | undefined;
@@ -75,7 +75,7 @@ const collected = (raw: IncomingMessage, idleMsMax: number, waiter?: BodyWaiter)
 });
 
 /** The whole body without its content codings. @throws body-too-long, format-broken, content-coding-unknown */
-export const readBody = async (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLimits): Promise<Uint8Array> => {
+const readBody = async (raw: IncomingMessage, { bytesMax, idleMsMax }: BodyLimits): Promise<Uint8Array> => {
   const codings = requestCodings(raw.headers['content-encoding']);
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -35,7 +35,7 @@ const canWrite = (format: FormatName): boolean => {
 };
 
 /** What If-Match takes. */
-export const etagOf = (commit: Id): string => `"0x${commit}"`;
+const etagOf = (commit: Id): string => `"0x${commit}"`;
 
 /** Sends the commit that a write made; `warnings` of a load, null for the others. */
 export const sendCommit = (reply: FastifyReply, commit: Id, response: ResponseFormat, warnings?: readonly string[]): FastifyReply => {

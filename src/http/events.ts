@@ -18,9 +18,9 @@ import { eventValue } from './records.ts';
 import { valueBytes } from './reply.ts';
 
 /** Names of the events: the interface's, or those of SuperDB v0.2.0. */
-export type EventNames = 'interface' | 'superdb';
+type EventNames = 'interface' | 'superdb';
 /** Bounds of the feed. */
-export interface FeedOptions {
+interface FeedOptions {
   readonly subscribersMax: number;
   /** Events that may wait for one subscriber. */
   readonly waitingMax: number;
@@ -30,7 +30,7 @@ export interface FeedOptions {
   readonly inspect?: (event: unknown) => void;
 }
 /** A subscriber, and what it asks for. */
-export interface SubscribeRequest {
+interface SubscribeRequest {
   readonly response: ServerResponse;
   /** Headers of the answer that were set already. */
   readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;

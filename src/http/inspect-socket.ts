@@ -21,7 +21,7 @@ const requestBytesMax = 4096;
 const pingMs = 30_000;
 
 /** What the feed shows, and to whom. */
-export interface InspectSocketOptions {
+interface InspectSocketOptions {
   readonly watch: MachineWatch;
   readonly inspection: Inspection;
   readonly rules: OriginRules;

@@ -25,7 +25,7 @@ export interface Wire {
   send(text: string): void;
 }
 /** A connection that watches, as whoever holds its socket drives it. */
-export interface Watcher {
+interface Watcher {
   /** What the page asked for. Anything else than a request is let go. */
   request(text: string): void;
   close(): void;

@@ -27,7 +27,7 @@ export interface Metrics {
   readonly close: () => void;
 }
 /** Where figures are read that others keep. */
-export interface MetricsSources {
+interface MetricsSources {
   readonly lake: Lake;
   readonly workers: WorkerPool;
   readonly feed: EventFeed;

@@ -14,7 +14,7 @@ import { errorsByStatus, errorsOf } from './route-errors.ts';
 import { commitMessageExample, ErrorBody, eventTable, Rows } from './schemas.ts';
 
 /** Of which service the document is. */
-export interface DocumentOptions {
+interface DocumentOptions {
   readonly version: string;
   /** Whether there is access control: what one has to show is said only where it is asked for. */
   readonly guarded: boolean;

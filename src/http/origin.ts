@@ -22,7 +22,7 @@ export interface OriginRules {
 }
 
 /** Response headers by name. */
-export type Headers = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string>>;
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const requestHeaders: ReadonlyMap<string, string> = new Map(

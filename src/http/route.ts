@@ -87,7 +87,7 @@ export interface Answer {
 export interface Link { readonly to: string; readonly parameters: Readonly<Record<string, string>> }
 
 /** What the document at /openapi.json says of a row, beyond what it takes. */
-export interface RouteDescription {
+interface RouteDescription {
   /** The operation's name for programs. */
   readonly id: string;
   readonly tag: Tag;

@@ -12,7 +12,7 @@ import type { ResponseFormat } from './negotiate.ts';
 import type { Call, Route, Service } from './route.ts';
 
 /** A request with its row and the service that answers it. */
-export interface Routed {
+interface Routed {
   readonly service: Service;
   readonly row: Route;
   readonly request: FastifyRequest;

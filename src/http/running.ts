@@ -14,9 +14,9 @@ const endedMax = 4096, endedCharsMax = 8 << 20;
 const sweepMs = 1000;
 
 /** How far a query is: it waits for its turn, is compiled, runs without an answer yet, sends its answer; then how it ended. */
-export type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
+type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | 'failed' | 'cancelled';
 /** How far a load is; after `committing` its commit is made, or the load was rejected. */
-export type LoadState = 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
+type LoadState = 'waiting' | 'receiving' | 'sorting' | 'writing' | 'committing' | 'committed' | 'rejected' | 'cancelled';
 
 /** What a request tells of itself when it begins. `owner`: who sent it, where there is access control. `whenLeft`: calls when they go away, at once if they are gone. */
 interface Begun { readonly id: string; readonly owner: string | undefined; readonly whenLeft: (left: () => void) => void }
@@ -71,7 +71,7 @@ abstract class Run {
 }
 
 /** A query that begins: `text` is what was asked. */
-export interface QueryBegun extends Begun { readonly text: string }
+interface QueryBegun extends Begun { readonly text: string }
 /** A query, from the moment that its text is known until it was answered, and a while longer. */
 export class QueryRun extends Run {
   readonly text: string;
@@ -107,7 +107,7 @@ export class QueryRun extends Run {
 }
 
 /** `bytesTotal`: length of the body, where the client told it. */
-export interface LoadBegun extends Begun { readonly pool: string; readonly branch: string; readonly bytesTotal: number | undefined }
+interface LoadBegun extends Begun { readonly pool: string; readonly branch: string; readonly bytesTotal: number | undefined }
 /** A load, until its commit was made or refused, and a while longer. */
 export class LoadRun extends Run {
   readonly pool: string;
@@ -227,7 +227,7 @@ class Runs<R extends Run> {
 }
 
 /** Told of each query and load that has ended. */
-export interface EndListener { readonly query: (run: QueryRun) => void; readonly load: (run: LoadRun) => void }
+interface EndListener { readonly query: (run: QueryRun) => void; readonly load: (run: LoadRun) => void }
 
 const counted = <S extends string>(runs: Iterable<{ readonly state: S }>): ReadonlyMap<S, number> => {
   const counts = new Map<S, number>();

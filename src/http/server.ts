@@ -40,7 +40,7 @@ import type { Tracing } from './tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
 
 /** What a server is made of; the lake and the workers belong to who made them. */
-export interface ServerOptions {
+interface ServerOptions {
   readonly config: ServeConfig;
   readonly version: string;
   readonly lake: Lake;
@@ -71,7 +71,7 @@ export interface Server {
 }
 
 /** `directory` is that lake's, `watch` sees its machines. */
-export interface LendOptions { readonly lake: Lake; readonly directory: string; readonly watch?: MachineWatch }
+interface LendOptions { readonly lake: Lake; readonly directory: string; readonly watch?: MachineWatch }
 /** What another lake has of a server that was lent to it. */
 export interface LentServer {
   readonly port: number;

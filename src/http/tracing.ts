@@ -25,7 +25,7 @@ export interface Tracing {
 export interface Noted { readonly query?: QueryRun; readonly load?: LoadRun; readonly job?: JobMarks }
 
 /** Of a span, by name. */
-export type Attributes = Readonly<Record<string, string | number | boolean>>;
+type Attributes = Readonly<Record<string, string | number | boolean>>;
 /** A span before it has ids. Times are of `performance.now()`. */
 export interface SpanPlan {
   readonly name: string;

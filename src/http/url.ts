@@ -6,7 +6,7 @@
  */
 
 /** What to do with a request target: route `url`, send the client to `location`, or refuse it. */
-export type Target =
+type Target =
   | { readonly kind: 'route'; readonly url: string }
   | { readonly kind: 'moved'; readonly location: string }
   | { readonly kind: 'malformed' }

@@ -7,7 +7,7 @@ import { poolMachine } from '../../machines/pool.machine.ts';
 import { withSteps } from './pool-steps.ts';
 
 /** What the machines leave to the host: each call is the promise that one of their invoked actors stands for. */
-export interface LakeWork {
+interface LakeWork {
   /** Opens the lake's tables. */
   start(): Promise<void>;
   /** Reads the pools, and begins to remove files and rows that nothing holds any more. */

@@ -12,7 +12,7 @@ import { type ObjectEntry, type ObjectList, difference } from './object-list.ts'
 export interface Changes { readonly removes: readonly ObjectEntry[]; readonly adds: readonly ObjectEntry[] }
 
 /** What a merge would change in the target. */
-export interface MergePlan {
+interface MergePlan {
   readonly changes: Changes;
   /** Deleted on both sides since the base: a conflict if a side rewrote one. */
   readonly deletedTwice: readonly ObjectEntry[];

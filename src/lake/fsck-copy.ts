@@ -7,7 +7,7 @@ import { type Counters, countersKey, decodeBranch, decodeCounters, decodePool } 
 import type { TableName, Tables } from './tables.ts';
 
 /** What the comparison found, a line each. `faults`: damage of the copy; `tableFaults`: what the copy has and the tables lack or have otherwise; `notes`: what is no fault. */
-export interface CopyComparison { readonly copy?: CopyRead; readonly faults: readonly string[]; readonly tableFaults: readonly string[]; readonly notes: readonly string[] }
+interface CopyComparison { readonly copy?: CopyRead; readonly faults: readonly string[]; readonly tableFaults: readonly string[]; readonly notes: readonly string[] }
 
 /** `stopped`: the last service was closed in order, so that nothing may be missing. */
 export const compareWithCopy = (folder: string, tables: Tables | undefined, stopped: boolean): CopyComparison => {

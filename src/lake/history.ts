@@ -10,7 +10,7 @@ import type { Id } from './lake.types.ts';
 import type { StoredCommit } from './rows.ts';
 
 /** The commits of one pool by id; undefined for one that it does not have. Not asked for the zero commit. */
-export type CommitReader = (id: Id) => StoredCommit | undefined;
+type CommitReader = (id: Id) => StoredCommit | undefined;
 interface Node { readonly id: Id; readonly height: number; readonly parents: readonly Id[]; readonly commit?: StoredCommit }
 
 const commitsPerTurn = 512;

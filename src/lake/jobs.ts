@@ -19,7 +19,7 @@ const idsPerTurn = 512;
 /** What stays with the host while the job's plain data goes through the machine. */
 export interface Payload { readonly note: CommitNote; readonly objects: readonly ObjectMeta[]; readonly candidates: readonly ObjectEntry[] }
 /** What jobs work with. `payload` gives what a job carries beyond its plain data, by the job's id; `report` is told of faults that fail no job. */
-export interface JobContext { readonly store: PoolStore; readonly files: ObjectFiles; readonly report: (fault: unknown) => void; readonly payload: (job: number) => Payload }
+interface JobContext { readonly store: PoolStore; readonly files: ObjectFiles; readonly report: (fault: unknown) => void; readonly payload: (job: number) => Payload }
 /** `commit`: the commit that the job made; `objects`: the objects that a vacuum removed. */
 export interface JobResult { readonly commit?: Id; readonly objects?: readonly Id[] }
 /** What a job came to: its result, or why it could not be done. */

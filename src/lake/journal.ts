@@ -174,7 +174,7 @@ const fill = (path: string, from: number, to: number): void => {
 };
 
 /** `records`: the changes of each record, oldest first; `end`: that of the last of them, else what the tables have. */
-export interface JournalRead { readonly records: readonly (readonly Change[])[]; readonly end: JournalEnd; readonly fault?: string }
+interface JournalRead { readonly records: readonly (readonly Change[])[]; readonly end: JournalEnd; readonly fault?: string }
 /** What the tables do not have: the changes of each record, in order. `fault`: records are lost. `tablesEnd` is undefined where LMDB says nothing. */
 export const readJournal = (directory: string, tablesEnd: JournalEnd | undefined): JournalRead => {
   const bytes = readOrNothing(join(directory, 'journal')), records: (readonly Change[])[] = [], last = lastNumber(bytes);

@@ -11,12 +11,12 @@ const killPointNames = [
   'repair: rebuilt', 'repair: old tables kept', 'repair: old log kept', 'repair: swapped',
 ] as const;
 /** A place at which the process can be made to end. */
-export type KillPoint = (typeof killPointNames)[number];
+type KillPoint = (typeof killPointNames)[number];
 
 const [wanted, times] = (/^(.*?)(?::(\d+))?$/.exec(process.env['LAKE_KILL_AT'] ?? '') ?? []).slice(1);
 let left = Number(times ?? 1);
 /** How often each point was reached; counted when `LAKE_KILL_AT` is `count`. */
-export const killCounts = new Map<KillPoint, number>();
+const killCounts = new Map<KillPoint, number>();
 
 /** Whether any point is set. */
 export const killing = Boolean(wanted);

@@ -17,7 +17,7 @@ import type { ObjectSink, ObjectStore } from './objects.ts';
 import { keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
 /** Paths of the key fields, the first one first, and their order. */
-export interface MergeOrder { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
+interface MergeOrder { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
 /** Rows in order, some at a time. */
 export interface RunSource { next(): Promise<Vector | undefined> }
 

@@ -9,7 +9,7 @@ import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import type { ObjectStore } from './objects.ts';
 
 /** What the rows of a small body become, and where their objects go. */
-export interface SmallSortOptions extends SortKeys {
+interface SmallSortOptions extends SortKeys {
   /** Bytes: about where an object is cut. */
   readonly threshold: number;
   readonly objects: ObjectStore;

@@ -10,9 +10,9 @@ import { type Counters, decodeBranch, decodeCommit, decodeEvent, decodeObject, e
 import type { Change, Put, TableName, Tables } from './tables.ts';
 
 /** The counters up to which everything is durable. */
-export type CountersRow = () => readonly Change[];
+type CountersRow = () => readonly Change[];
 /** A record to be written: what its changes are, and themselves. */
-export interface CopyPart { readonly kind: RecordKind; readonly changes: readonly Change[] }
+interface CopyPart { readonly kind: RecordKind; readonly changes: readonly Change[] }
 
 const rowsPerPart = 500;
 /** Bodies are up to 64 KiB each. */

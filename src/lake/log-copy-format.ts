@@ -50,7 +50,7 @@ export const parseSegmentFile = (name: string): SegmentName | undefined => {
 };
 
 /** What holds before a segment's first record. */
-export interface SegmentStart { readonly firstRecord: number; readonly baseEnd: number; readonly counters: Counters }
+interface SegmentStart { readonly firstRecord: number; readonly baseEnd: number; readonly counters: Counters }
 /** The header of a segment: its first 52 bytes. */
 export const encodeSegmentHeader = (name: SegmentName, start: SegmentStart): Buffer => {
   const out = Buffer.allocUnsafe(segmentHeaderLength), checked = segmentHeaderLength - 4;

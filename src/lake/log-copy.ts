@@ -21,7 +21,7 @@ import { type Counters, countersKey, decodeCounters } from './rows.ts';
 import type { Change, Tables } from './tables.ts';
 
 /** Whose copy it is, and how it is cut into files. */
-export interface LogCopyOptions {
+interface LogCopyOptions {
   readonly lakeDirectory: string;
   readonly tables: Tables;
   readonly report: (fault: unknown) => void;

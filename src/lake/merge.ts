@@ -18,7 +18,7 @@ const crossingsMax = 64;
 const namedObjectsMax = 20;
 
 /** What a merge does to the target. `childTip` becomes the second parent of its commit. */
-export interface Merge { readonly changes: Changes; readonly childTip: Id }
+interface Merge { readonly changes: Changes; readonly childTip: Id }
 
 /** @throws branch-not-found, merge-empty, merge-conflict */
 export const prepareMerge = async (store: PoolStore, target: string, child: string): Promise<Merge> => {

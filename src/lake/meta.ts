@@ -10,7 +10,7 @@ import type { PoolFace } from './pool.ts';
 import { objectMeta } from './snapshot.ts';
 
 /** What meta sources need of the lake: its open pools. `face` throws pool-not-found. */
-export interface MetaLake { faces(): readonly PoolFace[]; face(reference: string): PoolFace }
+interface MetaLake { faces(): readonly PoolFace[]; face(reference: string): PoolFace }
 
 const rowsPerPage = 1000;
 

@@ -15,9 +15,9 @@ import { TypeTable, layoutKey, writeLayout } from './columns/layout.ts';
 import { blockRowsMax, header, magic, plainVersion } from './object-format.ts';
 
 /** Sort keys of a block's first and last row. */
-export interface BlockKeys { readonly first: Uint8Array; readonly last: Uint8Array }
+interface BlockKeys { readonly first: Uint8Array; readonly last: Uint8Array }
 /** What is known of an object before its rows come. */
-export interface ObjectWriterOptions {
+interface ObjectWriterOptions {
   /** Rows that will come, about: small objects go without zone maps, large ones try out their dictionaries first. */
   readonly rowsExpected: number;
 }

@@ -24,7 +24,7 @@ const bodiesPerTurn = 256;
 const pauseMs = 200;
 
 /** What the packer needs of the lake. */
-export interface PackerHost {
+interface PackerHost {
   readonly options: PackOptions;
   readonly report: (fault: unknown) => void;
   /** No pack is begun any more. */

@@ -14,7 +14,7 @@ type PoolLogic = typeof poolMachine;
 type PoolSnapshot = SnapshotFrom<PoolLogic>;
 type PoolMessage = Parameters<PoolLogic['transition']>[1];
 /** The actor that does a group of jobs of one pool. */
-export type PoolWork = PromiseActorLogic<WorkDone, { readonly poolId: string; readonly jobs: readonly PoolJob[] }>;
+type PoolWork = PromiseActorLogic<WorkDone, { readonly poolId: string; readonly jobs: readonly PoolJob[] }>;
 
 /** The machine, with these steps. `work`: what the machine invokes. */
 export const withSteps = (machine: PoolLogic, work: PoolWork): PoolLogic => {

@@ -20,7 +20,7 @@ import { rowMissing, StoreFailure } from './tables.ts';
 import { vacuumCandidates } from './vacuum.ts';
 
 /** What a pool needs of its lake. */
-export interface PoolHost {
+interface PoolHost {
   readonly files: ObjectFiles;
   /** Told of faults that no call can tell of. */
   readonly report: (fault: unknown) => void;

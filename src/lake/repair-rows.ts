@@ -14,7 +14,7 @@ import {
 import type { Change, TableName, Tables } from './tables.ts';
 
 /** Where the rows come from, and where they go. */
-export interface RebuildOptions {
+interface RebuildOptions {
   /** New and empty. */
   readonly tables: Tables;
   /** Folder of the old ones, if there is any. */

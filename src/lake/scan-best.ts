@@ -15,7 +15,7 @@ import type { BestRows, KeptRows } from './scan-block.ts';
 import { keyColumn } from './sort-rows.ts';
 
 /** Bounds of keys; those that are stored may be cut, outwards. */
-export interface KeySpan { readonly low: Uint8Array; readonly high: Uint8Array }
+interface KeySpan { readonly low: Uint8Array; readonly high: Uint8Array }
 /** The span of an object's first keys. */
 export const spanOfObject = ({ min, max }: ObjectMeta): KeySpan => ({ low: min.sort, high: max.sort });
 /** The span of a block's first keys. Blocks keep those of their first and last row, so that in a descending pool the first is the highest. */

@@ -42,7 +42,7 @@ export interface BestRows {
 }
 
 /** What a scan asks of each block. */
-export interface BlockOptions {
+interface BlockOptions {
   readonly columns?: Paths;
   readonly pruner?: ColumnPruner;
   readonly filter?: RowFilter;

@@ -15,7 +15,7 @@ import type { ScanOptions, ScanSource } from './scan.types.ts';
 import { isInRange, keyRange } from './scan-range.ts';
 
 /** Blocks of an object. */
-export interface SharePart { readonly object: ObjectMeta; readonly blocks: readonly number[] }
+interface SharePart { readonly object: ObjectMeta; readonly blocks: readonly number[] }
 /** `home` says which threads prefer it. */
 export interface Share { readonly home: number; readonly parts: readonly SharePart[] }
 

@@ -16,7 +16,7 @@ import type { ScanOptions, ScanSource } from './scan.types.ts';
 import { UnorderedScan } from './scan-unordered.ts';
 
 /** Rows of a scan; `nextNow` gives those that are at hand without a wait, if any. */
-export type ScannedRows = AsyncGenerator<Vector> & { readonly nextNow: () => Vector | undefined };
+type ScannedRows = AsyncGenerator<Vector> & { readonly nextNow: () => Vector | undefined };
 
 /** The rows of all objects. */
 export const scanObjects = (source: ScanSource, options: ScanOptions): ScannedRows => {

@@ -21,7 +21,7 @@ import { type Put, type Tables, rowMissing } from './tables.ts';
 interface Warm { readonly list: ObjectList; distance: number; readonly cost: number }
 
 /** What a list is rebuilt from; the pool's store fits. */
-export interface History {
+interface History {
   readonly poolId: Id;
   readonly order: PoolConfig['layout']['order'];
   commit(id: Id): StoredCommit | undefined;
@@ -235,7 +235,7 @@ const remark = (added: Map<Id, ObjectEntry>, removed: Map<Id, ObjectEntry>, base
 };
 
 /** What a snapshot is made of. `packs`: may stand in the place of small objects. `onRelease`: called once. */
-export interface OpenOptions {
+interface OpenOptions {
   readonly pool: PoolConfig;
   readonly commit: Id;
   readonly list: ObjectList;

@@ -16,7 +16,7 @@ import { halves, wideDistances } from './columns/packing.ts';
 import { compareRuns, viewOf } from './columns/words.ts';
 
 /** Prefix order never contradicts the order of the rows; without `exact`, equal prefixes mean equal keys. */
-export interface SortColumn { readonly prefix: Float64Array; readonly exact?: (i: number, j: number) => number }
+interface SortColumn { readonly prefix: Float64Array; readonly exact?: (i: number, j: number) => number }
 
 /** The values at a field path, null where there are none. */
 export const keyColumn = (v: Vector, path: readonly string[], depth = 0): Vector => {

@@ -37,9 +37,9 @@ const frame = 5;
 /** A row whose checksum was verified. */
 export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
 /** `journalBytes`: length of a journal that is made. */
-export interface TablesOptions { readonly readOnly?: boolean; readonly journalBytes?: number }
+interface TablesOptions { readonly readOnly?: boolean; readonly journalBytes?: number }
 /** How a transaction is written. */
-export interface WriteOptions {
+interface WriteOptions {
   /** Nobody else is waiting to write: on a disk that flushes quickly the journal is written in this thread, at once. */
   readonly alone?: boolean;
 }

@@ -6,7 +6,7 @@ import { type Outline, outlineOf } from './outline.ts';
 import type { CompileFault } from './parse-error.ts';
 
 /** How a function is called (`len(v)`), by its lower-case name. */
-export type SyntaxOf = (name: string) => string | undefined;
+type SyntaxOf = (name: string) => string | undefined;
 
 /** The advice to a fault, if there is any. Offsets of faults are in UTF-8 bytes; `linesBefore` is added to the lines that it names. */
 export const adviceTo = (text: string, { message, start, end, hint }: CompileFault, syntaxOf: SyntaxOf, linesBefore = 0): string | undefined => {

@@ -69,7 +69,7 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
 const spanOf = (nodes: readonly Span[]): Span => ({ start: nodes[0]!.start, end: nodes.at(-1)!.end });
 
 /** `reverse` turns the direction of every key; nulls stay where they are. */
-export const sortKeys = (a: Analysis, keys: readonly OrderKey[], reverse: boolean, c: ExprContext): readonly SortKey[] =>
+const sortKeys = (a: Analysis, keys: readonly OrderKey[], reverse: boolean, c: ExprContext): readonly SortKey[] =>
   keys.map((k) => ({ expr: lowerExpr(a, k.expr, c), order: (k.order === 'desc') !== reverse ? 'desc' : 'asc', nulls: k.nulls ?? 'last' }));
 
 const lowerSort = (a: Analysis, op: { readonly reverse: boolean; readonly keys: readonly OrderKey[] }, c: ExprContext): PlanOp & { readonly kind: 'sort' } =>

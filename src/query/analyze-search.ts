@@ -29,7 +29,7 @@ export const lowerSearch = (a: Analysis, e: SearchNode, c: ExprContext): PlanExp
 const controls: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v' };
 
 /** A glob as a regular expression: `*` is any run of characters, escapes stand for themselves, all else is plain text. */
-export const globPattern = (glob: string): string => {
+const globPattern = (glob: string): string => {
   let out = '';
   for (let i = 0; i < glob.length; i++) {
     let ch = glob[i]!;

@@ -13,7 +13,7 @@ import { types } from '../vectors/type.ts';
 import { type Value, underValue } from '../vectors/value.ts';
 
 /** What a source came to. */
-export interface LoweredSource {
+interface LoweredSource {
   readonly ops: readonly PlanOp[];
   /** What the table is called if no alias is given: the name of a query, or of a file without folder and ending. */
   readonly name?: string;

@@ -59,7 +59,7 @@ const finish = (analysis: Analysis, pipeline: Pipeline, environment: CompileEnvi
 };
 
 /** A predicate that stands alone: the text of delete-where. */
-export interface FilterPlan {
+interface FilterPlan {
   readonly expr: PlanExpr;
   readonly functions: readonly PlanFunction[];
 }

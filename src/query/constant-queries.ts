@@ -8,7 +8,7 @@ import { literal, mapParts, substituteRow } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 
 /** The value of an expression that depends on no row; undefined for others. */
-export type Fold = (e: PlanExpr) => Value | undefined;
+type Fold = (e: PlanExpr) => Value | undefined;
 
 /** Most rows that are worked out; a subquery with more runs with the query. */
 const rowsMax = 1000;

@@ -1,7 +1,7 @@
 /** The operators of the language for people: how they are written and what they do. Help texts, completion and hints come from here. */
 
 /** One operator as help shows it. */
-export interface OperatorText {
+interface OperatorText {
   /** The word that it begins with. */
   readonly name: string;
   /** How it is written: capitals stand for what is to be filled in, brackets hold what may be left out. */

@@ -4,7 +4,7 @@
  */
 
 /** Something that was opened, as it stands in the text (`(`, `"`, `/*`; `f"` inside an expression of an f-string), and its offset. Offsets are in UTF-16 units. */
-export interface Opening { readonly text: string; readonly at: number }
+interface Opening { readonly text: string; readonly at: number }
 /** What `outlineOf` finds. Offsets are in UTF-16 units. */
 export interface Outline {
   /** What is open at the end, outermost first. */

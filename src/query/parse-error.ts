@@ -23,7 +23,7 @@ export interface QuerySource {
 }
 
 /** The JSON form of a fault in an error body: `End` is the last byte (inclusive), -1 for a point. */
-export interface CompilationErrorJson {
+interface CompilationErrorJson {
   readonly Msg: string;
   readonly Pos: number;
   readonly End: number;

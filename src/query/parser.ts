@@ -9,7 +9,7 @@ import { parseQuery } from './parser-program.ts';
 import { depthError, queryDepthMaxDefault, Scanner } from './scanner.ts';
 
 /** Bounds that a text has to keep. */
-export interface ParseOptions {
+interface ParseOptions {
   /** Bound of nesting in the text; the tree may be twice as deep. The default is safe on the stack of any thread. */
   readonly queryDepthMax?: number;
 }

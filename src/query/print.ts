@@ -2,7 +2,7 @@
 import type { Arg, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, NameNode, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
 
 /** What a name depends on besides the expression. */
-export interface NameOptions {
+interface NameOptions {
   /** Inside a SQL operator, where a string literal keeps its quotes. */
   readonly sql: boolean;
   /** The query text: lets subqueries print as they were written. */

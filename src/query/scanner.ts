@@ -16,7 +16,7 @@ import { CompileError } from './parse-error.ts';
 export const queryDepthMaxDefault = 500;
 
 /** Rules whose results are remembered. */
-export type MemoRule = 0 | 1 | 2 | 3 | 4;
+type MemoRule = 0 | 1 | 2 | 3 | 4;
 /** Any expression. */
 export const memoExpr: MemoRule = 0;
 /** An expression of access level; it counts as no level of nesting. */

@@ -25,7 +25,7 @@ export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): P
 const nameOf = (e: WindowExpr): string => (e.call.kind === 'agg' ? e.call.name.text : e.call.callee.kind === 'name' ? e.call.callee.text : '').toLowerCase();
 
 /** How a SELECT lowers what is inside a call. */
-export interface WindowSource {
+interface WindowSource {
   readonly lower: (e: Expr) => PlanExpr;
   /** The type of the rows behind FROM. */
   readonly rowType: () => Type;

@@ -14,10 +14,10 @@ import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from '
 import { pipelineType } from './types-ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
-export type Report = (message: string, place: Span | undefined, hint?: string) => void;
+type Report = (message: string, place: Span | undefined, hint?: string) => void;
 
 /** Where expressions and paths of a plan stand in the query text. */
-export interface Places {
+interface Places {
   /** The whole expression. */
   readonly whole: WeakMap<object, Span>;
   /** Of a field access only the name; of an array of path components, each. */

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { RecordedBody } from './record.ts';
 
 /** Where bodies are kept, if they are. */
-export interface BodyKeeperOptions {
+interface BodyKeeperOptions {
   readonly folder: string;
   /** False: only their digests are known. */
   readonly keep: boolean;

@@ -11,7 +11,7 @@ import type { RecordedEvent } from './record.ts';
 /** A change that listeners hear of, without its number. */
 export interface BookedEvent { readonly kind: string; readonly poolId: string; readonly commitId?: string; readonly branch?: string }
 /** A commit and the one before it on its branch. */
-export interface BookedCommit { readonly id: string; readonly branch: string; readonly parent: string | undefined }
+interface BookedCommit { readonly id: string; readonly branch: string; readonly parent: string | undefined }
 
 /** The books of one lake, filled by the outcomes of its jobs. */
 export class Ledger {

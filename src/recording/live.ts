@@ -5,7 +5,7 @@
 import type { MachineName, MessageOutcome } from './record.ts';
 
 /** A field of an event, a job or a context: a number, an id, a name, or how many there are of what is not sent. */
-export type LiveField = number | boolean | string | null;
+type LiveField = number | boolean | string | null;
 /** Fields by name. */
 export type LiveFields = Readonly<Record<string, LiveField>>;
 

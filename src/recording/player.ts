@@ -26,7 +26,7 @@ export interface Step {
   readonly taken: boolean;
 }
 /** How a machine begins: with its input, or as XState persisted it. */
-export type PlayStart = { readonly input: unknown } | { readonly snapshot: unknown };
+type PlayStart = { readonly input: unknown } | { readonly snapshot: unknown };
 
 interface Action { readonly type: string; readonly params?: unknown }
 interface Due { readonly id: string; readonly event: RecordedEvent; readonly atMs: number }

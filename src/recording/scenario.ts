@@ -17,7 +17,7 @@ import { MachinePlayer, machines, type Step } from './player.ts';
 import { type MachineName, machineNames, type RecordedEvent } from './record.ts';
 
 /** A step of a machine's scenario: exactly one of `event`, `done`, `error` and `after`, then what holds behind it. */
-export interface MachineStep {
+interface MachineStep {
   readonly event?: RecordedEvent;
   readonly done?: string;
   /** What the work of `done` ended with. */
@@ -65,7 +65,7 @@ export const parseScenario = (text: string, file: string): Scenario => {
 };
 
 /** What the machine did in a step, as far as the step says something of it. */
-export interface PlayedStep { readonly state: string; readonly emitted: readonly unknown[]; readonly works?: readonly string[]; readonly context?: Readonly<Record<string, unknown>> }
+interface PlayedStep { readonly state: string; readonly emitted: readonly unknown[]; readonly works?: readonly string[]; readonly context?: Readonly<Record<string, unknown>> }
 
 /** What every step says of itself. */
 export const expectedSteps = (scenario: MachineScenario): readonly PlayedStep[] => scenario.steps.map((step) => ({

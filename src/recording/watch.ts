@@ -23,7 +23,7 @@ export interface WatchedActor {
   on(type: '*', listener: (event: RecordedEvent) => void): unknown;
 }
 /** Told of actors and messages. */
-export interface WatchListener {
+interface WatchListener {
   /** An actor has started. `ref` can be asked for its snapshot as long as it is there. */
   actor?(record: ActorRecord, ref: WatchedActor): void;
   /** A message was taken. `snapshot`: the actor's, behind it. */

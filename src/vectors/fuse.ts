@@ -64,7 +64,7 @@ const addMember = (members: Type[], m: Type): void => {
 };
 
 /** The type of each row: row i has type table[codes[i]]; `codes` is absent if all rows have table[0]. Types that no row has may be in the table. */
-export interface RowTypes { readonly table: readonly Type[]; readonly codes?: Uint32Array }
+interface RowTypes { readonly table: readonly Type[]; readonly codes?: Uint32Array }
 
 /** The types of a vector's rows, found a column at a time. */
 export const typesOf = (v: Vector): RowTypes => {

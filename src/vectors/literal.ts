@@ -3,7 +3,7 @@
  * of its kind; nothing here throws. Integers, durations and times are a number when safe, else a bigint (see value.ts).
  */
 import { type Type, types } from './type.ts';
-import { type Data, integer, toFloat16, float16Bits } from './value.ts';
+import { type Data, integer, toFloat16 } from './value.ts';
 
 /** The least int64. */
 export const int64Min = -(1n << 63n);
@@ -96,7 +96,6 @@ export const jsonFloatText = (x: number): string => (Object.is(x, -0) ? '-0' : N
 /** Rounds to what the float type can hold. */
 export const roundFloat = (type: Type, x: number): number =>
   (type === types.float32 ? Math.fround(x) : type === types.float16 ? toFloat16(x) : x);
-export { toFloat16, float16Bits };
 
 // Text
 

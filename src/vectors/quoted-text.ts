@@ -3,7 +3,7 @@ import { isPlainAscii } from './row-weave.ts';
 import type { TextOut } from './text-out.ts';
 
 /** What becomes of a byte: 0: it is written as it is; 1: escaped; 2: it may begin a line separator (U+2028, U+2029), which is escaped. */
-export type EscapeTable = Uint8Array;
+type EscapeTable = Uint8Array;
 
 /** Control characters and these ASCII ones are escaped; `separators`: line separators too. */
 export const escapeTable = (characters: string, separators: boolean): EscapeTable => {

@@ -24,14 +24,14 @@ export interface WeaveStyle {
 }
 
 /** Texts one behind the other: row i is bytes[offsets[i], offsets[i + 1]). */
-export interface TextTable { readonly bytes: Uint8Array; readonly offsets: Uint32Array }
+interface TextTable { readonly bytes: Uint8Array; readonly offsets: Uint32Array }
 
 const kinds = { runs: 0, integers: 1, printed: 2, nothing: 3 } as const;
 type Kind = (typeof kinds)[keyof typeof kinds];
 const noOffsets = new Uint32Array(0), noNumbers = new Float64Array(0), noPrinter = (): void => undefined, noBytes = new Uint8Array(0), noView = new DataView(noBytes.buffer);
 
 /** One column of a record's rows: text before each value, and where the values are. */
-export interface Strand {
+interface Strand {
   readonly kind: Kind;
   readonly head: string;
   /** What follows each value. */

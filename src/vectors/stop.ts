@@ -8,7 +8,7 @@
 import { LakeError } from '../errors.ts';
 
 /** Whether the task was given up. */
-export type StopFlag = () => boolean;
+type StopFlag = () => boolean;
 
 const flags = new WeakMap<AbortSignal, StopFlag>();
 let current: StopFlag | undefined;

@@ -13,7 +13,7 @@ import { type Data, type Value } from './value.ts';
 import { primitiveText } from './literal.ts';
 
 /** How SUP text is laid out, and what it may take as known. */
-export interface SupOptions {
+interface SupOptions {
   /** Blanks per level; 0 (default) is one line without blanks. */
   readonly indent?: number;
   /** Names that are defined already; grows. Default: none. */

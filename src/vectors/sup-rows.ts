@@ -13,7 +13,7 @@ import { type TextOut, bytesOfText } from './text-out.ts';
 import { timePrinter } from './time-out.ts';
 
 /** Where the rows stand, and what is known there. */
-export interface SupRowOptions {
+interface SupRowOptions {
   /** Names defined already; the caller empties it between top-level values. */
   readonly names: TypeNames;
   /** The rows stand inside another value. Default false. */
@@ -23,7 +23,7 @@ export interface SupRowOptions {
 }
 
 /** What has been found out about vectors and dictionaries, which the next batches may have too. */
-export type SupShared = Pick<WeaveStyle, 'isClean' | 'tables'>;
+type SupShared = Pick<WeaveStyle, 'isClean' | 'tables'>;
 /** What is shared at the beginning of an answer: nothing yet. */
 export const supShared = (): SupShared => ({ isClean: cleanliness(isCleanText), tables: new WeakMap() });
 

@@ -94,7 +94,7 @@ const fractionOf = (bytes: Uint8Array, start: number, digits: number): number =>
 };
 
 /** Times in order that can be looked at before all are worked out. */
-export interface TimeSearch {
+interface TimeSearch {
   readonly base: number;
   /** How many distances are less than a bound. */
   readonly below: (bound: number) => number;

@@ -24,7 +24,7 @@ export interface UrlRequest {
   readonly headers?: Readonly<Record<string, readonly string[]>>;
 }
 /** An answer with a status from 200 to 299, whose body is still to be read. */
-export interface UrlAnswer {
+interface UrlAnswer {
   /** The address that answered, after redirects. */
   readonly url: string;
   /** Codings of the bytes, in the order in which they were applied. */

@@ -70,14 +70,14 @@ export class LoadBudget {
   }
 }
 /** One load's part of the budget. */
-export interface LoadShare {
+interface LoadShare {
   /** Waits for its turn to hold very many shapes; it keeps it to its end. */
   turn(signal: AbortSignal): Promise<void>;
   end(): void;
 }
 
 /** What a load has of its worker. */
-export interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
+interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; readonly budget: LoadBudget; readonly readLimits: ReadOptions }
 
 /** Runs a load. @throws load-empty when the body holds no value */
 export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects: files, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {

@@ -149,7 +149,7 @@ export class RunningTask {
 }
 
 /** `cancelMsMax`: a thread whose task goes on for longer after its cancel is ended. */
-export interface ThreadOptions {
+interface ThreadOptions {
   readonly settings: Omit<WorkerSettings, 'stops' | 'counts'>;
   readonly cancelMsMax: number;
   /** The thread has ended, by itself or because it hung; its tasks have failed. */

@@ -13,7 +13,7 @@ import { shapeLimitsOf } from './load-task.ts';
 /** A load in order, which goes straight into objects, and one whose pieces are not, which is sorted in runs that are merged. */
 export type WarmLoadKind = 'in order' | 'shuffled';
 /** What is loaded, and into which objects. */
-export interface WarmLoadOptions {
+interface WarmLoadOptions {
   readonly readLimits: ReadOptions;
   /** Lines of a piece, which begin as `linesOf` says. */
   readonly lines: Uint8Array;

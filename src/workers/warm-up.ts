@@ -61,7 +61,7 @@ const idleMs = 30;
 const cacheBytes = 8 << 20;
 
 /** What is run, for how long, and when the thread is free for it. */
-export interface WarmUpOptions {
+interface WarmUpOptions {
   readonly tools: WorkerTools;
   /** Time that is spent in all. */
   readonly budgetMs: number;

@@ -9,7 +9,7 @@ import type { LakeError } from '../errors.ts';
 import { type TaskCounts, markOf, noCounts } from './task-counts.ts';
 
 /** Where a watch looks for what is not told by itself. */
-export interface WatchedTask {
+interface WatchedTask {
   counts(): TaskCounts;
   /** Of a load's body, so far. */
   readonly bodyBytes: number;

@@ -14,7 +14,7 @@ import { SumState } from './sum.ts';
 import { UnionState } from './union.ts';
 
 /** One aggregate: what the help says of it, and how its state is made. */
-export interface AggregateRow {
+interface AggregateRow {
   readonly signature: FunctionSignature;
   readonly text: string;
   /** Query, input and output in SUP, one value a line. */

@@ -14,7 +14,7 @@ export const recordOf = (columns: readonly { readonly name: string; readonly val
   ({ form: 'record', length, fields: columns.map((c) => ({ name: c.name, optional: false, values: c.values })) });
 
 /** An element of a record expression, with a value a row: `name:expr` or `...expr`. `without`: fields of the spread that are left out. */
-export type RecordPart =
+type RecordPart =
   | { readonly kind: 'field'; readonly name: string; readonly values: Vector }
   | { readonly kind: 'spread'; readonly values: Vector; readonly without?: readonly string[] };
 
@@ -84,7 +84,7 @@ const splitByPresence = (parts: readonly RecordPart[], spreads: readonly Vector[
 };
 
 /** An element of an array or set expression, with a value a row: `expr`, or `...expr`, which gives the elements of arrays and sets and nothing for other values. */
-export interface ListPart { readonly spread: boolean; readonly values: Vector }
+interface ListPart { readonly spread: boolean; readonly values: Vector }
 
 /** An array or set expression. Elements of spreads lose their unions. */
 export const listFrom = (kind: ListKind, parts: readonly ListPart[], length: number): Vector => {

@@ -172,7 +172,7 @@ export const conditional = (test: Evaluator, then: Evaluator, otherwise: Evaluat
 };
 
 /** `case operand when .. then .. else .. end`. Without an operand each `when` is a condition; without `otherwise` a row that no branch takes is an error. */
-export interface CaseBranches { readonly operand?: Evaluator; readonly branches: readonly { readonly when: Evaluator; readonly then: Evaluator }[]; readonly otherwise?: Evaluator }
+interface CaseBranches { readonly operand?: Evaluator; readonly branches: readonly { readonly when: Evaluator; readonly then: Evaluator }[]; readonly otherwise?: Evaluator }
 
 /** CASE with and without an operand. A `when` that is an error is the result; one that is null or false goes on to the next. */
 export const caseOf = ({ operand, branches, otherwise }: CaseBranches): Evaluator => (batch) => {

@@ -11,7 +11,7 @@ import { truth, truthOf } from './rows.ts';
 import { walk, type Codes } from './walk.ts';
 
 /** Rows of a string vector that contain something; undefined for none. */
-export type TextSearch = (v: BytesVector) => Uint8Array | undefined;
+type TextSearch = (v: BytesVector) => Uint8Array | undefined;
 
 /** Rows with `text` in a string or a field name at any depth, whatever the letters' case. */
 export const searchText = (v: Vector, search: TextSearch, test: (text: string) => boolean): Vector => outsideErrors(v, textCodes(v, search, test));

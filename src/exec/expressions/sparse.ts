@@ -18,7 +18,7 @@ export const sparseNumbers = (v: Vector): SparseNumbers | undefined => {
 };
 
 /** values[start, end) in that order are the numbers of all rows that have one. */
-export interface DenseRange { readonly start: number; readonly end: number }
+interface DenseRange { readonly start: number; readonly end: number }
 interface Known { readonly tags: Uint32Array; readonly tag: number; readonly length: number; readonly range: DenseRange | undefined }
 /** By the slots: columns that are kept come with the same ones again, and so do results worked out on them. */
 const ranges = new WeakMap<Uint32Array, Known>();

@@ -8,7 +8,7 @@ export type Codes = Uint8Array;
  * Codes for the rows of a vector: the greatest of the node itself and of everything inside of it. `visit` sees flat vectors without names, unions and mixed
  * rows; it answers with a code a row, or with true to have the children visited only. Nodes of code `most` are not looked into.
  */
-export interface Visitor {
+interface Visitor {
   readonly visit: (node: Vector) => Codes | undefined;
   readonly most: number;
   /** Whether errors are looked into. */

@@ -1,15 +1,15 @@
 /** A row of the function table, and what the families' kernels share. */
 import { checkStop } from '../../vectors/stop.ts';
 import { type PrimitiveType, type Type, namedType, types } from '../../vectors/type.ts';
-import { type Value, nullValue, wrappedError } from '../../vectors/value.ts';
-import { type BytesVector, type FlatVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
+import { type Value, wrappedError } from '../../vectors/value.ts';
+import { type BytesVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import type { FunctionSignature } from '../../query/plan.ts';
 import { apply, type Kernel, type Wrapping } from '../expressions/apply.ts';
 import { markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
 
 /** A query (over `input`, SUP text; without it over one null) and the SUP text of what it gives. Run as a test and printed in the README. */
-export interface FunctionExample { readonly query: string; readonly input?: string; readonly output: string }
+interface FunctionExample { readonly query: string; readonly input?: string; readonly output: string }
 
 /** The values of arguments that are literals in the query, and the names known while it runs. */
 export interface CallContext { readonly literals: readonly (Value | undefined)[]; readonly names: Map<string, Type> }
@@ -86,6 +86,5 @@ export const onTexts = (message: string, kernel: Kernel): Kernel => (args, lengt
 export const refused = (message: string, on: Value): Value => wrappedError(message, originalValue(on));
 /** A value with the names that it had before a function by values got it. */
 export const originalValue = (v: Value): Value => (namesOf(v) ?? []).reduceRight<Value>((under, name) => ({ type: namedType(name, under.type), data: under.data }), v);
-export { nullValue };
 
-export type { FlatVector, Kernel };
+export type { Kernel };

@@ -15,7 +15,7 @@ import { rowsOf } from './records.ts';
 const queueBatchesMax = 16;
 
 /** The rows of one branch. Closed, it gets no more and nobody waits for it. */
-export interface Port { readonly stream: Stream; readonly close: () => void }
+interface Port { readonly stream: Stream; readonly close: () => void }
 
 /** What a branch makes of its rows. A branch may end without a look at them, which its port has to be told. */
 export function* through(port: Port, branch: Step): Generator<Item> {
@@ -76,7 +76,7 @@ export const fork = (input: Stream, count: number): readonly Port[] =>
   shared(input, count, function* route(batch) { return Array.from({ length: count }, () => batch); });
 
 /** A case of switch; without a test it takes all rows. */
-export interface SwitchCase { readonly test: AsyncEvaluator | undefined }
+interface SwitchCase { readonly test: AsyncEvaluator | undefined }
 
 /**
  * Each row goes to the first case that is true. Where a test on the way there is an error, the error goes to that case (a missing one does not: it is just

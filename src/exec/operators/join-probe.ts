@@ -68,7 +68,7 @@ const mayBeNan = (v: Vector): boolean => {
 const pairsMin = 1024;
 
 /** Left rows that had a match in an earlier piece of the right side; those before the last piece do not come alone yet. */
-export interface Piece { readonly matched: Uint8Array; readonly isLast: boolean }
+interface Piece { readonly matched: Uint8Array; readonly isLast: boolean }
 
 /** Results for a batch of left rows. `piece`: the built side is not all of the right side. */
 export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?: Piece): Generator<Item> {

@@ -11,7 +11,7 @@ import { kinds, kindsOf } from './kinds.ts';
 import type { Direction } from './sort-words.ts';
 
 /** `count` rows at one `end` of the order are wanted. */
-export interface LeadersOptions {
+interface LeadersOptions {
   readonly count: number;
   readonly direction: Direction;
   readonly end: 'first' | 'last';

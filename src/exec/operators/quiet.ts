@@ -12,7 +12,7 @@ export const withoutErrors = (v: Vector, ...leftOut: readonly number[]): Vector 
 export const withoutQuiet = (v: Vector): Vector => withoutErrors(v, kinds.quiet);
 
 /** `loud[k]`: value k of these rows is not quiet. `rows` absent: all. */
-export interface QuietRows { readonly rows?: Uint32Array; readonly loud: readonly boolean[] }
+interface QuietRows { readonly rows?: Uint32Array; readonly loud: readonly boolean[] }
 
 /** The rows by which of the values are quiet, in order within each group; one group of all rows if nothing is. */
 export const byQuiet = (values: readonly Vector[], length: number): readonly QuietRows[] => {

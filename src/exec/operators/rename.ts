@@ -8,7 +8,7 @@ import { withoutErrors } from './quiet.ts';
 import { elseWhole, mark, record, shapesOf, together } from './records.ts';
 
 /** `rename to := from`; the two paths differ in their last names alone. */
-export interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
+interface Renaming { readonly from: FieldPath; readonly to: FieldPath }
 
 /** The operator as a step. Values without any of the fields pass as they are; quiet and missing ones are dropped. */
 export const rename = (renamings: readonly Renaming[]): Step => eachBatch(function* push(given) {

@@ -3,7 +3,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { type Item, type Stream, isBatch, pause } from '../operator.ts';
 
 /** What is done with a batch of each input. */
-export interface Sides {
+interface Sides {
   readonly right: (batch: Vector) => Iterable<Item>;
   readonly left: (batch: Vector) => Iterable<Item>;
 }

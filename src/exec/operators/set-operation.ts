@@ -17,7 +17,7 @@ import { rightFirst } from './right-first.ts';
 import { pulled } from './scan.ts';
 
 /** Which operation; `all` counts repeated rows. */
-export interface SetOptions { readonly operator: 'intersect' | 'except'; readonly all: boolean }
+interface SetOptions { readonly operator: 'intersect' | 'except'; readonly all: boolean }
 
 /** The operation of two inputs; each call is a run of its own. @throws query-memory when the budget is used up and nothing can be spilled */
 export const setOperation = (options: SetOptions, build: Build): ((left: Stream, right: Stream) => Stream) => (left, right) => run(left, right, options, build, 0);

@@ -19,7 +19,7 @@ import { tail } from './tail.ts';
 import { shownBytes } from './window-parts.ts';
 
 /** The end of the sort order that is kept. */
-export type End = 'first' | 'last';
+type End = 'first' | 'last';
 /** `count` rows at most. Without keys one is guessed from the first value; `reverse` counts for a guessed key alone. */
 export interface TopOptions { readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean; readonly end: End }
 

@@ -33,7 +33,7 @@ export class Columns {
   }
 }
 /** A column of a segment. */
-export type Column = (columns: readonly Vector[], length: number) => Vector;
+type Column = (columns: readonly Vector[], length: number) => Vector;
 
 const trueOf = (test: AsyncEvaluator): AsyncEvaluator => (batch) => {
   const truth = test(batch);

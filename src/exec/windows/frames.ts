@@ -139,7 +139,7 @@ const numbersOf = (key: Vector): { readonly values: NumberArray; readonly valid:
 };
 
 /** Ranges of rows, at most three, as pairs; `count` of them are in use. */
-export interface Pieces { readonly bounds: Uint32Array; count: number }
+interface Pieces { readonly bounds: Uint32Array; count: number }
 /** Room for the pieces of one frame, for `piecesOf` to fill again and again. */
 export const newPieces = (): Pieces => ({ bounds: new Uint32Array(6), count: 0 });
 

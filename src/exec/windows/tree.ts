@@ -1,7 +1,7 @@
 /** A tree over rows that answers sums, minima and maxima of any range of them in logarithmic time. Short ranges are gone through row by row, in order. */
 
 /** What a range of numbers is folded to. */
-export type Fold = 'sum' | 'min' | 'max';
+type Fold = 'sum' | 'min' | 'max';
 
 /** Ranges up to so many rows need no tree. */
 const directMax = 32;

@@ -9,7 +9,7 @@ import { cumeDist, denseRank, ntile, percentRank, rank, rowNumber } from './rank
 import type { Segment } from './segment.ts';
 
 /** What a window function is computed from; arguments have a row for each of the segment. */
-export interface WindowInput {
+interface WindowInput {
   readonly segment: Segment;
   readonly arguments: readonly Vector[];
   readonly ignoreNulls: boolean;
@@ -17,7 +17,7 @@ export interface WindowInput {
   readonly frames: () => Frames;
 }
 /** One window function: what the help says of it, and how it is computed. */
-export interface WindowRow {
+interface WindowRow {
   readonly signature: FunctionSignature;
   /** How it is written. */
   readonly syntax: string;

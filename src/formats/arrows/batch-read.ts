@@ -25,7 +25,7 @@ const cellsMax = 1 << 24;
 const viewBytesMax = 1 << 28;
 
 /** The values of each dictionary that has come so far, by its id. */
-export type Dictionaries = ReadonlyMap<number, Vector>;
+type Dictionaries = ReadonlyMap<number, Vector>;
 
 /** Compressed buffers expand to more than the limit. */
 export class TooMuch extends Error {}

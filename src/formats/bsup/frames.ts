@@ -19,7 +19,7 @@ const slack = 16;
 export interface Frame { readonly kind: number; readonly bytes: Uint8Array; readonly start: number; readonly end: number }
 
 /** How a fault of these bytes becomes an error. */
-export type Fault = (fault: string, offset: number) => Error;
+type Fault = (fault: string, offset: number) => Error;
 
 /** The frames of one stream, in order. */
 export class FrameReader {

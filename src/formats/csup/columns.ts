@@ -31,7 +31,7 @@ export interface ColumnCursor {
 const batchCellsMax = 32_000_000;
 
 /** An object's descriptors by number, its data section, and what reading it may take. */
-export interface ObjectSource {
+interface ObjectSource {
   readonly descriptors: readonly Descriptor[];
   readonly data: Uint8Array;
   readonly nestingMax: number;

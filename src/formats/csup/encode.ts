@@ -18,7 +18,7 @@ import type { BsupParts } from './parts.ts';
 import { DataSection, noSegment } from './section.ts';
 
 /** An object ready to be written; `root` is the number of the descriptor of its rows. */
-export interface EncodedObject { readonly descriptors: readonly Descriptor[]; readonly data: Uint8Array; readonly root: number }
+interface EncodedObject { readonly descriptors: readonly Descriptor[]; readonly data: Uint8Array; readonly root: number }
 
 /** All rows as one object. */
 export const encodeObject = (v: Vector, bsup: BsupParts): EncodedObject => {

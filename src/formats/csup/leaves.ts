@@ -14,7 +14,7 @@ import type { DataSection } from './section.ts';
 const entriesMax = 255;
 
 /** Rows by their distinct values, in order of first appearance; undefined beyond what a dictionary holds. */
-export interface Entries { readonly rows: Uint32Array; readonly codes: Uint8Array; readonly counts: Uint32Array }
+interface Entries { readonly rows: Uint32Array; readonly codes: Uint8Array; readonly counts: Uint32Array }
 
 const neverShared: ReadonlySet<Type> = new Set([types.int8, types.uint8, types.bool]);
 

@@ -9,7 +9,7 @@ import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from
 import { behindSpaces, isSpaceStart } from './spaces.ts';
 
 /** Prints the cell of one row, without delimiters. */
-export type CellPrinter = (row: number) => void;
+type CellPrinter = (row: number) => void;
 
 /** A printer of the vector's rows as cells. */
 export const cellPrinter = (v: Vector, out: TextOut, delimiter: number): CellPrinter => {

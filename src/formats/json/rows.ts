@@ -10,7 +10,7 @@ import { type BytesVector, type ListVector, type NumberVector, type RecordVector
 import { jsonString, jsonText } from './text.ts';
 
 /** What the batches of one answer share. */
-export type JsonContext = WeaveStyle;
+type JsonContext = WeaveStyle;
 /** What is shared at the beginning of an answer: nothing yet. */
 export const jsonContext = (): JsonContext => {
   const c: JsonContext = { quote: '"', isClean: cleanliness(isCleanText), tables: new WeakMap(), printer: (v, out) => jsonRowPrinter(v, out, c) };

@@ -32,7 +32,7 @@ textClass[0x5c] = 1;
 for (let i = 128; i < 256; i++) textClass[i] = 2;
 
 /** The part of a `ByteWindow` that is looked at. */
-export type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 'offset'>;
+type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 'offset'>;
 
 /** A body of one small value needs no more, and arrays as short as these lie in the engine's own heap: thousands of them cost little. */
 const entriesFirst = 8;

@@ -9,7 +9,7 @@ import type { BytesVector, NumberVector, RecordVector, Vector } from '../../vect
 type RowPrinter = (row: number) => void;
 
 /** `typeValue`: the object of a type that a value names; it may define the type. */
-export interface JsupContext { readonly out: TextOut; readonly typeValue: (type: Type) => string }
+interface JsupContext { readonly out: TextOut; readonly typeValue: (type: Type) => string }
 
 /** A printer of the vector's rows into `out`. */
 export const jsupRowPrinter = (c: JsupContext, v: Vector): RowPrinter => {

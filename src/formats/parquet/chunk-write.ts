@@ -13,7 +13,7 @@ const pageBytes = 1 << 20;
 const pageEntries = 1 << 17;
 
 /** The bytes of a chunk, in pieces, and what the table of contents says of it. */
-export interface WrittenChunk { readonly bytes: readonly Uint8Array[]; readonly chunk: ColumnChunk }
+interface WrittenChunk { readonly bytes: readonly Uint8Array[]; readonly chunk: ColumnChunk }
 
 /** `start`: where in the file the chunk begins. */
 export const writeChunk = (data: LeafData, start: number): WrittenChunk => {

@@ -7,14 +7,14 @@ import type { LogicalType, SchemaElement } from 'hyparquet';
 import { BytesFault } from '../type-bytes.ts';
 
 /** What the bytes of a leaf mean. */
-export type Meaning =
+type Meaning =
   | { readonly kind: 'null' | 'bool' | 'float16' | 'float32' | 'float64' | 'string' | 'bytes' | 'date' | 'int96' }
   | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
   | { readonly kind: 'timestamp' | 'time'; readonly unit: 'ms' | 'us' | 'ns' }
   | { readonly kind: 'decimal'; readonly scale: number; readonly precision: number }
   | { readonly kind: 'fixed-bytes'; readonly size: number };
 /** How the values of a leaf lie in its pages (`Type` of parquet.thrift). */
-export type Physical = 'BOOLEAN' | 'INT32' | 'INT64' | 'INT96' | 'FLOAT' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
+type Physical = 'BOOLEAN' | 'INT32' | 'INT64' | 'INT96' | 'FLOAT' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
 
 /** A column without others inside; its values are there at level `definitionMax`. */
 export interface Leaf {

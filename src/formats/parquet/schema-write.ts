@@ -22,7 +22,7 @@ export interface LeafOut {
 /** A column or a part of one. `nullable`: it has a definition level of its own. */
 export interface NodeOut { readonly nullable: boolean; readonly content: ContentOut }
 /** What a node is written as. `repetition`: the level at which an item after the first one repeats. */
-export type ContentOut =
+type ContentOut =
   | LeafOut
   | { readonly kind: 'struct'; readonly fields: readonly NodeOut[] }
   /** `size`: all lists have that many items. */

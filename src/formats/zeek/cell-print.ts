@@ -7,7 +7,7 @@ import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from
 import { cellText } from './cells.ts';
 
 /** Prints the cell of one row. */
-export type CellPrinter = (row: number) => void;
+type CellPrinter = (row: number) => void;
 
 /** A printer of the vector's rows as cells; names and unions leave no trace. */
 export const cellPrinter = (v: Vector, out: TextOut): CellPrinter => {

@@ -33,7 +33,7 @@ export interface Access {
 export interface Identified { readonly principal: Principal; readonly token: string; readonly byCookie: boolean }
 
 /** What access control is made of. `ring`: the lake's API keys, where the options ask for keys. */
-export interface AccessOptions {
+interface AccessOptions {
   readonly auth: AuthConfig;
   readonly ring?: KeyRing;
   /** Told why a token was refused. */

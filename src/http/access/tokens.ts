@@ -12,7 +12,7 @@ import { parseHttpRule } from '../../workers/from-policy.ts';
 import { parseGrant, type Principal } from './roles.ts';
 
 /** Whose tokens are taken. */
-export interface TokenRules {
+interface TokenRules {
   /** The issuer, with or without a slash at its end. */
   readonly issuer: string;
   readonly audience: string;

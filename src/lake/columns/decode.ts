@@ -173,7 +173,7 @@ export const projectColumn = (column: Column, wanted: Projection): Column => {
 };
 
 /** A column of strings, bytes, ips or nets. */
-export type BytesColumn = Extract<Column, { form: 'bytes' }>;
+type BytesColumn = Extract<Column, { form: 'bytes' }>;
 /** A record's column with nulls in place of its numbers and of other values that hold no text, and of strings that are not needed. */
 export const textsAlone = (column: Column, isNeeded: (strings: BytesColumn) => boolean): Column => {
   switch (column.form) {

@@ -11,7 +11,7 @@ import type { BytesVector } from '../../vectors/vector.ts';
 import { sameRuns, viewOf } from './words.ts';
 
 /** Codes fit two bytes. */
-export const dictionaryEntriesMax = 65_536;
+const dictionaryEntriesMax = 65_536;
 const dictionaryBytesMax = 4 << 20;
 /** Share of distinct values among rows above which a dictionary does not pay. */
 const distinctShareMax = 0.6;

@@ -14,7 +14,7 @@ import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 
 /** A field of a record's layout. */
-export interface FieldLayout { readonly name: string; readonly optional: boolean; readonly values: Layout }
+interface FieldLayout { readonly name: string; readonly optional: boolean; readonly values: Layout }
 /** How the values of a column are laid out, by form. The `members` of a union are in the order of its type. */
 export type Layout =
   | { readonly form: 'empty'; readonly type: Type }

@@ -6,7 +6,7 @@ import { numberKinds } from './encode.ts';
 import { outward } from './statistics.ts';
 
 /** A test of one column; the shape of `Predicate` in query/plan.ts. */
-export interface ColumnTest { readonly path: readonly string[]; readonly operator: '==' | '!=' | '<' | '<=' | '>' | '>='; readonly value: Value }
+interface ColumnTest { readonly path: readonly string[]; readonly operator: '==' | '!=' | '<' | '<=' | '>' | '>='; readonly value: Value }
 /** The shape of `Pruner` in query/plan.ts. */
 export type ColumnPruner =
   | { readonly kind: 'test'; readonly test: ColumnTest }
@@ -48,7 +48,7 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
 };
 
 /** A column that the test asks for one value, and has a filter that may know that it does not hold it. */
-export interface Membership { readonly filter: Segment; readonly value: Uint8Array }
+interface Membership { readonly filter: Segment; readonly value: Uint8Array }
 /** What filters say of a part: `holds` answers for one of them. False only if certainly no row passes. */
 export const mayHoldAll = (column: Column, pruner: ColumnPruner, holds: (membership: Membership) => boolean): boolean => {
   switch (pruner.kind) {
