@@ -7,7 +7,7 @@ const script = fileURLToPath(new URL('./bench-duckdb.py', import.meta.url));
 
 /** Rows that are looked at, at most. */
 const rowsMax = 1000;
-export interface DuckAnswer { readonly ms: number; readonly rows: readonly Readonly<Record<string, unknown>>[] }
+interface DuckAnswer { readonly ms: number; readonly rows: readonly Readonly<Record<string, unknown>>[] }
 export interface DuckDb {
   readonly version: string;
   /** Milliseconds that a statement took inside of it, its rows fetched; undefined, and a line on stderr, when it failed. */

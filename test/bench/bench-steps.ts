@@ -11,11 +11,11 @@ export interface Row {
 /** What is known of the file before it is read through: its rows and some of them, spread evenly. */
 export interface Sample { readonly rows: number; readonly picked: readonly Row[] }
 /** Takes the rows one by one; `right` tells whether an answer is the right one. */
-export interface Oracle { add?(row: Row): void; right(answer: readonly Answer[]): boolean }
+interface Oracle { add?(row: Row): void; right(answer: readonly Answer[]): boolean }
 export type Answer = Readonly<Record<string, unknown>>;
 /** `alike`: DuckDB's answer has the same names and values, so that it is checked too. */
 export interface StepRun { readonly query: string; readonly sql: string; readonly oracle: Oracle; readonly alike?: boolean }
-export interface Step { readonly name: string; readonly run: (run: number, sample: Sample) => StepRun }
+interface Step { readonly name: string; readonly run: (run: number, sample: Sample) => StepRun }
 
 /** Columns of DuckDB's table. */
 const columns = [

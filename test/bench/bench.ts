@@ -23,7 +23,7 @@ import { writeEvents } from './events.ts';
 /** The service has warmed up by then. */
 const warmUpMs = 10_000;
 
-export interface BenchOptions {
+interface BenchOptions {
   readonly rows: number;
   readonly runs: number;
   /** NDJSON of events.ts; made when there is none. */
@@ -31,10 +31,9 @@ export interface BenchOptions {
   readonly only?: ReadonlySet<Part>;
   readonly duckdb?: boolean;
 }
-export type Part = 'load' | 'query' | 'output' | 'commits' | 'latency';
-export const parts: readonly Part[] = ['load', 'query', 'output', 'commits', 'latency'];
+type Part = 'load' | 'query' | 'output' | 'commits' | 'latency';
 /** Milliseconds; `peer` is DuckDB's. `note` stands beside the figure. */
-export interface Line { readonly step: string; readonly ours: number; readonly peer?: number; readonly note?: string; readonly query?: boolean }
+interface Line { readonly step: string; readonly ours: number; readonly peer?: number; readonly note?: string; readonly query?: boolean }
 export interface BenchFigures { readonly rows: number; readonly runs: number; readonly megabytes: number; readonly duckdb?: string; readonly lines: readonly Line[]; readonly wrong: readonly string[]; readonly mean: number | undefined }
 
 const shuffledBlockRows = 997;

@@ -11,7 +11,7 @@ import { ms, percentile, printFigures } from '../support/figures.ts';
 const afterMsMin = 40, afterMsStep = 97;
 
 /** Times until the next query is answered, by what was cancelled. */
-export const measureCancellation = async ({ times, only, told }: { readonly times: number; readonly only?: RegExp; readonly told?: (what: string, took: readonly number[]) => void }): Promise<ReadonlyMap<string, readonly number[]>> => {
+const measureCancellation = async ({ times, only, told }: { readonly times: number; readonly only?: RegExp; readonly told?: (what: string, took: readonly number[]) => void }): Promise<ReadonlyMap<string, readonly number[]>> => {
   const service = await startBuiltService({ flags: busyFlags, asShipped: true }), client = clientOf(service.address), found = new Map<string, readonly number[]>();
   try {
     await loadBusyPools(client);

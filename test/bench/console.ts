@@ -15,8 +15,8 @@ import { median } from '../support/figures.ts';
 
 const modes = ['nobody', 'pool page', 'events page'] as const;
 type Mode = (typeof modes)[number];
-export interface ConsoleOptions { readonly commitsASecond: number; readonly rounds: number; readonly secondsARound: number }
-export interface ConsoleFigures {
+interface ConsoleOptions { readonly commitsASecond: number; readonly rounds: number; readonly secondsARound: number }
+interface ConsoleFigures {
   /** Processor time of the service, all threads. */
   readonly cpuMsACommit: Readonly<Record<Mode, number>>;
   readonly commitsASecond: Readonly<Record<Mode, number>>;

@@ -13,16 +13,16 @@ import { type Client, clientOf, jsonType } from '../support/client.ts';
 import { median, ms, percentile, printFigures } from '../support/figures.ts';
 import { randomOf } from '../support/random.ts';
 
-export interface CrowdSizes {
+interface CrowdSizes {
   readonly loaders: number; readonly commitsEach: number;
   readonly mixed: number; readonly mixedMs: number;
   readonly subscribers: number; readonly events: number; readonly eventEveryMs: number;
   readonly idle: number;
 }
-export const largeCrowds: CrowdSizes = { loaders: 256, commitsEach: 20, mixed: 512, mixedMs: 15_000, subscribers: 1000, events: 200, eventEveryMs: 50, idle: 5000 };
+const largeCrowds: CrowdSizes = { loaders: 256, commitsEach: 20, mixed: 512, mixedMs: 15_000, subscribers: 1000, events: 200, eventEveryMs: 50, idle: 5000 };
 export const smallCrowds: CrowdSizes = { loaders: 32, commitsEach: 2, mixed: 32, mixedMs: 300, subscribers: 30, events: 10, eventEveryMs: 20, idle: 100 };
 
-export interface CrowdFigures {
+interface CrowdFigures {
   readonly commits: number; readonly failedAppends: readonly string[]; readonly lostRows: number; readonly otherFaults: readonly string[]; readonly refused: number; readonly asked: number;
   readonly idleKept: number; readonly eventsMissed: number; readonly delaysMs: readonly number[];
   readonly rssMb: { readonly before: number; readonly peak: number; readonly after: number };

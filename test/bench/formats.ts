@@ -17,14 +17,14 @@ import { type Vector, valueAt } from '../../src/vectors/vector.ts';
 import { supText } from '../../src/vectors/sup-print.ts';
 import { writeEvents } from './events.ts';
 
-export interface FormatFigures {
+interface FormatFigures {
   readonly rows: number;
   /** Names of formats that have no reader or no writer yet. */
   readonly left: readonly string[];
   readonly lines: readonly Figure[];
 }
 /** `ratio`: how many times as fast as the peer, in the unit that the line compares; `rowsRatio` in rows a second. `right`: what came out was what went in. */
-export interface Figure {
+interface Figure {
   readonly what: string; readonly megabytesPerSecond: number; readonly rowsPerSecond: number;
   readonly peer?: string; readonly ratio?: number; readonly rowsRatio?: number; readonly wanted?: number; readonly right: boolean;
 }

@@ -18,7 +18,7 @@ import { median, ms, printFigures } from '../support/figures.ts';
 import { writeEvents } from './events.ts';
 
 /** `killedMs`: the opening after the process was killed, which reads the tables through before they are trusted. */
-export interface OpeningFigures {
+interface OpeningFigures {
   readonly pools: number; readonly commits: number; readonly openMs: number; readonly firstQueryMs: number; readonly killedMs: number; readonly emptyMs: number; readonly right: boolean;
 }
 
@@ -64,7 +64,7 @@ export const measureOpening = async (options: { readonly pools: number; readonly
   }
 };
 
-export interface SizeFigures { readonly rows: number; readonly loadMs: number; readonly steps: Readonly<Record<string, number>>; readonly wrong: readonly string[] }
+interface SizeFigures { readonly rows: number; readonly loadMs: number; readonly steps: Readonly<Record<string, number>>; readonly wrong: readonly string[] }
 
 const load = (address: string, file: string): Promise<number> => new Promise((resolve, reject) => {
   const began = performance.now(), client = request(`${address}/pool/events/branch/main`, { method: 'POST', headers: { 'content-type': 'application/json' } }, (response) => {

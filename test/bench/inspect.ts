@@ -13,8 +13,8 @@ import { median, ms, printFigures } from '../support/figures.ts';
 
 const modes = ['off', 'on', 'watched'] as const;
 type Mode = (typeof modes)[number];
-export interface InspectOptions { readonly pools: number; readonly clients: number; readonly rounds: number; readonly secondsARound: number; readonly page: boolean }
-export interface InspectFigures {
+interface InspectOptions { readonly pools: number; readonly clients: number; readonly rounds: number; readonly secondsARound: number; readonly page: boolean }
+interface InspectFigures {
   readonly commitsASecond: Readonly<Record<Mode, number>>;
   /** Processor time of the service's main thread and workers. */
   readonly cpuMsACommit: Readonly<Record<Mode, number>>;

@@ -12,7 +12,7 @@ import { type Client, clientOf } from '../support/client.ts';
 import { median, ms, percentile, printFigures, syncTimes } from '../support/figures.ts';
 import { writeEvents } from './events.ts';
 
-export interface LatencyFigures {
+interface LatencyFigures {
   readonly rows: number;
   readonly gets: { readonly whileLoading: readonly number[]; readonly whileLoadingAndScanning: readonly number[] };
   /** Milliseconds that the main thread's event loop was late, from the service's own /metrics. */

@@ -12,7 +12,7 @@ import { startBuiltService } from '../support/built-service.ts';
 import { printFigures } from '../support/figures.ts';
 import { randomOf } from '../support/random.ts';
 
-export interface MemoryFigures { readonly order: 'ordered' | 'shuffled'; readonly bytes: number; readonly rows: number; readonly seconds: number; readonly peakMb: number; readonly right: boolean }
+interface MemoryFigures { readonly order: 'ordered' | 'shuffled'; readonly bytes: number; readonly rows: number; readonly seconds: number; readonly peakMb: number; readonly right: boolean }
 
 /** Rows of a piece of the body. */
 const pieceRows = 4096;
@@ -45,7 +45,7 @@ class Piece {
 }
 
 /** Loads about so many bytes into a new service and watches its memory. */
-export const measureLoad = async (order: MemoryFigures['order'], bytes: number, flags: readonly string[] = []): Promise<MemoryFigures> => {
+const measureLoad = async (order: MemoryFigures['order'], bytes: number, flags: readonly string[] = []): Promise<MemoryFigures> => {
   const service = await startBuiltService({ asShipped: true, flags });
   try {
     const piece = new Piece(), pieces = Math.ceil(bytes / piece.bytes.length), rows = pieces * pieceRows;

@@ -12,7 +12,7 @@ import { startBuiltService } from '../support/built-service.ts';
 import { printFigures } from '../support/figures.ts';
 import { randomOf } from '../support/random.ts';
 
-export interface QueryFigures { readonly step: string; readonly seconds: number; readonly peakMb: number; readonly fault: string | undefined }
+interface QueryFigures { readonly step: string; readonly seconds: number; readonly peakMb: number; readonly fault: string | undefined }
 
 /** Rows of a piece of the body. */
 const pieceRows = 4096;

@@ -8,9 +8,9 @@ import { faultsOf, launchChromium } from '../support/chromium.ts';
 /** For what comes by itself, on a machine that has other work too. */
 export const soon = { timeout: 15_000 };
 
-export interface OpenOptions { readonly width?: number; readonly height?: number; readonly url?: string; readonly wait?: boolean; readonly own?: true }
-export interface OpenPage { readonly page: Page; readonly faults: readonly string[] }
-export interface Console {
+interface OpenOptions { readonly width?: number; readonly height?: number; readonly url?: string; readonly wait?: boolean; readonly own?: true }
+interface OpenPage { readonly page: Page; readonly faults: readonly string[] }
+interface Console {
   readonly service: Service;
   /** A service that asks for keys, where one was wanted. */
   readonly guarded: Service;

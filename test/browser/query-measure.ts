@@ -13,7 +13,7 @@ import { startBuiltService } from '../support/built-service.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { median, ms, percentile, printFigures } from '../support/figures.ts';
 
-export interface PageFigures { readonly rows: number; readonly firstMs: readonly number[]; readonly allMs: readonly number[]; readonly wheelFramesMs: readonly number[]; readonly jumpFramesMs: readonly number[]; readonly heapBytes: number }
+interface PageFigures { readonly rows: number; readonly firstMs: readonly number[]; readonly allMs: readonly number[]; readonly wheelFramesMs: readonly number[]; readonly jumpFramesMs: readonly number[]; readonly heapBytes: number }
 
 /** Clicks on Run; milliseconds until a row of the new answer is drawn, and until all rows are there. */
 const run = (page: Page): Promise<readonly [number, number]> => page.evaluate(`new Promise((resolve) => {
@@ -34,7 +34,7 @@ const frames = async (page: Page, during: () => Promise<unknown>): Promise<reado
   return page.evaluate('(() => { const all = window.frames; window.frames = undefined; return all.slice(1).map((t, i) => t - all[i]); })()');
 };
 
-export const measurePage = async ({ rows, runs }: { readonly rows: number; readonly runs: number }): Promise<PageFigures> => {
+const measurePage = async ({ rows, runs }: { readonly rows: number; readonly runs: number }): Promise<PageFigures> => {
   const folder = mkdtempSync(join(tmpdir(), 'query-page-')), file = join(folder, 'events.ndjson');
   const service = await startBuiltService({ asShipped: true }), browser = await launchChromium();
   try {

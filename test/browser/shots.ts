@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 
 /** `guarded`: of a service with access control, by one who has not signed in. */
-export interface Shot { readonly name: string; readonly path: string; readonly show: (page: Page) => Promise<void>; readonly guarded?: true }
+interface Shot { readonly name: string; readonly path: string; readonly show: (page: Page) => Promise<void>; readonly guarded?: true }
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
 const queryEnds = (page: Page): Promise<void> => page.locator('.run-status .pill').getByText(/^(Done|Failed)$/).waitFor({ timeout: 120_000 });

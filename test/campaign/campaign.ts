@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parts, type PartName } from './parts.ts';
 
-export interface PartTotals { seeds: [number, number][]; counts: Record<string, number>; failures: string[] }
+interface PartTotals { seeds: [number, number][]; counts: Record<string, number>; failures: string[] }
 export type Totals = Partial<Record<PartName, PartTotals>>;
 
 const file = process.env['CAMPAIGN_TOTALS'] ?? fileURLToPath(new URL('./totals.json', import.meta.url));

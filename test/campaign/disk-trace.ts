@@ -10,7 +10,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Random } from '../support/random.ts';
 
-export const tracedCalls = 'openat,lseek,write,writev,pwrite64,pwritev,ftruncate,fallocate,fsync,fdatasync,msync,sync_file_range,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir';
+const tracedCalls = 'openat,lseek,write,writev,pwrite64,pwritev,ftruncate,fallocate,fsync,fdatasync,msync,sync_file_range,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir';
 export const straceCommand = (out: string): readonly string[] => ['strace', '-f', '--seccomp-bpf', '-xx', '-s', '4000000', '-o', out, '-e', `trace=${tracedCalls}`];
 
 /** `from`: the number of events that had ended when this one began. */

@@ -1,5 +1,5 @@
 /** What a part of the campaign is: it goes through seeds and counts. */
-export interface PartOptions {
+interface PartOptions {
   /** For what it writes; empty, removed afterwards. */
   readonly folder: string;
   readonly seeds: Iterable<number>;

@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import { request } from 'node:http';
 import type { Client } from '../support/client.ts';
 
-export type Step = readonly [kind: number, a: number, b: number, c: number];
+type Step = readonly [kind: number, a: number, b: number, c: number];
 export const steps = (most: number): fc.Arbitrary<readonly Step[]> => fc.array(fc.tuple(fc.nat(99), fc.nat(9999), fc.nat(9999), fc.nat(9999)), { minLength: Math.ceil(most / 3), maxLength: most });
 
 interface Commit { readonly id: string; readonly parents: readonly string[]; readonly rows: ReadonlySet<number>; readonly objects: ReadonlySet<string>; readonly adds: ReadonlySet<string>; readonly deletes: ReadonlySet<string> }
@@ -31,7 +31,7 @@ const threeWay = <T>(base: ReadonlySet<T>, a: ReadonlySet<T>, b: ReadonlySet<T>)
 const sorted = (rows: Iterable<number>): number[] => [...rows].sort((a, b) => a - b);
 
 /** What a run did, for the totals. */
-export interface HistoryCounts { readonly steps: number; readonly commits: number; readonly refusals: number; readonly rowsChecked: number }
+interface HistoryCounts { readonly steps: number; readonly commits: number; readonly refusals: number; readonly rowsChecked: number }
 
 /** Runs a history in a pool of its own. Throws for the first law that is broken. */
 export const runHistory = async (client: Client, pool: string, history: readonly Step[]): Promise<HistoryCounts> => {

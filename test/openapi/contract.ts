@@ -6,7 +6,7 @@ import { openApiDocument } from '../../src/http/openapi.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 
 export type Json = { readonly [name: string]: Json } & Readonly<Record<string, unknown>>;
-export interface Answered {
+interface Answered {
   readonly method: string;
   /** Of the request line. */
   readonly url: string;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { clientOf } from '../support/client.ts';
 
-export interface LakeFacts {
+interface LakeFacts {
   readonly pools: readonly string[];
   /** Their names and ids: these stay. */
   readonly kept: readonly string[];

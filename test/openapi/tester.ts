@@ -17,7 +17,7 @@ const schemathesis = (): string | undefined => candidates.find((name) => spawnSy
 /** Whether tests that need it are to be left out (never with NO_SKIPS). */
 export const lacksSchemathesis = (): boolean => process.env['NO_SKIPS'] === undefined && schemathesis() === undefined;
 
-export interface TesterOptions {
+interface TesterOptions {
   readonly requests: number;
   readonly seed: number;
   /** With access control. */
@@ -27,9 +27,9 @@ export interface TesterOptions {
   /** Cases of an endpoint in the first round. */
   readonly examples: number;
 }
-export interface Figures { readonly requests: number; readonly statuses: Readonly<Record<string, number>>; readonly operations: Readonly<Record<string, Readonly<Record<string, number>>>> }
+interface Figures { readonly requests: number; readonly statuses: Readonly<Record<string, number>>; readonly operations: Readonly<Record<string, Readonly<Record<string, number>>>> }
 /** `failures`: what schemathesis says of them; empty if there are none. */
-export interface Outcome extends Figures { readonly seeds: readonly number[]; readonly failures: string }
+interface Outcome extends Figures { readonly seeds: readonly number[]; readonly failures: string }
 
 /** Tests a service of its own. */
 export const testApi = async ({ requests, seed, guarded = false, phases, examples }: TesterOptions): Promise<Outcome> => {

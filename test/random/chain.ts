@@ -19,7 +19,7 @@ import { someValues } from '../support/values.ts';
 /** Values of any type go through these formats; records of one type through the columnar ones, too. */
 export const anyFormats = ['bsup', 'csup', 'jsup'] as const, arrowFormats = ['arrows', 'bsup', 'csup', 'jsup'] as const, parquetFormats = ['parquet', 'arrows', 'bsup', 'csup', 'jsup'] as const;
 
-export interface ChainOptions { readonly seed: number; readonly count: number; readonly formats: readonly FormatName[] }
+interface ChainOptions { readonly seed: number; readonly count: number; readonly formats: readonly FormatName[] }
 
 /** Sends `count` values through the chain, in streams; what did not come back, at most a few of it. */
 export const chain = async ({ seed, count, formats }: ChainOptions): Promise<readonly string[]> => {

@@ -16,8 +16,8 @@ import { hostileInputs } from './hostile-inputs.ts';
 /** Everything that reads bytes, and the compiler of queries. */
 export const fuzzTargets: readonly string[] = [...Object.values(formatTable).filter((f) => f.reader).map((f) => f.name), 'auto', ...contentCodings, 'query'];
 
-export interface FuzzOptions { readonly targets: readonly string[]; readonly count: number; readonly seed: number; readonly processes: number; readonly told?: (line: string) => void }
-export interface Fault { readonly target: string; readonly index: number; readonly text: string }
+interface FuzzOptions { readonly targets: readonly string[]; readonly count: number; readonly seed: number; readonly processes: number; readonly told?: (line: string) => void }
+interface Fault { readonly target: string; readonly index: number; readonly text: string }
 
 const limits = { cpuMsMax: 3_000, residentBytesMax: 900 << 20 };
 /** Without a sign for this long, a third of it at work, the process hangs. */

@@ -35,7 +35,7 @@ const zstdSamples = (): readonly Uint8Array[] =>
 /** Beyond this a sample is rarely taken: small ones find as much in less time. */
 const smallBytes = 8192;
 
-export type MakeInput = (index: number) => Uint8Array;
+type MakeInput = (index: number) => Uint8Array;
 
 /** The inputs of a target. */
 export const hostileInputs = (target: string, seed: number): MakeInput => {

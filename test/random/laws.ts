@@ -10,8 +10,8 @@ import { caseFilesOf, casesFolder } from '../support/case-files.ts';
 import { type ConformanceCase, runCase, sameOutput } from '../support/conformance.ts';
 import { engineVariants, isOverMemory } from '../support/engine-variants.ts';
 
-export interface LawCase extends ConformanceCase { readonly directory: string }
-export interface Difference { readonly variant: string; readonly id: string; readonly query: string; readonly wanted: string; readonly found: string }
+interface LawCase extends ConformanceCase { readonly directory: string }
+interface Difference { readonly variant: string; readonly id: string; readonly query: string; readonly wanted: string; readonly found: string }
 
 const ownCases = (): LawCase[] => ['expressions', 'functions', 'operators', 'aggregates'].flatMap((kind) => caseFilesOf(kind).flatMap(({ file, cases }) =>
   cases.map((c): LawCase => ({ ...c, id: `${kind}/${file}: ${c.title}`, group: kind, error: '', input_args: [], output_args: [], directory: casesFolder }))));

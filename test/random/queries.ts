@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { seedOf } from '../support/random.ts';
 import type { Work } from './queries-child.ts';
 
-export interface QueryFault { readonly kind: Work['kind']; readonly index: number; readonly text: string }
-export interface QueryTotals { readonly faults: readonly QueryFault[]; readonly ran: number; readonly partitioned: number; readonly compared: number }
-export interface QueryFuzzOptions { readonly count: number; readonly sql: number; readonly seed: number; readonly processes: number; readonly start?: number; readonly told?: (line: string) => void }
+interface QueryFault { readonly kind: Work['kind']; readonly index: number; readonly text: string }
+interface QueryTotals { readonly faults: readonly QueryFault[]; readonly ran: number; readonly partitioned: number; readonly compared: number }
+interface QueryFuzzOptions { readonly count: number; readonly sql: number; readonly seed: number; readonly processes: number; readonly start?: number; readonly told?: (line: string) => void }
 
 /** A query with all its variants and oracles takes no more than this. */
 const cpuMsMax = 10_000;

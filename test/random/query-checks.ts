@@ -39,7 +39,7 @@ export interface QueryCase {
   /** Absent: not as a pool. */
   readonly poolSeed?: number;
 }
-export interface Answer { readonly rows: readonly string[]; readonly error?: string; readonly internal?: string }
+interface Answer { readonly rows: readonly string[]; readonly error?: string; readonly internal?: string }
 
 export const textOf = (c: Pick<QueryCase, 'declarations' | 'stages'>): string => [...c.declarations, c.stages.join(' | ')].join('\n');
 
@@ -62,7 +62,7 @@ const vectorOfRows = (rows: readonly string[]): Vector => {
 };
 
 /** Runs a query over the case's rows. Errors of the language are answers; everything else that is thrown is `internal`. */
-export const answerOf = async (query: string, c: Pick<QueryCase, 'rows' | 'other' | 'typed'>, settings: EngineSettings = {}, pool?: RandomPool): Promise<Answer> => {
+const answerOf = async (query: string, c: Pick<QueryCase, 'rows' | 'other' | 'typed'>, settings: EngineSettings = {}, pool?: RandomPool): Promise<Answer> => {
   const inputs = { input: pool?.rows ?? vectorOfRows(c.rows), other: vectorOfRows(c.other) };
   const typed = (v: Vector): Type | undefined => (c.typed && !pool ? fuseRows(v) : undefined);
   const rows: string[] = [];

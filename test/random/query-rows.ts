@@ -2,7 +2,7 @@
 import type { Random } from '../support/random.ts';
 
 /** Texts that are likely to be met again, in data and in constants. */
-export const words: readonly string[] = ['a', 'b', 'foo', 'Foo bar', '', 'x.y', 'é', '日本', 'a long text with many words', '12', '1.5', '2024-01-02T03:04:05Z', '10.1.2.3', '{a:1}', '[1]', '%d', 'a,b', ' pad ', '\\n'];
+const words: readonly string[] = ['a', 'b', 'foo', 'Foo bar', '', 'x.y', 'é', '日本', 'a long text with many words', '12', '1.5', '2024-01-02T03:04:05Z', '10.1.2.3', '{a:1}', '[1]', '%d', 'a,b', ' pad ', '\\n'];
 export const quoted = (text: string): string => JSON.stringify(text);
 
 export const number = (random: Random): string => random.pick([

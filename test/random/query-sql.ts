@@ -14,13 +14,13 @@ import { fileEnvironment } from '../support/query-environment.ts';
 import { type Random, randomOf } from '../support/random.ts';
 import { contextOf } from '../support/run-plan.ts';
 
-export interface SqlCase {
+interface SqlCase {
   readonly ours: string;
   readonly theirs: string;
   /** The rows have one order. */
   readonly ordered: boolean;
 }
-export interface SqlFault { readonly index: number; readonly text: string }
+interface SqlFault { readonly index: number; readonly text: string }
 type Kind = 'int' | 'float' | 'text' | 'bool';
 /** The same expression in both languages. */
 interface Both { readonly ours: string; readonly theirs: string }

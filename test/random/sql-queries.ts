@@ -32,7 +32,7 @@ const isPlain = (table: string, column: string): boolean => table === 'e' || col
 const scalar = (type: string): string => (type === 'VARCHAR' ? 'string' : 'int64');
 
 export const features = ['exists', 'in', 'scalar', 'quantified', 'lateral', 'sets', 'recursive', 'joins', 'predicates', 'groupings'] as const;
-export type Feature = (typeof features)[number];
+type Feature = (typeof features)[number];
 
 export const randomQuery = (feature: Feature, seed: number): string => {
   const w = new Writer(randomOf(seed));

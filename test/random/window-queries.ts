@@ -3,7 +3,7 @@ import type { DuckTable } from '../support/duckdb.ts';
 import { type Random, randomOf } from '../support/random.ts';
 
 /** One query in both dialects: they differ in the names of some aggregates and where IGNORE NULLS stands. */
-export interface WindowQuery { readonly ours: string; readonly theirs: string }
+interface WindowQuery { readonly ours: string; readonly theirs: string }
 
 type Row = Readonly<Record<string, unknown>>;
 

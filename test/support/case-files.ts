@@ -6,7 +6,7 @@ import type { RunPlanOptions } from './run-plan.ts';
 
 /** `unordered`: the rows of the answer come in no order. */
 export interface QueryCase { readonly title: string; readonly query: string; readonly input: string; readonly output: string; readonly unordered?: boolean }
-export interface CaseFile { readonly file: string; readonly subject: string; readonly cases: readonly QueryCase[] }
+interface CaseFile { readonly file: string; readonly subject: string; readonly cases: readonly QueryCase[] }
 
 export const casesFolder = fileURLToPath(new URL('../cases/', import.meta.url));
 /** The files of a folder of test/cases, by name. */

@@ -1,7 +1,7 @@
 /** Clients of a service over HTTP: many connections, answers as text, events as they come. Formats are asked for as JSON, so that rows can be compared. */
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
 
-export interface AskOptions { readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Uint8Array }
+interface AskOptions { readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Uint8Array }
 /** `whole`: the body came to its end. */
 export interface Answer { readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: string; readonly whole: boolean }
 export interface Client {
@@ -23,8 +23,8 @@ export interface Client {
   readonly close: () => void;
 }
 
-export interface StreamedEvent { readonly id: number; readonly kind: string; readonly data: { readonly pool_id: string; readonly branch?: string; readonly commit_id?: string } }
-export interface EventStream {
+interface StreamedEvent { readonly id: number; readonly kind: string; readonly data: { readonly pool_id: string; readonly branch?: string; readonly commit_id?: string } }
+interface EventStream {
   readonly seen: readonly StreamedEvent[];
   /** Resolves once so many events have come. */
   readonly until: (count: number) => Promise<readonly StreamedEvent[]>;
@@ -117,4 +117,4 @@ const parseEvent = (block: string): StreamedEvent => {
 
 /** All commits of a branch, newest first: as `from pool@branch:log` lists them. */
 export const logOf = async (client: Client, pool: string, branch = 'main'): Promise<readonly LoggedCommit[]> => client.query<LoggedCommit>(`from ${pool}@${branch}:log`);
-export interface LoggedCommit { readonly id: string; readonly parent: string; readonly message: string }
+interface LoggedCommit { readonly id: string; readonly parent: string; readonly message: string }

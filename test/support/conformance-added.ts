@@ -7,7 +7,7 @@ import { supText } from '../../src/vectors/sup-print.ts';
 import { parseSupValues } from '../../src/vectors/sup-parse.ts';
 import type { DuckTable } from './duckdb.ts';
 
-export interface AddedCase {
+interface AddedCase {
   readonly feature: string;
   readonly statement: string;
   readonly tables?: readonly DuckTable[];

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { program } from './built-service.ts';
 
-export interface CommandEnd { readonly status: number | null; readonly output: string; readonly complaint: string }
+interface CommandEnd { readonly status: number | null; readonly output: string; readonly complaint: string }
 
 export const runProgram = (argv: readonly string[], options: { readonly cwd?: string } = {}): Promise<CommandEnd> => new Promise((resolve, reject) => {
   const child = spawn(process.execPath, [program, ...argv], { stdio: ['ignore', 'pipe', 'pipe'], ...(options.cwd && { cwd: options.cwd }) });

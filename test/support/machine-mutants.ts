@@ -7,7 +7,7 @@ import { partsOf, withGuardNegated, withoutTransition } from './machine-parts.ts
 import { machineScenarios } from './scenario-player.ts';
 
 /** `noticed`: the scenario and its first difference; undefined: nobody noticed. */
-export interface Mutant { readonly machine: MachineName; readonly change: string; readonly noticed: string | undefined }
+interface Mutant { readonly machine: MachineName; readonly change: string; readonly noticed: string | undefined }
 
 export const runMutants = (names: readonly MachineName[] = machineNames): readonly Mutant[] => names.flatMap((name) => {
   const machine = machines[name], scenarios = machineScenarios(name);

@@ -7,8 +7,8 @@ import { type AnyStateMachine, createMachine, emit } from 'xstate';
 interface Config { readonly [key: string]: unknown }
 type Guard = (args: unknown, params: unknown) => boolean;
 
-export interface TransitionPart { readonly id: string; readonly state: string; readonly event: string; readonly guard?: string }
-export interface MachineParts { readonly states: readonly string[]; readonly transitions: readonly TransitionPart[] }
+interface TransitionPart { readonly id: string; readonly state: string; readonly event: string; readonly guard?: string }
+interface MachineParts { readonly states: readonly string[]; readonly transitions: readonly TransitionPart[] }
 
 /** What stands for a candidate; undefined: it goes. */
 type Change = (part: TransitionPart, candidate: Config) => Config | undefined;

@@ -10,7 +10,7 @@ import { reached, withReports } from './machine-parts.ts';
 import { emittedBy, stateName } from './scenario-player.ts';
 
 /** One event in one state of the walk. `column`: what machines/SPEC.md calls the event. `outcomes`: of the jobs that were settled. */
-export interface WalkStep {
+interface WalkStep {
   readonly from: string;
   readonly column: string;
   readonly event: RecordedEvent;
@@ -19,7 +19,7 @@ export interface WalkStep {
   readonly ended: boolean;
   readonly emitted: readonly RecordedEvent[];
 }
-export interface Walk { readonly steps: readonly WalkStep[]; readonly reached: ReadonlySet<string>; readonly situations: number }
+interface Walk { readonly steps: readonly WalkStep[]; readonly reached: ReadonlySet<string>; readonly situations: number }
 
 interface Plan {
   readonly input: unknown;

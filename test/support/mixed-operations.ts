@@ -4,7 +4,7 @@
  */
 import { type Random, randomOf } from './random.ts';
 
-export interface MixedOptions { readonly address: string; readonly operations: number; readonly clients: number; readonly seed: number }
+interface MixedOptions { readonly address: string; readonly operations: number; readonly clients: number; readonly seed: number }
 /** Answers by status, and operations by kind. */
 export interface MixedReport { readonly statuses: Readonly<Record<string, number>>; readonly kinds: Readonly<Record<string, number>> }
 

@@ -15,7 +15,7 @@ export const fuzzRuns = Number(process.env['FUZZ_RUNS'] ?? 2_000), fuzzMsMax = M
 const telling = [0x00, 0x01, 0x7f, 0x80, 0x81, 0xff, 0xfe, 0x1e, 0x40];
 
 /** One input out of the good ones, with one change mostly, up to six. */
-export const mutated = (good: readonly Uint8Array[], random: Random): Uint8Array => {
+const mutated = (good: readonly Uint8Array[], random: Random): Uint8Array => {
   // A copy: `slice` of a Buffer is a view.
   let bytes: Uint8Array = new Uint8Array(random.pick(good));
   for (let left = 1 + random.below(1 + random.below(6)); left > 0 && bytes.length > 0; left--) bytes = change(bytes, random);
@@ -38,8 +38,8 @@ const change = (bytes: Uint8Array, random: Random): Uint8Array => {
   }
 };
 
-export interface FuzzOptions { readonly format: FormatName; readonly good: readonly Uint8Array[]; readonly runs: number; readonly seed: number; readonly read?: ReadOptions; readonly damage?: typeof mutated }
-export interface FuzzReport { readonly failed: number; readonly read: number; readonly slowestMs: number; readonly largestBytes: number }
+interface FuzzOptions { readonly format: FormatName; readonly good: readonly Uint8Array[]; readonly runs: number; readonly seed: number; readonly read?: ReadOptions; readonly damage?: typeof mutated }
+interface FuzzReport { readonly failed: number; readonly read: number; readonly slowestMs: number; readonly largestBytes: number }
 
 /** Reads damaged inputs and writes what they hold. Whatever is thrown but a LakeError goes on, with the seed and the run that bring it back. */
 export const fuzz = async ({ format, good, runs, seed, read = {}, damage = mutated }: FuzzOptions): Promise<FuzzReport> => {

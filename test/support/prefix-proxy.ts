@@ -2,7 +2,7 @@
 import { createServer, request as httpRequest } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 
-export interface PrefixProxy { readonly url: string; readonly close: () => void }
+interface PrefixProxy { readonly url: string; readonly close: () => void }
 
 /** Serves `target` below `prefix`, WebSockets too. */
 export const startPrefixProxy = async (target: URL, prefix = '/data/lake'): Promise<PrefixProxy> => {

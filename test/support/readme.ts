@@ -1,8 +1,8 @@
 /** Reads the tour of README.md and runs it. */
 import { spawnSync } from 'node:child_process';
 
-export interface Step { readonly command: string; readonly output: string }
-export interface Block { readonly text: string; readonly steps: readonly Step[] }
+interface Step { readonly command: string; readonly output: string }
+interface Block { readonly text: string; readonly steps: readonly Step[] }
 
 /** The ```console blocks: lines that begin with `$ ` are commands (a trailing backslash continues them), what follows is their output. */
 export const consoleBlocks = (markdown: string): readonly Block[] =>

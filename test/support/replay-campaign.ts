@@ -5,7 +5,7 @@ import { readRecording } from '../../src/recording/reader.ts';
 import { program, startBuiltService } from './built-service.ts';
 import { type MixedReport, runMixedOperations } from './mixed-operations.ts';
 
-export interface CampaignOptions { readonly recording: string; readonly operations: number; readonly clients: number; readonly seed: number; readonly flags?: readonly string[]; readonly lake?: string }
+interface CampaignOptions { readonly recording: string; readonly operations: number; readonly clients: number; readonly seed: number; readonly flags?: readonly string[]; readonly lake?: string }
 
 export const recordMixedOperations = async ({ recording, operations, clients, seed, flags = ['-record.bodies'], lake }: CampaignOptions): Promise<MixedReport> => {
   const service = await startBuiltService({ flags: ['-record', recording, ...flags], ...(lake !== undefined && { lake }) });

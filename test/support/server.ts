@@ -32,7 +32,7 @@ export interface TestService {
   readonly query: (text: string) => Promise<string>;
   readonly close: () => Promise<void>;
 }
-export interface AskOptions { readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Uint8Array }
+interface AskOptions { readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Uint8Array }
 export interface Answer { readonly status: number; readonly headers: Headers; readonly body: string }
 
 /** Starts a service with the given flags; `directory` keeps a lake that is already there. */

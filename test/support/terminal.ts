@@ -6,7 +6,7 @@ export interface TerminalStep {
   readonly wait: string;
   readonly type: string;
 }
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly argv: readonly string[];
   readonly steps: readonly TerminalStep[];
   readonly columns?: number;

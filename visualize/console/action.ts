@@ -9,7 +9,7 @@ import { base, session } from './session.ts';
 import { faultText } from './text.ts';
 
 /** A change that a dialog makes. `busy` and `fault` are read anew each time, so that who reads them while drawing is drawn again. */
-export interface Action {
+interface Action {
   readonly busy: boolean;
   readonly fault: string | undefined;
   /** Does it; tells what was done and closes the dialog when it went well. */

@@ -13,7 +13,7 @@ import { client } from './session.ts';
 import { bytes, count, counted, dateTime, shortId, visible } from './text.ts';
 
 /** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
-export interface ChangeProps { readonly pool: PoolInfo; readonly branch: string; readonly onClose: () => void }
+interface ChangeProps { readonly pool: PoolInfo; readonly branch: string; readonly onClose: () => void }
 
 /** Who and why, for the commit that a change makes. */
 export const useNote = (): { readonly author: string; readonly message: string; readonly options: { readonly author?: string; readonly message?: string }; readonly headers: Readonly<Record<string, string>>; readonly fields: preact.JSX.Element } => {

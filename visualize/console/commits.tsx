@@ -37,7 +37,7 @@ const Delta = ({ commit: { added, removed } }: { readonly commit: GraphCommit })
 const titleOf = ({ message }: GraphCommit): string => message.split('\n', 1)[0] || '(no message)';
 
 /** Whose commits are listed, and which of them stand out. */
-export interface CommitsProps {
+interface CommitsProps {
   readonly pool: PoolInfo;
   readonly history: History;
   /** Id of the commit that is looked at. */

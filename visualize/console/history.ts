@@ -12,7 +12,7 @@ import { client } from './session.ts';
 import { faultText } from './text.ts';
 
 /** What is loaded, newest first, with a row of lanes for each commit. */
-export interface HistoryState {
+interface HistoryState {
   readonly commits: readonly GraphCommit[];
   readonly lanes: Lanes;
   /** Where to go on from; empty: all is loaded. */

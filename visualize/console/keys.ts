@@ -3,9 +3,9 @@ import { Address, Duration, type LakeValue, Time } from '../../src/client/client
 import { supText } from '../../src/client/sup.ts';
 
 /** A place on the axis of keys, 0 to 1. */
-export interface Bar { readonly from: number; readonly to: number }
+interface Bar { readonly from: number; readonly to: number }
 /** The least and the greatest key of a data object. */
-export interface KeyRange { readonly min: LakeValue; readonly max: LakeValue }
+interface KeyRange { readonly min: LakeValue; readonly max: LakeValue }
 /** Numbers, times and durations lie where their values are; keys of other types, or of several, in their order. */
 export const barsOf = (objects: readonly KeyRange[]): { readonly bars: readonly Bar[]; readonly low: string; readonly high: string; readonly linear: boolean } => {
   const ends = objects.flatMap(({ min, max }) => [min, max]);

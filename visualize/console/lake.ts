@@ -20,7 +20,7 @@ const flushMs = 250, hiddenFlushMs = 2000, refreshMsMin = 1000, retryMsMax = 500
 /** By name. */
 export const pools = signal<readonly PoolInfo[]>([]);
 /** By the pool's id. */
-export const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map());
+const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map());
 /** Whether pools and branches were read, or why they could not be. */
 export const listState = signal<'loading' | 'ready' | { readonly fault: string }>('loading');
 /** How the feed of events is: `lost` while it is tried again, `ended` when the service refuses it. */

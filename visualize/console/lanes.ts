@@ -5,7 +5,7 @@
  * - A line goes down its own lane to the row of its parent and bends there into the parent's lane, so that rows never change when more commits come below.
  * - A parent that stands above its child (the clock went back) gets no line.
  */
-export interface LaneCommit { readonly id: string; readonly parents: readonly string[] }
+interface LaneCommit { readonly id: string; readonly parents: readonly string[] }
 /** The lanes of one commit's row, counted from 0 on the left. */
 export interface LaneRow {
   /** The commit's own. */

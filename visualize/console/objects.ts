@@ -3,7 +3,7 @@ import type { LakeValue, PoolInfo } from '../../src/client/client.ts';
 import { client } from './session.ts';
 
 /** A row of `:objects`. `size`: encoded bytes; `min` and `max`: of its primary key. */
-export interface DataObject { readonly id: string; readonly min: LakeValue; readonly max: LakeValue; readonly count: bigint; readonly size: bigint }
+interface DataObject { readonly id: string; readonly min: LakeValue; readonly max: LakeValue; readonly count: bigint; readonly size: bigint }
 interface ObjectRow { readonly id: Uint8Array; readonly min: LakeValue; readonly max: LakeValue; readonly count: bigint; readonly size: bigint }
 
 const hex = (bytes: Uint8Array): string => `0x${Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')}`;
@@ -15,5 +15,5 @@ export const readObjects = async (pool: PoolInfo, revision: string, max: number)
   return { objects: objects.slice(0, max), more: objects.length > max };
 };
 /** A source as queries write it. Names are quoted, whatever they are. */
-export const sourceText = (pool: string, revision: string, meta?: string): string => `from ${word(pool)}@${word(revision)}${meta === undefined ? '' : `:${meta}`}`;
+const sourceText = (pool: string, revision: string, meta?: string): string => `from ${word(pool)}@${word(revision)}${meta === undefined ? '' : `:${meta}`}`;
 const word = (name: string): string => (/^0x[0-9a-f]{40}$/.test(name) || /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : JSON.stringify(name.toWellFormed()));

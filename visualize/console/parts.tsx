@@ -23,7 +23,7 @@ export const Name = ({ text, max, class: kind }: { readonly text: string; readon
 export const Id = ({ id }: { readonly id: string }) => <code class="id" title={id}>{shortId(id)}</code>;
 
 /** What is told at the moment; `n` counts what was told. Good news go by themselves, bad ones when they are dismissed. */
-export const notice = signal<{ readonly text: string; readonly bad: boolean; readonly n: number } | null>(null);
+const notice = signal<{ readonly text: string; readonly bad: boolean; readonly n: number } | null>(null);
 let notices = 0;
 /** Tells what was done, for a while; or why not, until it is dismissed. */
 export const tell = (text: string, bad = false): void => { notice.value = { text, bad, n: ++notices }; };
@@ -64,7 +64,7 @@ export const Field = ({ label, hint, children }: { readonly label: ComponentChil
 };
 
 /** What a dialog shows. The element with `data-first` has the focus when it opens. */
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   /** The form's own submission: Enter and the main button. */

@@ -4,7 +4,7 @@
 import { signal } from '@preact/signals';
 
 /** A place in the console. */
-export interface Route {
+interface Route {
   /** Segments of the path, unescaped. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;

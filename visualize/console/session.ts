@@ -4,11 +4,11 @@ import { connect, type Lake, LakeFailure, type PoolInfo } from '../../src/client
 import { faultText } from './text.ts';
 
 /** What somebody may do; each includes those before it. */
-export type Role = 'reader' | 'writer' | 'admin';
+type Role = 'reader' | 'writer' | 'admin';
 const roles: readonly Role[] = ['reader', 'writer', 'admin'];
 
 /** `open`: there is no access control. */
-export type Session =
+type Session =
   | { readonly kind: 'starting' }
   | { readonly kind: 'unreachable'; readonly fault: string }
   | { readonly kind: 'login'; readonly fault?: string }

@@ -28,7 +28,7 @@ const Type = ({ schema }: { readonly schema: Schema }) => {
 };
 
 /** Fields of an object, those of objects within it below. */
-export const Fields = ({ schema }: { readonly schema: Schema }) => (
+const Fields = ({ schema }: { readonly schema: Schema }) => (
   <dl class="fields">
     {Object.entries(schema.properties ?? {}).map(([name, field]) => {
       const limits = limitsOf(field), inner = field.properties ? field : field.items?.properties ? field.items : undefined;

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { addressOf, baseUrl, defaultOf, type Endpoint } from './document.ts';
 
 /** A key to ask with, where the service asks for one. It lives as long as the page. */
-export const key = signal('');
+const key = signal('');
 
 interface Came { readonly line: string; readonly headers: string; readonly body: string; readonly bad: boolean }
 const shownMax = 20_000;

@@ -43,7 +43,7 @@ export const shownSteps = computed<readonly Step[]>(() => {
 export const chosenActor = computed<ActorInfo | undefined>(() => { changed.value; return model.value.actors.get(chosen.value); });
 
 /** Tells that the shown model has changed. */
-export const touch = (): void => {
+const touch = (): void => {
   changed.value++;
   play();
 };

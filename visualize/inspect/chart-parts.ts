@@ -24,7 +24,7 @@ interface NodeLike {
 }
 
 /** XState's types of states. */
-export type StateType = 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
+type StateType = 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
 /** A state. */
 export interface StatePart {
   /** XState's id: `pool.closing.choosing`. */
@@ -114,7 +114,7 @@ export const activeIds = (states: readonly StatePart[], leaves: readonly string[
 };
 
 /** A message as far as it tells which transitions it took. */
-export interface Taken { readonly event: { readonly type: string }; readonly from: readonly string[]; readonly to: readonly string[] }
+interface Taken { readonly event: { readonly type: string }; readonly from: readonly string[]; readonly to: readonly string[] }
 
 /**
  * The transitions that a message took, as far as its event and the states before and after tell: the one for the event, and those taken at once behind it.

@@ -11,7 +11,7 @@ import { type MachineLike, type MachineParts, machineParts, type StatePart, type
 export { activeIds, type MachineLike, transitionsTaken } from './chart-parts.ts';
 
 /** A place in the picture: pixels from the top left. */
-export interface Point { readonly x: number; readonly y: number }
+interface Point { readonly x: number; readonly y: number }
 /** A line of text in a box or at an arrow. */
 export interface Line { readonly text: string; /** Transition that it tells of. */ readonly transition: string | null; readonly weak: boolean }
 /** A box: a state, the dot where a machine begins, or the place from which transitions of a state into itself start. */
@@ -314,7 +314,7 @@ const curve = (points: readonly Point[]): string => {
 };
 
 /** What is lit in a picture. Numbers of steps are written at the transitions that they took. */
-export interface Lit {
+interface Lit {
   readonly active?: ReadonlySet<string>;
   readonly visited?: ReadonlySet<string>;
   readonly taken?: ReadonlyMap<string, readonly number[]>;

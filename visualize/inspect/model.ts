@@ -43,7 +43,7 @@ export interface ActorInfo {
   readonly steps: Step[];
 }
 /** Context and queue of one actor, as the service told them last. */
-export interface Detail { readonly actor: string; readonly context: LiveFields; readonly waiting: readonly LiveFields[]; readonly running: readonly LiveFields[] }
+interface Detail { readonly actor: string; readonly context: LiveFields; readonly waiting: readonly LiveFields[]; readonly running: readonly LiveFields[] }
 /** One second of the plots. */
 export interface Sample { readonly ms: number; readonly messages: number; readonly waiting: number }
 

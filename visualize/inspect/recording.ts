@@ -4,7 +4,7 @@ import { type ActorRecord, type HeaderRecord, type MessageRecord, machineNames, 
 import { Model } from './model.ts';
 
 /** Most messages of a recording that the page takes. */
-export const messagesMax = 500_000;
+const messagesMax = 500_000;
 
 /** A file that is no recording, or one of another version; the text is for people. */
 export class RecordingError extends Error {}

@@ -2,7 +2,7 @@
 import { effect, signal } from '@preact/signals';
 
 /** What the reader has chosen. */
-export type Theme = 'system' | 'light' | 'dark';
+type Theme = 'system' | 'light' | 'dark';
 const key = 'lake-theme';
 const read = (): Theme => {
   try {

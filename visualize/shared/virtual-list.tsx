@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** A list and its rows; the parent holds which one is active. */
-export interface VirtualListProps {
+interface VirtualListProps {
   /** Names the rows' elements. */
   readonly id: string;
   readonly label: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { newId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
-import type { Id, KeyBound, Lake, LakeOptions, MetaRow, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
+import type { KeyBound, Lake, LakeOptions, MetaRow, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
@@ -67,7 +67,6 @@ export const metaRows = async (lake: Lake, pool: string | undefined, meta: strin
   return rows;
 };
 
-export const has = (objects: readonly Id[], object: ObjectMeta): boolean => objects.includes(object.id);
 /** The error that a promise ends with. */
 export const failure = async (promise: Promise<unknown>): Promise<{ readonly code: string; readonly status: number; readonly text: string }> => {
   try {

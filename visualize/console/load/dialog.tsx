@@ -10,7 +10,7 @@ import { LoadPlan, type PlanStart } from './plan.ts';
 import { Target } from './target.tsx';
 
 /** Where the files go, if that is settled, and the files to begin with: those of the first drawing. */
-export interface LoadProps extends PlanStart { readonly onClose: () => void }
+interface LoadProps extends PlanStart { readonly onClose: () => void }
 
 /** The dialog that loads files, one after the other, a commit each. */
 export const Load = ({ onClose, ...start }: LoadProps) => {

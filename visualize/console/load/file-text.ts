@@ -86,7 +86,7 @@ export const arrayElements = async (file: Blob): Promise<Blob> => {
 };
 
 /** Where an error text says that the fault is. Lines and columns count from 1, bytes from 0. */
-export interface FaultPlace { readonly line?: number; readonly column?: number; readonly byte?: number }
+interface FaultPlace { readonly line?: number; readonly column?: number; readonly byte?: number }
 /** The place that an error text names; undefined if it names neither a line nor a byte. */
 export const faultPlace = (error: string): FaultPlace | undefined => {
   const number = (re: RegExp): number | undefined => {

@@ -12,7 +12,7 @@ import { isCsv, type Item, loadFile, loadLine, type LoadOptions } from './item.t
 /** What a plan begins with: where the files go, if that is settled, and the first of them. */
 export interface PlanStart { readonly pool?: PoolInfo; readonly branch?: string; readonly files: readonly File[] }
 /** Who and why, for the commits. */
-export type PlanNote = Pick<LoadOptions, 'author' | 'message'>;
+type PlanNote = Pick<LoadOptions, 'author' | 'message'>;
 
 /** One load. What is derived is read anew each time, so that who reads it while drawing is drawn again. */
 export class LoadPlan {

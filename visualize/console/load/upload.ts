@@ -4,7 +4,7 @@ import { asciiJson } from '../curl.ts';
 import { base, client } from '../session.ts';
 
 /** A file and where it goes. */
-export interface UploadRequest {
+interface UploadRequest {
   readonly pool: PoolInfo;
   readonly branch: string;
   readonly body: Blob;

@@ -9,7 +9,7 @@ import { nameText, type Type, typeText } from '../../../src/client/types.ts';
 import { type Cell, fieldOf, partsOf, plain } from './wire.ts';
 
 /** A field's name, or the place of an element. */
-export type Step = string | number;
+type Step = string | number;
 /** The way to a value from the row; empty: the row itself. */
 export type Path = readonly Step[];
 /** A column. `key` tells it from all others of the table. */

@@ -7,7 +7,7 @@ import { bytes, faultText, visible } from '../text.ts';
 
 interface FormatText { readonly format: Format; readonly name: string; readonly ending: string; readonly oneType?: true }
 /** `oneType`: it holds rows of one type alone. */
-export const formats: readonly FormatText[] = [
+const formats: readonly FormatText[] = [
   { format: 'json', name: 'JSON', ending: 'json' }, { format: 'ndjson', name: 'NDJSON', ending: 'ndjson' }, { format: 'csv', name: 'CSV', ending: 'csv', oneType: true },
   { format: 'tsv', name: 'TSV', ending: 'tsv', oneType: true }, { format: 'parquet', name: 'Parquet', ending: 'parquet', oneType: true }, { format: 'arrows', name: 'Arrow stream', ending: 'arrows', oneType: true },
   { format: 'sup', name: 'SUP', ending: 'sup' }, { format: 'jsup', name: 'JSUP', ending: 'jsup' }, { format: 'bsup', name: 'BSUP', ending: 'bsup' }, { format: 'csup', name: 'CSUP', ending: 'csup' },
@@ -16,7 +16,7 @@ export const formats: readonly FormatText[] = [
 
 type State = { readonly kind: 'idle' } | { readonly kind: 'busy'; readonly name: string; readonly bytes: number; readonly stop: AbortController } | { readonly kind: 'done'; readonly text: string } | { readonly kind: 'failed'; readonly text: string };
 /** The download that is under way, or how the last one ended. */
-export const download = signal<State>({ kind: 'idle' });
+const download = signal<State>({ kind: 'idle' });
 const revokeMs = 60_000;
 
 const start = async (client: Lake, text: string, { format, name, ending }: FormatText): Promise<void> => {

@@ -27,7 +27,7 @@ export interface EditorHandle {
   readonly show: (faults: readonly TextFault[]) => void;
 }
 /** What the editor begins with and whom it tells. `text` and `names` are those of the first drawing. */
-export interface EditorProps {
+interface EditorProps {
   readonly text: string;
   readonly names: Names;
   readonly onText: (text: string) => void;

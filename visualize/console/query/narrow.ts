@@ -5,7 +5,7 @@ import { scan, type Stage, stagesOf } from './scan.ts';
 /** Replace `start` .. `end` by `insert`. */
 export interface TextChange { readonly start: number; readonly end: number; readonly insert: string }
 /** A span of the times of a field. */
-export interface Span {
+interface Span {
   readonly path: Path;
   /** Literals as the query writes them: `2026-01-01T00:00:00Z`, or quoted where times are strings. `to` is not in the span. */
   readonly from: string;

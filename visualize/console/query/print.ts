@@ -4,9 +4,9 @@ import { visible } from '../text.ts';
 import { type Cell, isNull, type Part, partsOf, plain, primitive } from './wire.ts';
 
 /** The colour of a piece. */
-export type Tone = 'mark' | 'name' | 'string' | 'number' | 'time' | 'word' | 'type' | 'error' | 'null';
+type Tone = 'mark' | 'name' | 'string' | 'number' | 'time' | 'word' | 'type' | 'error' | 'null';
 /** A part of a text in one colour. */
-export interface Piece { readonly text: string; readonly tone: Tone }
+interface Piece { readonly text: string; readonly tone: Tone }
 
 const implied: ReadonlySet<string> = new Set(['int64', 'float64', 'bool', 'string', 'bytes', 'duration', 'time', 'ip', 'net', 'type', 'null']);
 /** Whether the bare text of a value reads as this type. */
@@ -24,7 +24,7 @@ const isImplied = (type: Type): boolean => {
 const isImpliedEmpty = (type: Type): boolean => ((type.kind === 'array' || type.kind === 'set') && type.type.kind === 'union' ? type.type.types.every(isImplied) : isImplied(type));
 
 /** As SUP quotes a string. */
-export const quoted = (text: string): string => JSON.stringify(text).replaceAll('\\u007f', '\u007f');
+const quoted = (text: string): string => JSON.stringify(text).replaceAll('\\u007f', '\u007f');
 
 /** The colour of bare values of a type. */
 const toneOf = (type: Type): Tone => {
@@ -251,9 +251,9 @@ export const supPieces = (cell: Cell, charactersMax = Infinity): readonly Piece[
 export const supText = (cell: Cell): string => supPieces(cell).map((piece) => piece.text).join('');
 
 /** How a cell looks: what is no value is told apart from every text. */
-export type Look = 'number' | 'string' | 'time' | 'word' | 'type' | 'nested' | 'null' | 'error' | 'missing' | 'empty';
+type Look = 'number' | 'string' | 'time' | 'word' | 'type' | 'nested' | 'null' | 'error' | 'missing' | 'empty';
 /** The text of a cell, cut to what a cell holds. */
-export interface Shown { readonly text: string; readonly look: Look }
+interface Shown { readonly text: string; readonly look: Look }
 
 const shownMax = 300;
 const clipped = (text: string): string => visible(text, shownMax);

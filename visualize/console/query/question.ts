@@ -9,7 +9,7 @@ import { rowsMax } from './stored.ts';
 import { Table } from './table.ts';
 
 /** What a question begins with. `onLink` is told of the text that a link to it should carry. */
-export interface QuestionOptions { readonly client: Lake; readonly text: string; readonly onLink: (text: string) => void }
+interface QuestionOptions { readonly client: Lake; readonly text: string; readonly onLink: (text: string) => void }
 
 /** One question. The editor, once it is there, is where its text changes. */
 export class Question {

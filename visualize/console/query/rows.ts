@@ -7,7 +7,7 @@ import type { Type } from '../../../src/client/types.ts';
 import { type Cell, holdsTypes, primitive, TypeTable } from './wire.ts';
 
 /** The type of rows, with the table that its ids are of. */
-export interface RowType { readonly type: Type; readonly table: TypeTable; readonly holdsTypes: boolean }
+interface RowType { readonly type: Type; readonly table: TypeTable; readonly holdsTypes: boolean }
 /** A message about the query between the rows: `QueryError`, `QueryStats`, `QueryWarning` .. */
 export interface Control { readonly name: string; readonly value: Readonly<Record<string, unknown>> }
 

@@ -10,9 +10,9 @@ import { type Lake, LakeFailure, type Query, type QueryProgress } from '../../..
 import { type Control, RowStore } from './rows.ts';
 
 /** `full`: as many rows as are kept at once are there, and reading waits. */
-export type RunState = 'running' | 'full' | 'done' | 'failed' | 'cancelled';
+type RunState = 'running' | 'full' | 'done' | 'failed' | 'cancelled';
 /** What the service read for the query. */
-export interface RunStats { readonly recordsRead: number; readonly bytesRead: number }
+interface RunStats { readonly recordsRead: number; readonly bytesRead: number }
 
 const progressAfterMs = 300, progressEveryMs = 250, paintEveryMs = 100, turnMs = 10;
 

@@ -1,7 +1,7 @@
 /** The tokens of a query's text, as far as colours, completion and changes of the text need them. Every text has tokens: what is no token is one character. */
 
 /** What a token is by its looks alone; words are told apart elsewhere. */
-export type TokenKind = 'space' | 'comment' | 'string' | 'regexp' | 'time' | 'duration' | 'number' | 'address' | 'word' | 'operator' | 'pipe' | 'open' | 'close' | 'comma';
+type TokenKind = 'space' | 'comment' | 'string' | 'regexp' | 'time' | 'duration' | 'number' | 'address' | 'word' | 'operator' | 'pipe' | 'open' | 'close' | 'comma';
 /** A token from `start` to before `end`. */
 export interface Token { readonly kind: TokenKind; readonly start: number; readonly end: number; readonly text: string }
 

@@ -2,9 +2,9 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
 /** A query that was run. `at`: when, as ISO 8601; `ms`: how long it took. */
-export interface PastQuery { readonly text: string; readonly at: string; readonly rows: number; readonly ms: number; readonly state: string }
+interface PastQuery { readonly text: string; readonly at: string; readonly rows: number; readonly ms: number; readonly state: string }
 /** A query with a name, which no other has. */
-export interface SavedQuery { readonly name: string; readonly text: string }
+interface SavedQuery { readonly name: string; readonly text: string }
 
 const pastKey = 'lake-history', savedKey = 'lake-queries', rowsKey = 'lake-rows-max';
 const pastMax = 100, savedMax = 200, textMax = 20_000;

@@ -6,7 +6,7 @@ import { sortedRows } from './sorting.ts';
 import { type Cell, partsOf } from './wire.ts';
 
 /** The column, by its key, that rows are sorted by. */
-export interface Sorting { readonly key: string; readonly descending: boolean }
+interface Sorting { readonly key: string; readonly descending: boolean }
 
 /** Rows up to this many are sorted here. */
 export const sortRowsMax = 100_000;

@@ -6,7 +6,7 @@ export type WordKind = 'operator' | 'function' | 'keyword' | 'type' | 'constant'
 /** The words of the language. */
 export interface Words { readonly operators: ReadonlySet<string>; readonly functions: ReadonlySet<string>; readonly keywords: ReadonlySet<string> }
 /** A part of the text, from `start` to before `end`. */
-export interface Coloured { readonly start: number; readonly end: number; readonly kind: WordKind }
+interface Coloured { readonly start: number; readonly end: number; readonly kind: WordKind }
 
 /** Words that stand for types. */
 export const typeNames: readonly string[] = [

@@ -5,7 +5,7 @@ import uPlot from 'uplot';
 import { theme } from '../../../shared/theme.ts';
 
 /** What is drawn. Times are in seconds since 1970. */
-export interface PlotCanvasProps {
+interface PlotCanvasProps {
   readonly kind: 'histogram' | 'lines';
   /** Seconds since 1970, then the values of each line. */
   readonly data: readonly (readonly (number | null)[])[];
@@ -105,4 +105,4 @@ const timeLabels = (splits: readonly number[], step: number): string[] => {
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
 /** `1.2M`, `350`. */
-export const shortNumber = (n: number): string => compact.format(n);
+const shortNumber = (n: number): string => compact.format(n);

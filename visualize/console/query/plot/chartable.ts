@@ -7,7 +7,7 @@ import type { RowStore } from '../rows.ts';
 import { type Cell, plain } from '../wire.ts';
 
 /** How rows are drawn. */
-export type PlotKind = 'histogram' | 'bars' | 'lines';
+type PlotKind = 'histogram' | 'bars' | 'lines';
 /** A plot that the rows allow. */
 export interface PlotChoice {
   readonly kind: PlotKind;
@@ -21,7 +21,7 @@ export interface PlotChoice {
   readonly asText?: TextTimes;
 }
 /** The plots that there can be, the best first; `why`: why there is none, else empty. */
-export interface Plots { readonly choices: readonly PlotChoice[]; readonly why: string }
+interface Plots { readonly choices: readonly PlotChoice[]; readonly why: string }
 
 const sampleMax = 200, numbersMax = 6, lineRowsMax = 20_000;
 

@@ -51,7 +51,7 @@ export class TimeGatherer {
 }
 
 /** A row as bars: its key, and for each column of numbers the number and its text. NaN where there is none. */
-export interface BarRow { readonly key: string; readonly numbers: readonly number[]; readonly texts: readonly string[] }
+interface BarRow { readonly key: string; readonly numbers: readonly number[]; readonly texts: readonly string[] }
 /** The first rows as bars, `rowsMax` at most. */
 export const barRows = (store: RowStore, { over, numbers }: PlotChoice, rowsMax: number): readonly BarRow[] =>
   Array.from({ length: Math.min(store.count, rowsMax) }, (_, i) => {
@@ -60,7 +60,7 @@ export const barRows = (store: RowStore, { over, numbers }: PlotChoice, rowsMax:
   });
 
 /** Lines over common times: `values` of each has a place for every one of `xs`, null where the line has no point. */
-export interface Lines {
+interface Lines {
   /** Seconds since 1970, rising. */
   readonly xs: readonly number[];
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];

@@ -11,7 +11,7 @@ import type { Path } from '../columns.ts';
 import { type Run, turn } from '../run.ts';
 
 /** Whose rows are drawn, and how a span of time changes the query. */
-export interface PlotProps {
+interface PlotProps {
   readonly run: Run;
   /** First key of the pool, if known. */
   readonly poolKey: string | undefined;
