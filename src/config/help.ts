@@ -1,4 +1,4 @@
-/** The commands of the program, and its help as text and, for the README, as a table. */
+/** The commands of the program, and its help as text. */
 import { type OptionRow, environmentName } from './options.ts';
 import { fsckOptions, keyOptions, loadOptions, queryOptions, replayOptions, serveOptions, shellOptions } from './tables.ts';
 
@@ -25,14 +25,4 @@ export const optionsText = (command: string, rows: readonly OptionRow[]): string
   const lines = rows.map((row) => `  ${left(row).padEnd(width)}${row.text}${row.type === 'switch' && row.fallback === 'false' ? '' : row.fallback ? ` (default ${row.fallback})` : ''}`);
   const note = rows.some((row) => row.environment) ? ['', `Options can come from the environment too: -${rows[0]!.name} is ${environmentName(rows[0]!.name)}.`] : [];
   return [`usage: lake ${command} [OPTION ...]${usage}`, '', ...lines, ...note, ''].join('\n');
-};
-
-/** The options of a table as a Markdown table, for the README; without a column for the environment where none comes from there. */
-export const optionsTable = (rows: readonly OptionRow[]): string => {
-  const hasEnvironment = rows.some((row) => row.environment), code = (text: string): string => (text === '' ? '' : `\`${text}\``);
-  const line = (option: string, environment: string, fallback: string, text: string): string => `| ${[option, ...(hasEnvironment ? [environment] : []), fallback, text].join(' | ')} |`;
-  return [
-    line('Option', 'Environment', 'Default', 'Meaning'), `|---|${hasEnvironment ? '---|' : ''}---|---|`,
-    ...rows.map((row) => line(code(`-${row.name}${row.value ? ` ${row.value}` : ''}`), row.environment ? code(environmentName(row.name)) : '', code(row.fallback), row.text.replaceAll('|', '\\|'))),
-  ].join('\n');
 };

@@ -1,7 +1,8 @@
 /** The parts of README.md that the code's own tables print. */
 import { readFileSync } from 'node:fs';
 import { type HelpRow, aggregateRows, functionRows, windowRows } from '../../src/commands/help.ts';
-import { commands, optionsTable } from '../../src/config/help.ts';
+import { commands } from '../../src/config/help.ts';
+import { type OptionRow, environmentName } from '../../src/config/options.ts';
 import { fsckOptions, loadOptions, queryOptions, keyOptions, replayOptions, serveOptions, shellOptions } from '../../src/config/tables.ts';
 import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
@@ -21,6 +22,13 @@ interface Parameters { readonly properties?: Readonly<Record<string, unknown>> }
 const parametersOf = (schema: unknown): string => Object.keys((schema as Parameters | undefined)?.properties ?? {}).map(code).join(', ');
 const helpTable = (rows: readonly HelpRow[]): string =>
   table(['', ''], [...rows].sort((a, b) => (a.name < b.name ? -1 : 1)).map((r) => [code(r.syntax), cell(r.text)]));
+
+/** Without a column for the environment where none comes from there. */
+const optionsTable = (rows: readonly OptionRow[]): string => {
+  const hasEnvironment = rows.some((row) => row.environment), few = (cells: readonly string[]): readonly string[] => (hasEnvironment ? cells : cells.toSpliced(1, 1));
+  return table(few(['Option', 'Environment', 'Default', 'Meaning']), rows.map((row) =>
+    few([code(`-${row.name}${row.value ? ` ${row.value}` : ''}`), row.environment ? code(environmentName(row.name)) : '', code(row.fallback), cell(row.text)])));
+};
 
 /** Who may ask, for people. */
 const needs = {
