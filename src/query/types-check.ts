@@ -4,12 +4,14 @@
  * Invariants:
  * - A fault is reported only when no alternative of the operands' types could work; what is unknown always could.
  * - Each expression is reported on once, however many parts of the plan share it (SQL's aliases do).
- * - User functions are checked anew for each combination of argument types; a recursive call of the same types is unknown.
+ * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call; within functions once for each combination
+ *   of argument types. A recursive call of the same types is unknown.
  */
 import { type Type, arrayType, errorType, isFloat, isInteger, mapType, recordType, setType, typeText, types, unionOfDistinct } from '../vectors/type.ts';
 import type { Span } from './ast.ts';
 import { fieldHint } from './hints.ts';
 import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
+import { someExpr } from './plan-walk.ts';
 import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from './types-of.ts';
 import { pipelineType } from './types-ops.ts';
 
@@ -42,10 +44,17 @@ export class TypeChecker {
   readonly functions: readonly PlanFunction[];
   readonly places: Places;
   #report: Report | undefined;
-  readonly #reported = new Set<PlanExpr>();
+  #reported = new Set<PlanExpr>();
   readonly #calls = new Set<string>();
   #prefix = '';
   #callCount = 0;
+  /** What is looked at: the query, a function as it is declared, or as it is called. */
+  #within: 'query' | 'declaration' | 'call' = 'query';
+  readonly #declared = new Set<number>();
+  /** Calls within functions that were reported on. */
+  readonly #nested = new Set<string>();
+  /** Within a call, the place of the path that is looked at: faults of its parts are told there. */
+  #path: Span | undefined;
   readonly #opTypes = new WeakMap<PlanOp, { readonly input: Type; readonly output: Type }>();
 
   constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, report?: Report) {
@@ -102,9 +111,14 @@ export class TypeChecker {
   /** A predicate: anything but a known type that is no bool. */
   predicate(e: PlanExpr, self: Type): void {
     const t = this.expr(e, self);
-    if (!alternatives(t).some((m) => m === types.bool || isOpen(m))) {
-      this.notBool(e, t);
-    }
+    if (!isBoolLike(t)) this.notBool(e, t);
+  }
+
+  /** An operand, and a check of its type that is made in calls of user functions alone. */
+  private inCall(operand: PlanExpr, self: Type, check: (t: Type) => void): Type {
+    const t = this.expr(operand, self);
+    if (this.#within === 'call') check(t);
+    return t;
   }
 
   private notBool(e: PlanExpr, t: Type): void {
@@ -118,9 +132,9 @@ export class TypeChecker {
       case 'field': return this.field(e, self);
       case 'index': return this.index(e, self);
       case 'slice': return this.slice(e, self);
-      case 'negate': return this.expr(e.operand, self);
-      // As v0.2.0 has it, so that a predicate's fault is told of the whole.
-      case 'not': return this.expr(e.operand, self);
+      // As v0.2.0 has them: looked at in calls alone, and a predicate's fault is told of the whole.
+      case 'negate': return this.inCall(e.operand, self, (t) => this.numeric(e.operand, t));
+      case 'not': return this.inCall(e.operand, self, (t) => { if (!isBoolLike(t)) this.notBool(e, t); });
       case 'isNull': this.expr(e.operand, self); return types.bool;
       case 'like': case 'match': case 'searchText': case 'searchRegexp': case 'searchValue': this.expr(e.operand, self); return types.bool;
       case 'compare': this.both(e, self); return types.bool;
@@ -178,17 +192,35 @@ export class TypeChecker {
   }
 
   private field(e: PlanExpr & { readonly kind: 'field' }, self: Type): Type {
-    const of = this.expr(e.of, self), found = fieldType(of, e.name);
+    const place = this.placeOfField(e), of = this.base(e, self, place), found = fieldType(of, e.name);
     if (found) {
-      if (alternatives(of).every((m) => m.kind === 'map' && !isKey(types.string, m.key))) this.fault(otherKey, this.places.name.get(e) ?? this.places.whole.get(e));
+      if (alternatives(of).every((m) => m.kind === 'map' && !isKey(types.string, m.key))) this.fault(otherKey, place);
       return found;
     }
-    this.fault(`no such field "${e.name}"`, this.places.name.get(e) ?? this.places.whole.get(e), this.places.hint.get(e) ?? fieldHint(of, e.name));
+    this.fault(`no such field "${e.name}"`, place, this.places.hint.get(e) ?? fieldHint(of, e.name));
     return unknownType;
   }
 
+  /** Where the fault of a field is told: at its name; within a call at the whole path, without the indexes at its end. */
+  private placeOfField(e: PlanExpr): Span | undefined {
+    if (this.#within !== 'call') return (e.kind === 'field' ? this.places.name.get(e) : undefined) ?? this.places.whole.get(e);
+    if (this.#path) return this.#path;
+    let end = e;
+    while (end.kind === 'index') end = end.of;
+    return this.places.whole.get(end);
+  }
+
+  /** The type of what a field is taken from; `place` is told of what is wrong with a path. */
+  private base(e: PlanExpr & { readonly kind: 'field' | 'index' }, self: Type, place: Span | undefined): Type {
+    const outer = this.#path;
+    this.#path = isPath(e) ? place : undefined;
+    const of = this.expr(e.of, self);
+    this.#path = outer;
+    return of;
+  }
+
   private index(e: PlanExpr & { readonly kind: 'index' }, self: Type): Type {
-    const of = this.expr(e.of, self), at = this.expr(e.at, self);
+    const place = this.placeOfField(e), of = this.base(e, self, place), at = this.expr(e.at, self);
     const name = e.at.kind === 'literal' && typeof e.at.value.data === 'string' ? e.at.value.data : undefined;
     let found: Type | undefined;
     const add = (t: Type | undefined): void => { found = found && t ? either(found, t) : t ?? found; };
@@ -198,13 +230,13 @@ export class TypeChecker {
       else if (m.kind === 'map') add(m.value);
       else if (m.kind === 'record') add(name === undefined ? unknownType : fieldType(m, name));
     }
-    const isField = name !== undefined && isPath(e.of), whole = this.places.whole.get(e), isEach = (test: (m: Type) => boolean): boolean => alternatives(of).every(test);
-    if (isField && (!found || isEach((m) => m.kind === 'array' || m.kind === 'set'))) this.fault(`no such field "${name}"`, whole, fieldHint(of, name));
+    const isField = name !== undefined && isPath(e.of), isEach = (test: (m: Type) => boolean): boolean => alternatives(of).every(test);
+    if (isField && (!found || isEach((m) => m.kind === 'array' || m.kind === 'set'))) this.fault(`no such field "${name}"`, place, fieldHint(of, name));
     else if (!found && !(name !== undefined && alternatives(of).some((m) => m.kind === 'record'))) this.fault('indexed entity is not indexable', this.places.whole.get(e.of));
     else if (isEach((m) => m.kind === 'array' || m.kind === 'set')) this.integer(e.at, at);
     else if (isEach((m) => m.kind === 'record') && !alternatives(at).some((m) => isOpen(m) || m === types.string || isInteger(m))) {
       this.fault('string or integer type required to index record', this.places.whole.get(e.at));
-    } else if (isEach((m) => m.kind === 'map' && !isKey(at, m.key))) this.fault(isField ? otherKey : 'type mismatch indexing map', isField ? whole : this.places.whole.get(e.at));
+    } else if (isEach((m) => m.kind === 'map' && !isKey(at, m.key))) this.fault(isField ? otherKey : 'type mismatch indexing map', isField ? place : this.places.whole.get(e.at));
     return found ?? unknownType;
   }
 
@@ -309,11 +341,38 @@ export class TypeChecker {
     const f = this.functions[id];
     const key = `${id} ${args.map((t) => t.id).join(' ')}`;
     if (!f || this.#calls.has(key) || this.#calls.size >= callDepthMax || ++this.#callCount > callsMax) return unknownType;
+    if (this.#report && this.#within === 'query') this.declaration(id, f);
+    const isTold = this.#within === 'call' && this.#nested.has(key);
+    if (this.#report && this.#within === 'call') this.#nested.add(key);
+    const row = recordType(f.parameters.map((name, i) => ({ name, type: args[i] ?? unknownType })));
+    return isTold ? this.quietly(() => this.body(f, key, row, 'call')) : this.body(f, key, row, 'call');
+  }
+
+  /** A function as it is declared, behind those that it calls. */
+  private declaration(id: number, f: PlanFunction): void {
+    if (this.#declared.has(id)) return;
+    this.#declared.add(id);
+    someExpr(f.body, (part) => {
+      const called = part.kind === 'userCall' ? this.functions[part.id] : undefined;
+      if (part.kind === 'userCall' && called) this.declaration(part.id, called);
+      return false;
+    });
+    this.body(f, `${id} declared`, unknownType, 'declaration');
+  }
+
+  private body(f: PlanFunction, key: string, row: Type, within: 'declaration' | 'call'): Type {
+    const outer = { within: this.#within, reported: this.#reported, path: this.#path };
+    this.#within = within;
+    this.#reported = new Set();
+    this.#path = undefined;
     this.#calls.add(key);
     try {
-      return this.expr(f.body, recordType(f.parameters.map((name, i) => ({ name, type: args[i] ?? unknownType }))));
+      return this.expr(f.body, row);
     } finally {
       this.#calls.delete(key);
+      this.#within = outer.within;
+      this.#reported = outer.reported;
+      this.#path = outer.path;
     }
   }
 
@@ -395,6 +454,8 @@ const isKey = (t: Type, key: Type): boolean => {
 
 /** The row, or a field of a field of it by names alone: there an index by a constant text is another way to write a field. */
 const isPath = (e: PlanExpr): boolean => e.kind === 'this' || (e.kind === 'field' && isPath(e.of)) || (e.kind === 'index' && e.byName === true && isPath(e.of));
+
+const isBoolLike = (t: Type): boolean => alternatives(t).some((m) => m === types.bool || isOpen(m));
 
 /** Null, errors and the unknown go with everything. */
 export const isOpen = (t: Type): boolean => t === unknownType || t === types.null || t.kind === 'error';
