@@ -113,6 +113,8 @@ const hashOf = (word: number): number => Math.imul(word, -1640531535) >>> (32 - 
 /** Of six bytes: what is alike by its first four alone is no long match and only costs time. */
 const hashOfSix = (view: DataView, at: number): number => (Math.imul(view.getInt32(at, true), -1640531535) ^ Math.imul(view.getUint16(at + 4, true), 1028477387)) >>> (32 - hashBits);
 
+// Both encoders write out how a match is measured and told: as functions of their own these steps make blocks of a few KB slower.
+
 /** Encodes source[start, end) into target[targetStart, targetEnd); answers the end of the block, or -1 if it does not fit. */
 export const encodeLz4 = (source: Uint8Array, start: number, end: number, target: Uint8Array, targetStart: number, targetEnd: number): number => {
   const base = placesFor(end - start), view = viewOf(source), sides = { source, view, target, out: viewOf(target) };
