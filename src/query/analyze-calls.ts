@@ -19,7 +19,8 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   const name = binding?.name ?? e.callee.text.toLowerCase();
   const call = aggregateCall(a, e, c.scope);
   if (call) return lowerAggregateCall(a, call, c);
-  return callBuiltin(a, name, e, c);
+  const symbol = c.scope.lookup(e.callee.text), via = binding && symbol?.kind === 'function' && !symbol.declared;
+  return callBuiltin(a, name, e, c, via ? `function "${name}" called via parameter "${e.callee.text}": ` : '');
 };
 
 /** The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for constants and the like. */
@@ -43,10 +44,9 @@ const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding | undef
   if (arg.kind === 'function-ref') {
     const found = functionNamed(a, arg.name, scope);
     if (found && found !== 'other') return found;
+    // One that is not there is a fault where it is called.
     const name = arg.name.text.toLowerCase();
-    if (a.environment.functions.find(name)) return { kind: 'builtin', name };
-    a.fault(found === 'other' ? `"${arg.name.text}" is not a function` : 'no such function', arg, found === 'other' ? undefined : a.hintAt(arg, () => functionHint(arg.name.text, scope, a.environment)));
-    return { kind: 'builtin', name: '' };
+    return { kind: 'builtin', name: a.environment.functions.find(name) ? name : arg.name.text };
   }
   if (arg.kind !== 'id') return undefined;
   const symbol = scope.lookup(arg.name);
@@ -85,7 +85,8 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
   });
 };
 
-const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext): PlanExpr => {
+/** `via`: what the text of a fault begins with where the function is a parameter. */
+const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via: string): PlanExpr => {
   if (name === 'map') return lowerMap(a, e, c);
   if (name === 'position' && e.args.length === 1) {
     const [only] = e.args;
@@ -96,17 +97,17 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext): Pl
     return a.wrong('function value may only be passed to a function', arg);
   });
   const signature = a.environment.functions.find(name);
-  if (!signature) a.fault('no such function', e, a.hintAt(e, () => functionHint(name, c.scope, a.environment)));
+  if (!signature) a.fault(`${via}no such function`, e, a.hintAt(e, () => functionHint(name, c.scope, a.environment)));
   // The arguments have faults of their own.
-  if (!signature || !countFits(a, signature, e.args.length, e)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
+  if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
   return { kind: 'call', name, arguments: values };
 };
 
 /** False, and a fault, when the count of arguments is not the function's. */
-const countFits = (a: Analysis, f: FunctionSignature, count: number, place: Span): boolean => {
+const countFits = (a: Analysis, f: FunctionSignature, count: number, place: Span, via = ''): boolean => {
   if (count >= f.argumentsMin && count <= f.argumentsMax) return true;
-  a.fault(count < f.argumentsMin ? 'too few arguments' : 'too many arguments', place);
+  a.fault(`${via}too ${count < f.argumentsMin ? 'few' : 'many'} arguments`, place);
   return false;
 };
 
@@ -128,7 +129,8 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   if (binding.kind === 'builtin') {
     const element = fieldOf({ kind: 'this' }, 'value');
     const signature = a.environment.functions.find(binding.name);
-    if (signature && !countFits(a, signature, 1, e)) return container;
+    if (!signature) a.fault('no such function', fn, a.hintAt(fn, () => functionHint(binding.name, c.scope, a.environment)));
+    if (!signature || !countFits(a, signature, 1, e)) return container;
     return { kind: 'mapElements', of: container, parameter: 'value', body: { kind: 'call', name: binding.name, arguments: [element] } };
   }
   const { name, params } = headOf(binding.decl), [param] = params;
