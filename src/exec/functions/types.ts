@@ -40,7 +40,10 @@ const kindOfType = (type: Type): string => underType(type).kind;
 const kind: Evaluate = ([v], length) => (length === 0 ? noRows : lift(v!, (flat) => {
   if (flat.form === 'type') return perType(flat, (t) => stringValue(kindOfType(t)));
   const uniform = uniformType(flat);
-  return repeat(stringValue(kindOfType(uniform ?? typeAt(flat, 0))), flat.length);
+  if (uniform || flat.form !== 'named') return repeat(stringValue(kindOfType(uniform ?? typeAt(flat, 0))), flat.length);
+  const out = new Builder();
+  for (let i = 0; i < flat.length; i++) out.append(stringValue(kindOfType(typeAt(flat, i))));
+  return out.finish();
 }));
 const perType = (flat: TypeVector, f: (t: Type) => ReturnType<typeof stringValue>): Vector => {
   const out = new Builder();
