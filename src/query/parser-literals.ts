@@ -120,12 +120,15 @@ function parseIpv6(s: Scanner): LiteralExpr | undefined {
   return literal(s, text.includes('/') ? 'net' : 'ip', text);
 }
 
-/** `a::int64`, `1::=foo`, `1::[..]` and their like are casts, not the addresses `a::` and `1::`; but `::1::net` is a cast of an address. */
+/** Before a further `::`, what may be an integer and a type's name is no address. */
+const castOfInteger = /^\d+::[a-fA-F]/;
+
+/** `a::int64`, `1::=foo`, `1::[..]` and their like are casts, not the addresses `a::` and `1::`; but `::1::net` is a cast of an address, and `1::a::b` of 1. */
 function endsAddress(s: Scanner, end: number, text: string): boolean {
   const code = s.text.codePointAt(end);
   if (code === undefined) return true;
   const next = s.text[end + 1];
-  if (isIdentifierPart(code) || (code === 0x3a && next !== ':')) return false;
+  if (isIdentifierPart(code) || (code === 0x3a && (next !== ':' || castOfInteger.test(text)))) return false;
   if (!text.endsWith('::') || text === '::') return true;
   if (code === 0x3d) return next === '=';
   if (code === 0x7c) return next !== '[' && next !== '{';

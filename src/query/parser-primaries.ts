@@ -161,11 +161,14 @@ function parseMap(s: Scanner): Expr | undefined {
 }
 
 function parseMapEntry(s: Scanner): MapEntry | undefined {
-  const key = parseExpr(s);
-  if (key === undefined || !s.takeNext(':')) return undefined;
-  s.skip();
-  const value = parseExpr(s);
-  return value === undefined ? undefined : { kind: 'map-entry', key, value, start: key.start, end: value.end };
+  const start = s.pos, key = parseExpr(s);
+  if (key !== undefined && s.takeNext(':')) {
+    s.skip();
+    const value = parseExpr(s);
+    if (value !== undefined) return { kind: 'map-entry', key, value, start: key.start, end: value.end };
+  }
+  s.pos = start;
+  return undefined;
 }
 
 /** `CASE {WHEN ..} [ELSE ..] END [CASE]`, then the form with an operand. */
