@@ -96,7 +96,7 @@ function parseLevels(s: Scanner, min: number): Expr | undefined {
   // Operations of one level in a row, which all have the place of the whole row.
   let level = 0, row = 0;
   while (left !== undefined) {
-    const before = s.pos, apart = s.skip(), operator = peekOperator(s);
+    const before = s.pos, apart = s.gap(), operator = peekOperator(s);
     if (operator?.level !== level) {
       left = sharePlace(left, row);
       level = operator?.level ?? 0;
@@ -196,7 +196,7 @@ function parseRight(s: Scanner, left: Left, operator: Operator): Expr | undefine
   }
 }
 
-/** A left operand, where it begins with its parentheses (in bytes), and whether white space is behind it. */
+/** A left operand, where it begins with its parentheses (in bytes), and whether white space or a bracket keeps it apart from what follows. */
 interface Left { readonly left: Expr; readonly start: number; readonly apart: boolean }
 
 function parseOperand(s: Scanner, { left, start }: Left, op: BinaryOperator, level: number, written: string = op): Expr | undefined {
@@ -262,10 +262,10 @@ function parseNegated(s: Scanner, left: Left): Expr | undefined {
 function parseBetween(s: Scanner, { left: expr, start, apart }: Left, negated: boolean): Expr | undefined {
   if (!apart) return s.fail(negated ? s.pos - 'between'.length : s.pos);
   if (!negated) s.pos += 'between'.length;
-  if (!s.space()) return undefined;
+  if (!s.gap()) return undefined;
   const symmetric = takesSymmetric(s);
   const lower = parseLevels(s, levelComparison);
-  if (lower === undefined || !s.spacedKeyword('and')) return undefined;
+  if (lower === undefined || !s.apartKeyword('and')) return undefined;
   const upper = parseLevels(s, levelComparison);
   return upper === undefined ? undefined : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start, end: s.byte(s.pos) };
 }

@@ -299,7 +299,7 @@ function nextId(s: Scanner): NameNode | undefined {
 export function parseJoinCondition(s: Scanner): JoinCondition | undefined {
   const start = s.pos;
   if (s.keyword('on')) {
-    const expr = s.space() ? parseExpr(s) : undefined;
+    const expr = s.gap() ? parseExpr(s) : undefined;
     return expr === undefined ? undefined : { kind: 'join-on', expr, ...place(s, start) };
   }
   const fields = s.keyword('using') ? parseNameList(s, parseId) : undefined;
@@ -331,7 +331,7 @@ function parseUnnest(s: Scanner, word: string): Op | undefined {
   const expr = openOp(s, word) ? parseExpr(s) : undefined;
   if (expr === undefined) return undefined;
   const before = s.pos;
-  const body = s.spacedKeyword('into') ? parseBody(s) : undefined;
+  const body = s.apartKeyword('into') ? parseBody(s) : undefined;
   if (body === undefined) s.pos = before;
   return { kind: 'unnest-op', expr, body, ...place(s, start) };
 }

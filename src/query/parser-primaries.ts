@@ -180,7 +180,7 @@ function parseCase(s: Scanner): CaseExpr | undefined {
   const plain = parseCaseRest(s, start, undefined);
   if (plain !== undefined) return plain;
   s.pos = behind;
-  const operand = s.space() ? parseExpr(s) : undefined;
+  const operand = s.gap() ? parseExpr(s) : undefined;
   const found = operand === undefined ? undefined : parseCaseRest(s, start, operand);
   if (found === undefined) s.pos = start;
   return found;
@@ -195,20 +195,20 @@ function parseCaseRest(s: Scanner, start: number, operand: Expr | undefined): Ca
   }
   const before = s.pos;
   let otherwise: Expr | undefined;
-  if (s.spacedKeyword('else')) {
+  if (s.apartKeyword('else')) {
     otherwise = parseExpr(s);
     if (otherwise === undefined) s.pos = before;
   }
-  if (!s.spaceKeyword('end')) return undefined;
+  if (!s.gapKeyword('end')) return undefined;
   s.spaceKeyword('case');
   return { kind: 'case', operand, whens, otherwise, start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseWhen(s: Scanner): CaseWhen | undefined {
   const before = s.pos;
-  if (s.spaceKeyword('when')) {
-    const start = s.pos - 4, when = s.space() ? parseExpr(s) : undefined;
-    if (when !== undefined && s.spacedKeyword('then')) {
+  if (s.gapKeyword('when')) {
+    const start = s.pos - 4, when = s.gap() ? parseExpr(s) : undefined;
+    if (when !== undefined && s.apartKeyword('then')) {
       const then = parseExpr(s);
       if (then !== undefined) return { kind: 'case-when', when, then, start: s.byte(start), end: then.end };
     }
@@ -233,7 +233,7 @@ function parseCastCall(s: Scanner): Expr | undefined {
   const start = s.pos;
   if (!openCall(s, 'cast')) return undefined;
   const expr = parseExpr(s);
-  if (expr !== undefined && s.spacedKeyword('as')) {
+  if (expr !== undefined && s.apartKeyword('as')) {
     const target = parseCastAs(s);
     if (target !== undefined) return { kind: 'cast', call: true, expr, target, start: s.byte(start), end: s.byte(s.pos) };
   }
@@ -258,7 +258,7 @@ function parseExtract(s: Scanner): Expr | undefined {
   const start = s.pos;
   if (!openCall(s, 'extract')) return undefined;
   const part = parseExpr(s);
-  if (part !== undefined && s.spacedKeyword('from')) {
+  if (part !== undefined && s.apartKeyword('from')) {
     const expr = parseExpr(s);
     if (expr !== undefined && s.takeNext(')')) return { kind: 'extract', part, expr, start: s.byte(start), end: s.byte(s.pos) };
   }
@@ -288,10 +288,10 @@ function parseSubstring(s: Scanner): Expr | undefined {
   return undefined;
 }
 
-/** `~ keyword ~ Expr`, when it is there. */
+/** `keyword Expr`, when it is there. */
 function parseClause(s: Scanner, keyword: string): Expr | undefined {
   const before = s.pos;
-  if (!s.spacedKeyword(keyword)) return undefined;
+  if (!s.apartKeyword(keyword)) return undefined;
   const expr = parseExpr(s);
   if (expr === undefined) s.pos = before;
   return expr;

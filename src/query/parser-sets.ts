@@ -46,7 +46,7 @@ export const takesNatural = (s: Scanner): true | undefined => {
 export const parseSetTail = (s: Scanner, parseOperand: (scanner: Scanner) => SqlBody | undefined, operators: readonly ('union' | 'intersect' | 'except')[]): SqlBody | undefined => {
   let left = parseOperand(s);
   while (left !== undefined) {
-    const before = s.pos, operator = operators.find((word) => s.spaceKeyword(word));
+    const before = s.pos, operator = operators.find((word) => s.gapKeyword(word));
     const right: { readonly body: SqlBody; readonly all: boolean } | undefined = operator === undefined ? undefined : parseRight(s, parseOperand);
     if (operator === undefined || right === undefined) {
       s.pos = before;
@@ -59,9 +59,9 @@ export const parseSetTail = (s: Scanner, parseOperand: (scanner: Scanner) => Sql
 };
 
 const parseRight = (s: Scanner, parseOperand: (scanner: Scanner) => SqlBody | undefined): { readonly body: SqlBody; readonly all: boolean } | undefined => {
-  const all = s.spaceKeyword('all');
-  if (!all) s.spaceKeyword('distinct');
-  const body = s.space() ? parseOperand(s) : undefined;
+  const all = s.gapKeyword('all');
+  if (!all) s.gapKeyword('distinct');
+  const body = s.gap() ? parseOperand(s) : undefined;
   return body === undefined ? undefined : { body, all };
 };
 

@@ -49,7 +49,7 @@ function parseSqlQueryParts(s: Scanner): SqlQuery | undefined {
 
 function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
   const before = s.pos;
-  if (s.spaceKeyword('order') && s.spacedKeyword('by')) {
+  if (s.gapKeyword('order') && s.apartKeyword('by')) {
     const keys = parseOrderList(s);
     if (keys !== undefined) return keys;
   }
@@ -70,7 +70,7 @@ function parseBounds(s: Scanner): Bounds | undefined {
 /** `expr` is absent for LIMIT ALL. */
 function parseLimit(s: Scanner): { readonly expr?: Expr } | undefined {
   const before = s.pos;
-  if (s.spacedKeyword('limit')) {
+  if (s.apartKeyword('limit')) {
     if (s.keyword('all')) return {};
     const expr = parseExpr(s);
     if (expr !== undefined) return { expr };
@@ -85,10 +85,10 @@ function parseOffset(s: Scanner): Expr | undefined {
   return offset;
 }
 
-/** `~ KEYWORD ~ X`, when it is there. */
+/** `KEYWORD X`, when it is there. */
 function parseClause<T>(s: Scanner, keyword: string, parse: (scanner: Scanner) => T | undefined): T | undefined {
   const before = s.pos;
-  if (s.spacedKeyword(keyword)) {
+  if (s.apartKeyword(keyword)) {
     const node = parse(s);
     if (node !== undefined) return node;
   }
@@ -157,8 +157,8 @@ function parseSelect(s: Scanner): SqlSelect | undefined {
 
 function parseFromFirst(s: Scanner): SqlSelect | undefined {
   const start = s.pos;
-  const from = s.keyword('from') && s.space() ? parseTables(s) : undefined;
-  if (from !== undefined && s.space()) {
+  const from = s.keyword('from') && s.gap() ? parseTables(s) : undefined;
+  if (from !== undefined && s.gap()) {
     const head = parseSelectHead(s);
     if (head !== undefined) return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
   }
@@ -170,9 +170,9 @@ function parseFromFirst(s: Scanner): SqlSelect | undefined {
 function parseSelectHead(s: Scanner): { readonly distinct: boolean; readonly columns: readonly SqlColumn[] } | undefined {
   const start = s.pos;
   if (!s.keyword('select')) return undefined;
-  const distinct = s.spaceKeyword('distinct');
-  if (!distinct) s.spaceKeyword('all');
-  const columns = s.space() ? parseList(s, parseColumn) : undefined;
+  const distinct = s.gapKeyword('distinct');
+  if (!distinct) s.gapKeyword('all');
+  const columns = s.gap() ? parseList(s, parseColumn) : undefined;
   if (columns !== undefined) return { distinct, columns };
   s.pos = start;
   return undefined;
@@ -181,7 +181,7 @@ function parseSelectHead(s: Scanner): { readonly distinct: boolean; readonly col
 function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify'> {
   const where = parseClause(s, 'where', parseOrExpr);
   const before = s.pos;
-  const groupBy = s.spaceKeyword('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
+  const groupBy = s.gapKeyword('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
   if (groupBy === undefined) s.pos = before;
   return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s) };
 }
@@ -206,12 +206,12 @@ function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
   return undefined;
 }
 
-/** `~ [AS ~] alias`. */
+/** `[AS] alias`. */
 function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T | undefined {
   const before = s.pos;
-  if (!s.space()) return undefined;
+  if (!s.gap()) return undefined;
   const behind = s.pos;
-  if (s.keyword('as') && s.space()) {
+  if (s.keyword('as') && s.gap()) {
     const alias = parse(s);
     if (alias !== undefined) return alias;
   }
@@ -279,20 +279,20 @@ function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
   if (right === undefined) return undefined;
   if (natural) return { kind: 'sql-join', style, natural, left, right, start: left.start, end: s.byte(s.pos) };
   if (style === 'cross') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
-  const condition = s.space() ? parseJoinCondition(s) : undefined;
+  const condition = s.gap() ? parseJoinCondition(s) : undefined;
   return condition === undefined ? undefined : { kind: 'sql-join', style, left, right, condition, start: left.start, end: s.byte(s.pos) };
 }
 
-/** The keywords up to JOIN and the white space on both sides; NATURAL has taken that before it. */
+/** The keywords up to JOIN and the gaps on both sides; NATURAL has taken the one before it. */
 function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style'] | undefined {
-  if (!s.space() && !natural) return undefined;
+  if (!s.gap() && !natural) return undefined;
   const word = s.peekWord().toLowerCase();
   switch (word) {
-    case 'join': return s.keyword('join') && s.space() ? 'inner' : undefined;
+    case 'join': return s.keyword('join') && s.gap() ? 'inner' : undefined;
     case 'cross': case 'inner': case 'anti': case 'full': case 'left': case 'right':
       s.pos += word.length;
       if (word === 'full' || word === 'left' || word === 'right') s.spaceKeyword('outer');
-      return s.spacedKeyword('join') ? word : undefined;
+      return s.apartKeyword('join') ? word : undefined;
     default: return s.fail();
   }
 }

@@ -33,6 +33,8 @@ interface Memo {
   readonly end: number;
 }
 
+const endsWord: ReadonlySet<string> = new Set(')]}*'), beginsWord: ReadonlySet<string> = new Set('([{*');
+
 /** A query text and the place in it. `pos`, `furthest` and all indexes count UTF-16 units; `byte` gives the offsets that nodes and faults have. */
 export class Scanner {
   readonly text: string;
@@ -176,10 +178,18 @@ export class Scanner {
     return false;
   }
 
-  /** `~ keyword ~`: white space is required on both sides of it; else stays. */
-  spacedKeyword(word: string): boolean {
+  /** A keyword behind what keeps words apart in SQL (`gap`); else stays. */
+  gapKeyword(word: string): boolean {
     const start = this.pos;
-    if (this.spaceKeyword(word) && this.space()) return true;
+    if (this.gap() && this.keyword(word)) return true;
+    this.pos = start;
+    return false;
+  }
+
+  /** A keyword between gaps; else stays. */
+  apartKeyword(word: string): boolean {
+    const start = this.pos;
+    if (this.gapKeyword(word) && this.gap()) return true;
     this.pos = start;
     return false;
   }
@@ -187,6 +197,13 @@ export class Scanner {
   /** Required white space. */
   space(): boolean {
     if (this.skip()) return true;
+    this.fail();
+    return false;
+  }
+
+  /** White space, or a bracket or star on either side, as SQL has it: `count(*)from`, `where(a)`. v0.2.0 wants white space. */
+  gap(): boolean {
+    if (this.skip() || endsWord.has(this.text[this.pos - 1]!) || beginsWord.has(this.text[this.pos]!)) return true;
     this.fail();
     return false;
   }
