@@ -15,8 +15,8 @@ type KillPoint = (typeof killPointNames)[number];
 
 const [wanted, times] = (/^(.*?)(?::(\d+))?$/.exec(process.env['LAKE_KILL_AT'] ?? '') ?? []).slice(1);
 let left = Number(times ?? 1);
-/** How often each point was reached; counted when `LAKE_KILL_AT` is `count`. */
-const killCounts = new Map<KillPoint, number>();
+/** How often each point was reached; counted when `LAKE_KILL_AT` is `count`. The process that the crash tests kill reads it. */
+export const killCounts = new Map<KillPoint, number>();
 
 /** Whether any point is set. */
 export const killing = Boolean(wanted);
