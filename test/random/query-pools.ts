@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionHost } from '../../src/exec/source.ts';
-import type { KeyRange, ObjectMeta, SortOrder } from '../../src/lake/lake.types.ts';
+import type { ObjectMeta, SortOrder } from '../../src/lake/lake.types.ts';
 import { sortIntoObjects } from '../../src/lake/load-sort.ts';
 import { ObjectList } from '../../src/lake/object-list.ts';
 import { openScratch } from '../../src/lake/objects.ts';
+import { overlaps } from '../../src/lake/scan-range.ts';
 import { scanObjects } from '../../src/lake/scan.ts';
 import type { ScanSource } from '../../src/lake/scan.types.ts';
 import type { ResolvedSource } from '../../src/query/plan.ts';
-import { compareBytes } from '../../src/vectors/value.ts';
 import { concat } from '../../src/vectors/concat.ts';
 import { type Vector, noRows, slice } from '../../src/vectors/vector.ts';
 import type { Random } from '../support/random.ts';
@@ -52,7 +52,7 @@ export const randomPool = async (all: Vector, random: Random): Promise<RandomPoo
     keys: [key], order, objects: { readRange: (id, offset, length) => Promise.resolve(files.get(id)!.subarray(offset, offset + length)) },
     page: ({ cursor = 0, limit, range }) => {
       const page = listed.slice(cursor, cursor + limit), next = cursor + limit;
-      return { objects: range ? page.filter((m) => isWithin(m, range)) : page, ...(next < listed.length && { next }) };
+      return { objects: range ? page.filter(({ min, max }) => overlaps(range, min.sort, max.sort)) : page, ...(next < listed.length && { next }) };
     },
   };
   const read: Vector[] = [];
@@ -65,4 +65,3 @@ export const randomPool = async (all: Vector, random: Random): Promise<RandomPoo
     }),
   };
 };
-const isWithin = ({ min, max }: ObjectMeta, range: KeyRange): boolean => !(range.min && compareBytes(max.sort, range.min) < 0) && !(range.max && compareBytes(min.sort, range.max) > 0);

@@ -224,7 +224,7 @@ export class QueryTexts {
       () => [`head ${n()}`], () => [`tail ${n()}`], () => [`skip ${n()}`], () => [`sort ${this.sortKeys()}`],
       () => [`sort ${this.sortKeys()}`, `head ${n()}`], () => [`sort -r ${this.sortKeys()}`, `tail ${n()}`], () => ['sort'],
       () => [`top ${1 + n()} ${this.sortKeys()}`],
-      () => ['uniq'], () => ['uniq -c'], () => [`distinct ${this.expr('any', 1)}`], () => ['fuse'], () => ['count'], () => ['count {...this,n}'],
+      () => ['uniq'], () => ['uniq -c'], () => [`distinct ${this.expr('any', 1)}`, settle], () => ['fuse'], () => ['count'], () => ['count {...this,n}'],
       () => [`assert ${this.bool(1)}`], () => [`unnest ${this.expr('list', 1)}`], () => [`unnest {k,v:${this.expr('list', 1)}}`],
       () => [`unnest ${this.expr('list', 1)} into ${this.body(depth)}`], () => [this.list(1, 3, () => this.aggregate()).join(',')],
       () => [`${this.list(1, 2, () => this.aggregate()).join(',')} by ${this.keys()}`, settle],
