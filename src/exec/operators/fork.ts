@@ -34,11 +34,18 @@ type Route = (batch: Vector) => Generator<Side, readonly (Vector | undefined)[]>
 const shared = (input: Stream, count: number, route: Route): readonly Port[] => {
   const ports: Queue[] = Array.from({ length: count }, () => ({ queue: [], closed: false }));
   let items: Iterator<Item> | undefined, ended = false;
+  // A batch whose way waits for a subquery: whoever is asked next goes on with it, since its rows are all branches' and nothing may overtake it.
+  let routing: Iterator<Side, readonly (Vector | undefined)[]> | undefined;
+  const deal = (parts: readonly (Vector | undefined)[]): void => {
+    routing = undefined;
+    parts.forEach((part, k) => { if (part && part.length > 0 && !ports[k]!.closed) ports[k]!.queue.push(part); });
+  };
   const close = (port: Queue): void => {
     port.closed = true;
     port.queue.length = 0;
     if (!ended && ports.every((p) => p.closed)) {
       ended = true;
+      routing?.return?.();
       items?.return?.();
     }
   };
@@ -50,6 +57,12 @@ const shared = (input: Stream, count: number, route: Route): readonly Port[] => 
           yield batch;
           continue;
         }
+        if (routing) {
+          const step = routing.next();
+          if (step.done) deal(step.value);
+          else yield step.value;
+          continue;
+        }
         if (ended) return;
         if (ports.some((p) => p !== port && p.queue.length >= queueBatchesMax)) {
           yield pause;
@@ -59,10 +72,7 @@ const shared = (input: Stream, count: number, route: Route): readonly Port[] => 
         const next = items.next();
         if (next.done) ended = true;
         else if (!isBatch(next.value)) yield next.value;
-        else {
-          const parts = yield* route(next.value);
-          parts.forEach((part, k) => { if (part && part.length > 0 && !ports[k]!.closed) ports[k]!.queue.push(part); });
-        }
+        else routing = route(next.value);
       }
     } finally {
       close(port);
