@@ -321,8 +321,9 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
 /** A slice of a string; other values give an error, null stays null. */
 const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr => {
   if (!e.from && !e.length) return a.wrong('FROM or FOR must be set', e);
-  const operand = lowerExpr(a, e.expr, c), base = c.scope.indexBase;
-  if (!alternatives(a.typeOfExpr(operand, c.input)).some((t) => t === types.string || isOpen(t))) return a.wrong('expected type string', e.expr);
+  const operand = lowerExpr(a, e.expr, c), base = c.scope.indexBase, type = a.typeOfExpr(operand, c.input);
+  if (!alternatives(type).some((t) => t === types.string || isOpen(t))) return a.wrong('expected type string', e.expr);
+  if (type === types.null) return literal(nullValue);
   const from = e.from && lowerExpr(a, e.from, c), length = e.length && lowerExpr(a, e.length, c);
   const to: PlanExpr | undefined = length && { kind: 'arithmetic', operator: '+', left: from ?? literal(intValue(base)), right: length };
   const slice: PlanExpr = { kind: 'slice', of: operand, ...(from ? { from } : {}), ...(to ? { to: a.constant(to) ?? to } : {}), base };

@@ -205,7 +205,7 @@ export const strings: readonly FunctionRow[] = [
       { query: 'position("hello","l")', output: '3' }, { query: 'position("l" in "hello")', output: '3' }, { query: 'position("hello","z")', output: '0' },
       { query: 'position("a",1)', output: 'error({message:"position: string arguments required",on:1})' },
     ],
-    make: byKernel(position, 'whole'),
+    make: byKernel(position),
   },
   {
     name: 'levenshtein', signature: 'levenshtein(a, b)', text: 'The edit distance of two strings.', argumentsMin: 2, argumentsMax: 2,
