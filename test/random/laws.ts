@@ -24,6 +24,9 @@ export const lawCases = (): readonly LawCase[] => {
   return [...ownCases(), ...(directory !== undefined && existsSync(directory) ? recordedCases(directory) : [])];
 };
 
+/** What puts rows aside by their hashes gives them in another order than it would otherwise. */
+const losesOrder = /\b(?:join|distinct)\b/i;
+
 /** Runs one case in these variants; those whose answer is another one than that of the case as it is. */
 export const differences = async (c: LawCase, variants: readonly string[]): Promise<readonly Difference[]> => {
   const usual = await runCase(c, c.directory), out: Difference[] = [];
@@ -31,7 +34,7 @@ export const differences = async (c: LawCase, variants: readonly string[]): Prom
     const answer = await runCase(c, c.directory, engineVariants[variant]);
     if (isOverMemory(answer.error)) continue;
     // Rows before a failure depend on where batches end, so only the failure is compared.
-    const isSame = answer.error === usual.error && (usual.error !== '' || sameOutput({ output: usual.output, unordered: c.unordered }, answer.output));
+    const isSame = answer.error === usual.error && (usual.error !== '' || sameOutput({ output: usual.output, unordered: c.unordered || (variant.endsWith('spilled') && losesOrder.test(c.query)) }, answer.output));
     if (!isSame) out.push({ variant, id: c.id, query: c.query, wanted: usual.output + usual.error, found: answer.output + answer.error });
   }
   return out;
