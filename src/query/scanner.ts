@@ -133,9 +133,7 @@ export class Scanner {
   takeNext(literal: string): boolean {
     const start = this.pos;
     this.skip();
-    if (this.take(literal)) return true;
-    this.pos = start;
-    return false;
+    return this.take(literal) || this.#back(start);
   }
 
   /** Takes a keyword in any letter case; `word` is lower case letters. */
@@ -165,31 +163,28 @@ export class Scanner {
   keywordNext(word: string): boolean {
     const start = this.pos;
     this.skip();
-    if (this.keyword(word)) return true;
-    this.pos = start;
-    return false;
+    return this.keyword(word) || this.#back(start);
   }
 
   /** `~ keyword`: white space is required before it. */
   spaceKeyword(word: string): boolean {
     const start = this.pos;
-    if (this.space() && this.keyword(word)) return true;
-    this.pos = start;
-    return false;
+    return (this.space() && this.keyword(word)) || this.#back(start);
   }
 
   /** A keyword behind what keeps words apart in SQL (`gap`); else stays. */
   gapKeyword(word: string): boolean {
     const start = this.pos;
-    if (this.gap() && this.keyword(word)) return true;
-    this.pos = start;
-    return false;
+    return (this.gap() && this.keyword(word)) || this.#back(start);
   }
 
   /** A keyword between gaps; else stays. */
   apartKeyword(word: string): boolean {
     const start = this.pos;
-    if (this.gapKeyword(word) && this.gap()) return true;
+    return (this.gapKeyword(word) && this.gap()) || this.#back(start);
+  }
+
+  #back(start: number): false {
     this.pos = start;
     return false;
   }

@@ -23,6 +23,8 @@ const selectParts = 20;
 /** A column of the output. */
 interface Column {
   readonly name: string; readonly alias?: string; readonly expr: PlanExpr;
+  /** It has no alias: the name is made from the expression. */
+  readonly made?: true;
   /** It stands for all columns of a dynamic table but these; `expr` is the table's row. */
   readonly without?: readonly string[];
 }
@@ -65,7 +67,7 @@ class Select {
     const orderBy = tail.orderBy ?? [];
     const { faults } = this.#a, start = faults.length;
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
-    this.#probeOrder(orderBy, new Set([...columns.filter((c) => c.alias !== undefined).map((c) => c.name), ...this.#madeNames(given)]));
+    if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
     const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
     const ofHaving = faults.splice(start);
@@ -125,12 +127,6 @@ class Select {
     return result;
   };
 
-  /** Names that are made from expressions, but those that other columns have too: v0.2.0 refuses them in ORDER BY, where they are the names that one sees. */
-  #madeNames(given: readonly Column[]): readonly string[] {
-    const made = this.#select.columns.filter((c) => c.kind === 'sql-column' && !c.as).map((c) => this.#nameOf(c) ?? '');
-    return made.filter((name) => given.filter((c) => c.name === name).length === 1);
-  }
-
   /** Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is one of `names`, of the output, or else of the input. */
   #probeOrder(keys: readonly OrderKey[], names: ReadonlySet<string>): void {
     for (const k of keys) {
@@ -154,7 +150,7 @@ class Select {
     if (c.kind === 'sql-star') return this.#starColumns(c);
     const expr = this.#expr(c.expr, { aggregate: this.#collect, window: this.#windows.collect });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
-    return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : {}), expr }];
+    return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
@@ -302,6 +298,16 @@ const withDistinctNames = (columns: readonly Column[]): readonly Column[] => {
   if (columns.some((c) => c.without)) return columns;
   const names = distinctNames(columns.map((c) => c.name));
   return columns.map((c, i) => ({ ...c, name: names[i]! }));
+};
+
+/**
+ * The names of columns that ORDER BY knows, out of the columns before and after their names became distinct: aliases, and names that are made from expressions, but those that other columns
+ * have too. v0.2.0 refuses made ones, though they are the names that one sees.
+ */
+const orderNames = (given: readonly Column[], columns: readonly Column[]): ReadonlySet<string> => {
+  const counts = new Map<string, number>();
+  for (const { name } of given) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Set(columns.filter((c, i) => c.alias !== undefined || (c.made && counts.get(given[i]!.name) === 1)).map((c) => c.name));
 };
 
 /** DISTINCT with sort keys that are no columns of the output: each row comes as `row` beside its keys, and of equal rows those of the first count, as in v0.2.0. */

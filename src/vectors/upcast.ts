@@ -8,7 +8,7 @@ import {
 import { type Data, type Value, arrayValue, canonicalSet, mapValue, missing, setValue, stringValue, zeroData } from './value.ts';
 import { checkStopAt } from './stop.ts';
 import {
-  type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, constant, flatten, noRows, nulls, take, typeAt, uniformType, valueAt,
+  type Vector, type EnumVector, type Field, type FlatVector, type ListVector, type MapVector, type NamedVector, type RecordVector, constant, flatten, noRows, nulls, range, take, typeAt, uniformType, valueAt,
 } from './vector.ts';
 import { Builder, constantOf } from './builder.ts';
 import { concat } from './concat.ts';
@@ -152,7 +152,7 @@ const intoUnion = (v: FlatVector, from: Type, to: UnionType): Vector => {
   return whereFit(upcastVector(v, to.members[tag]!), to.members[tag]!, (member) => asMember(member, tag, to));
 };
 const asMember = (member: Vector, tag: number, to: UnionType): Vector => ({
-  form: 'union', type: to, length: member.length, tags: new Uint32Array(member.length).fill(tag), slots: rangeOf(0, member.length),
+  form: 'union', type: to, length: member.length, tags: new Uint32Array(member.length).fill(tag), slots: range(0, member.length),
   members: to.members.map((m, k) => (k === tag ? member : new Builder(m).finish())),
 });
 
@@ -188,7 +188,7 @@ const absentField = (to: RecordType['fields'][number], length: number): Field =>
 /** Arrays become sets and sets arrays. A list with elements that do not fit has the type of what is in it. */
 const upcastLists = (v: ListVector, to: ArrayType | SetType): Vector => {
   const start = v.offsets[0]!, end = v.offsets[v.length]!;
-  const items = upcastVector(start === 0 && end === v.items.length ? v.items : take(v.items, rangeOf(start, end)), to.element), offsets = offsetsFrom(v);
+  const items = upcastVector(start === 0 && end === v.items.length ? v.items : take(v.items, range(start, end)), to.element), offsets = offsetsFrom(v);
   const fitting = to.kind === 'array' ? ofType(items, to.element) : undefined;
   if (fitting) return { form: 'list', type: to, length: v.length, offsets, items: fitting };
   return eachRow(v.length, to, (i) => {
@@ -199,7 +199,7 @@ const upcastLists = (v: ListVector, to: ArrayType | SetType): Vector => {
   });
 };
 const upcastMaps = (v: MapVector, to: MapType): Vector => {
-  const rows = rangeOf(v.offsets[0]!, v.offsets[v.length]!), offsets = offsetsFrom(v);
+  const rows = range(v.offsets[0]!, v.offsets[v.length]!), offsets = offsetsFrom(v);
   const keys = upcastVector(take(v.keys, rows), to.key), values = upcastVector(take(v.values, rows), to.value);
   const fittingKeys = ofType(keys, to.key), fittingValues = ofType(values, to.value);
   if (fittingKeys && fittingValues) return { form: 'map', type: to, length: v.length, offsets, keys: fittingKeys, values: fittingValues };
@@ -224,11 +224,6 @@ const eachRow = (length: number, empty: Type, make: (row: number) => Value): Vec
   const out = new Builder(empty);
   for (let i = 0; i < length; i++) out.append(make(i));
   return out.finish();
-};
-const rangeOf = (start: number, end: number): Uint32Array => {
-  const out = new Uint32Array(end - start);
-  for (let i = 0; i < out.length; i++) out[i] = start + i;
-  return out;
 };
 const upcastEnums = (v: EnumVector, to: EnumType): Vector => {
   const codes = v.type.symbols.map((s) => to.symbols.indexOf(s));
