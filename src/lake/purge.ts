@@ -3,7 +3,9 @@
  *
  * A deleted pool's name and record go in one transaction, which puts it on the list of purges; its rows and files go afterwards, in small steps, once no open snapshot
  * reads them. A stop in between goes on at the next start.
+ * Nobody waits for the files, and the system has some work with each: they go one at a time, with rests.
  */
+import { setTimeout as later } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import { killPoint } from './kill-points.ts';
 import { idBuffer } from './ksuid.ts';
@@ -12,6 +14,8 @@ import { decodeObject } from './rows.ts';
 import type { Change, TableName, Tables } from './tables.ts';
 
 const rowsPerTransaction = 500;
+/** So many times as long as a file took nothing is removed: it is a twentieth of a processor then, whatever a file's size. */
+const restTimes = 20, restMsMax = 200;
 const byPool: readonly TableName[] = ['branches', 'commits', 'vacuumed', 'checkpoints', 'packs'];
 
 /** Removes rows and files of a pool that was deleted. `ended`: stop, the rest waits for the next start. */
@@ -22,7 +26,7 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
     if (rows.length === 0) break;
     if (ended()) return;
     const entries = rows.map((row) => ({ key: row.key, entry: decodeObject(row.payload) }));
-    for (const { entry } of entries) if (!entry.inTable) await files.delete(entry.id);
+    for (const { entry } of entries) if (!entry.inTable && !await removed(files, entry.id, ended)) return;
     killPoint('purge: files gone');
     await tables.write(entries.flatMap(({ key, entry }): Change[] => [{ table: 'objects', key }, { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) }]));
     killPoint('purge: rows gone');
@@ -39,6 +43,15 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
     if (tables.has('pools', prefix)) throw new LakeError('internal', { text: `pool ${pool} is alive` });
   });
   killPoint('purge: done');
+};
+
+/** Removes a file and rests; false if it is `ended`, and nothing was done. */
+const removed = async (files: ObjectFiles, id: Id, ended: () => boolean): Promise<boolean> => {
+  if (ended()) return false;
+  const began = performance.now();
+  await files.delete(id);
+  await later(Math.min(restMsMax, (performance.now() - began) * restTimes));
+  return true;
 };
 
 /** Files that no table names, as they are before the first load begins: leftovers of loads that failed or died, and of removals that did not finish. */

@@ -104,8 +104,8 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
   }
 };
 
-/** A thread without a task gives back what the last one left, unless others come: soon where rows had to be put aside. */
-const restAfterMs = { large: 50, usual: 1000 };
+/** A thread without a task gives back what the last one left, sooner where rows had to be put aside; not at once, for what comes next often comes soon, to another thread maybe. */
+const restAfterMs = { large: 500, usual: 1000 };
 let resting: NodeJS.Timeout | undefined;
 const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
