@@ -15,7 +15,6 @@ import type { ObjectSink, ObjectStore } from '../lake/objects.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import type { Foreseen } from './messages.ts';
 import { packPage } from './packed-page.ts';
-import { once } from './small-load.ts';
 import { runQuery } from './query-task.ts';
 import type { TaskSpill } from './spill.ts';
 import { type Post, Task } from './task.ts';
@@ -42,6 +41,9 @@ const texts: readonly string[] = [
   "from warm | shape=='c' | cut at, key, marks | head 1000",
   'values 1',
 ];
+/** First of all, several times over few rows: a tenth of a second for what all queries have in common. */
+const shortTexts = [...texts.slice(0, 4), 'values 1'];
+const shortRounds = 5, fewRows = 300;
 /** Answers of many rows, for their writers; run every few rounds. */
 const outputs: readonly (readonly [text: string, format: FormatName])[] = [
   ['from warm', 'json'], ['from warm', 'bsup'], ['from warm', 'sup'],
@@ -73,40 +75,52 @@ interface WarmUpOptions {
   readonly isIdle: () => boolean;
 }
 
+/** A pool in memory, as queries find it. */
+interface Pool { readonly tools: WorkerTools; readonly foreseen: readonly Foreseen[] }
+
 /** The warm-up of one worker, which goes on only while the worker has no task. */
 export class WarmUp {
   private readonly options: WarmUpOptions;
   private current: Task | undefined;
+  private spentMs = 0;
   constructor(options: WarmUpOptions) { this.options = options; }
 
   /** Somebody wants the thread. */
   yield(): void { this.current?.cancel(); }
 
   async run(): Promise<void> {
-    await this.queries();
+    await this.all();
     // What it made would stay until the first tasks have made as much again.
     if (this.options.isIdle()) collectInSteps();
   }
 
-  private async queries(): Promise<void> {
-    const lines = await linesOf(), objects = new MemoryObjects(), rows = await openReader('json', once(lines), this.options.tools.readLimits);
-    const page = await sortIntoObjects(rows, { keys: [['at']], order: 'asc', blockRows, threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => objects });
-    const source = { kind: 'pool', name: 'warm', handle: '0', sortKeys: [['at']], order: 'asc' } as const;
-    const foreseen: readonly Foreseen[] = [{ name: 'warm', source, objects: packPage(page) }];
-    const counters = new CacheCounters(1).of(0), tools: WorkerTools = { ...this.options.tools, objects, readers: new ReaderList(new ColumnCache(cacheBytes, counters)) };
-    let spentMs = 0;
+  private async all(): Promise<void> {
+    const few = await this.poolOf(await linesOf(fewRows));
+    for (let round = 0; round < shortRounds; round++) for (const text of shortTexts) if (!await this.timed(text, 'json', few)) return;
+    const lines = await linesOf(rowsCount), pool = await this.poolOf(lines);
     for (let round = 0; round < (this.options.rounds ?? roundsMax); round++) {
-      for (const [text, format] of round % outputsEvery === 0 ? kinds.withOutputs : kinds.plain) {
-        await this.idle();
-        const began = performance.now();
-        await this.query({ text, format }, tools, foreseen);
-        spentMs += performance.now() - began;
-        if (spentMs > this.options.budgetMs) return;
-        await nextTurn();
-      }
+      for (const [text, format] of round % outputsEvery === 0 ? kinds.withOutputs : kinds.plain) if (!await this.timed(text, format, pool)) return;
       const load = loads[round];
-      if (load) spentMs += await this.load(load, lines);
+      if (load) this.spentMs += await this.load(load, lines);
     }
+  }
+
+  /** What queries need to read rows that were loaded. */
+  private async poolOf(lines: Uint8Array): Promise<Pool> {
+    const objects = new MemoryObjects(), breathe = (): Promise<void> => this.breathe(), rows = await openReader('json', piecesOf(lines, breathe), this.options.tools.readLimits);
+    const page = await sortIntoObjects(rows, { keys: [['at']], order: 'asc', blockRows, threshold: 1 << 30, memoryBytesMax: 64 << 20, objects, spill: () => objects, breathe });
+    const source = { kind: 'pool', name: 'warm', handle: '0', sortKeys: [['at']], order: 'asc' } as const, counters = new CacheCounters(1).of(0);
+    return { foreseen: [{ name: 'warm', source, objects: packPage(page) }], tools: { ...this.options.tools, objects, readers: new ReaderList(new ColumnCache(cacheBytes, counters)) } };
+  }
+
+  /** Runs a query when the thread is free for it; false if the time is over. */
+  private async timed(text: string, format: FormatName, pool: Pool): Promise<boolean> {
+    await this.idle();
+    const began = performance.now();
+    await this.query({ text, format }, pool);
+    this.spentMs += performance.now() - began;
+    await nextTurn();
+    return this.spentMs <= this.options.budgetMs;
   }
 
   /** The time that it took, without what it waited for others. */
@@ -115,17 +129,20 @@ export class WarmUp {
     let waitedMs = 0;
     const breathe = async (): Promise<void> => {
       const since = performance.now();
-      await nextTurn();
-      await this.idle();
+      await this.breathe();
       waitedMs += performance.now() - since;
     };
     await breathe();
     await warmLoad(kind, { readLimits: this.options.tools.readLimits, lines, rows: rowsCount, digitsAt: dayAt, keys: [['at']], objects, breathe });
     return performance.now() - began - waitedMs;
   }
+  private async breathe(): Promise<void> {
+    await nextTurn();
+    await this.idle();
+  }
   private async idle(): Promise<void> { while (!this.options.isIdle()) await later(idleMs, undefined, { ref: false }); }
 
-  private async query({ text, format }: { readonly text: string; readonly format: FormatName }, tools: WorkerTools, foreseen: readonly Foreseen[]): Promise<void> {
+  private async query({ text, format }: { readonly text: string; readonly format: FormatName }, { tools, foreseen }: Pool): Promise<void> {
     // What is written goes nowhere, and its buffers back.
     const post: Post = (message) => {
       if (message.type === 'chunk') task.take({ type: 'credit', task: -1, bytes: message.bytes.length, ...(task.buffers.has(message.bytes) && { buffers: [message.bytes.buffer as SharedArrayBuffer] }) });
@@ -143,12 +160,21 @@ export class WarmUp {
   }
 }
 
+/** So much at a time takes some milliseconds when nothing is warm. */
+const pieceBytes = 64 << 10;
+async function* piecesOf(bytes: Uint8Array, breathe: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    await breathe();
+    yield bytes.subarray(at, at + pieceBytes);
+  }
+}
+
 /** Lines of records of three shapes, in order, all of one day. */
-const linesOf = async (): Promise<Uint8Array> => {
-  const pieceRows = 2048, out: Buffer[] = [];
-  for (let at = 0; at < rowsCount; at += pieceRows) {
+const linesOf = async (count: number): Promise<Uint8Array> => {
+  const pieceRows = 512, out: Buffer[] = [];
+  for (let at = 0; at < count; at += pieceRows) {
     await nextTurn();
-    out.push(Buffer.from(`${Array.from({ length: pieceRows }, (_, i) => lineOf(at + i)).join('\n')}\n`));
+    out.push(Buffer.from(`${Array.from({ length: Math.min(pieceRows, count - at) }, (_, i) => lineOf(at + i)).join('\n')}\n`));
   }
   return new Uint8Array(Buffer.concat(out));
 };
