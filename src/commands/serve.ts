@@ -1,8 +1,6 @@
 /** `lake serve`: opens the lake, starts the workers and the HTTP server, and closes them in turn when a signal comes. */
-import { mkdirSync, readdirSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
-import { setTimeout as later } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import pino from 'pino';
 import { ConfigError } from '../config/options.ts';
@@ -19,12 +17,13 @@ import { shareSizes } from '../lake/scan-shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { version } from '../version.ts';
 import { startWorkerPool } from '../workers/pool.ts';
+import { giveWay } from '../workers/priority.ts';
 import { fromPolicyOf } from './from-options.ts';
 import type { CommandIo } from './io.ts';
 import { openAudit } from './audit.ts';
 import { watchKeys } from './key-file.ts';
 import { Recorder } from './recorder.ts';
-import { warmService } from './warm-service.ts';
+import { startWarmUp } from './warm-service.ts';
 
 /** The longest that the end may take beyond -shutdown.grace. */
 const closeMsMore = 4_500;
@@ -68,11 +67,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw problem;
   });
   await io.write(Buffer.from(welcome(server.address, directory)));
-  const ending = new AbortController(), isQuiet = (): boolean => server.quietMs() >= warmQuietMs;
-  const warmLook = config.warmUpMs === 0 ? undefined : setInterval(() => { if (!workers.isWarm()) workers.letWarm(isQuiet()); }, warmLookMs).unref();
-  const warm = config.warmUpMs === 0 ? undefined : later(warmAfterMs, undefined, { signal: ending.signal, ref: false })
-    .then(() => warmService({ config, server, watched: inspect !== undefined, budgetMs: config.warmUpMs, isIdle: () => isQuiet() && workers.isWarm(), signal: ending.signal }))
-    .catch((fault: unknown) => { log.debug({ err: fault }, 'warm-up'); });
+  const endWarmUp = startWarmUp({ config, server, workers, watched: inspect !== undefined, report: (fault) => { log.debug({ err: fault }, 'warm-up'); } });
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
   });
@@ -85,11 +80,10 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => { cut(`a second signal: ${name}`); });
   const closeMs = config.shutdownMs + closeMsMore;
   const deadline = setTimeout(() => { cut(`not closed after ${closeMs} ms`); }, closeMs);
-  ending.abort();
-  clearInterval(warmLook);
+  const warmUpEnded = endWarmUp();
   await server.close();
   await tracing?.close();
-  await warm;
+  await warmUpEnded;
   await recorder?.tips(workers);
   await workers.close();
   await lake.close();
@@ -99,13 +93,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   return 0;
 };
 
-/** Those who waited for the start go first, and the worker threads: while they warm up nothing is compiled early. */
-const warmAfterMs = 700;
-/** The warm-up waits for so long a pause of the clients, in the worker threads too: between two requests of one of them it would be in the way of the second. */
-const warmQuietMs = 250;
-/** How often the workers are told whether they may. */
-const warmLookMs = 50;
-
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;
 
@@ -113,13 +100,9 @@ const memoryBesides = 256 << 20;
 const engineThreads = 5;
 /** Lets the main thread go before them, as it goes before the workers, or it would wait for its turn while these collect for scans. */
 const yieldCollectors = (): void => {
-  if (process.platform !== 'linux') return;
-  try {
-    const others = readdirSync('/proc/self/task').map(Number).sort((a, b) => a - b).filter((id) => id !== process.pid);
-    for (const id of others.slice(0, engineThreads)) setPriority(id, 5);
-  } catch {
-    // Without /proc, or not allowed: then it is as it was.
-  }
+  if (process.platform !== 'linux' || !existsSync('/proc/self/task')) return;
+  const others = readdirSync('/proc/self/task').map(Number).sort((a, b) => a - b).filter((id) => id !== process.pid);
+  for (const id of others.slice(0, engineThreads)) giveWay(id);
 };
 
 /** Begins what `-record` asks for, if anything. */

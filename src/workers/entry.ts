@@ -1,5 +1,4 @@
 /** A worker thread: takes tasks, runs them side by side on its event loop. */
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
@@ -11,6 +10,7 @@ import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
 import { type FromWorker, type TaskOutcome, type TaskRequest, type ToWorker, stopPlace, toWire } from './messages.ts';
 import { runOutputPart } from './output-part.ts';
+import { giveWay } from './priority.ts';
 import { runQueryPart } from './query-part.ts';
 import { ToldError, runCompile, runQuery } from './query-task.ts';
 import { linkStop } from '../vectors/stop.ts';
@@ -21,8 +21,8 @@ import { TaskCounter, mayWarm, taskAt, tellThread, tellWarm } from './task-count
 import { WarmUp } from './warm-up.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
-// The main thread must get its turn at once when a request comes, however many scans run. On Linux this is the calling thread's priority alone.
-if (process.platform === 'linux') setPriority(0, 5);
+// The main thread must get its turn at once when a request comes, however many scans run.
+giveWay();
 
 const settings = workerData as WorkerSettings;
 const port = parentPort!, stops = new Int32Array(settings.stops), counts = new Float64Array(settings.counts);
@@ -112,10 +112,10 @@ const rest = (after: keyof typeof restAfterMs): void => {
   resting = setTimeout(() => { if (tasks.size === 0) collectIdle(after); }, restAfterMs[after]).unref();
 };
 
-const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
+const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: (stage) => tasks.size === 0 && mayWarm(counts, stage), reached: (stage) => { tellWarm(counts, stage); } }) : undefined;
 // A fault of it is ours, and no query's.
-if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts); }); }, warmUpAfterMs).unref();
-else tellWarm(counts);
+if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts, 'whole'); }); }, warmUpAfterMs).unref();
+else tellWarm(counts, 'whole');
 
 port.on('message', (messages: readonly ToWorker[]) => { for (const message of messages) take(message); });
 
