@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { ServeConfig } from '../config/serve.ts';
 import { compiling } from '../engine-flags.ts';
@@ -19,7 +20,46 @@ import type { Lake } from '../lake/lake.types.ts';
 import { openObjects } from '../lake/objects.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { collectInSteps } from '../workers/collector.ts';
+import type { WorkerPool } from '../workers/pool.types.ts';
+import type { WarmStage } from '../workers/task-counts.ts';
 import { type Asked, WarmClient } from './warm-client.ts';
+
+/** The service whose main thread and workers are warmed up. */
+interface WarmUpOptions {
+  readonly config: ServeConfig;
+  readonly server: Server;
+  readonly workers: WorkerPool;
+  /** Whether the service's machines are watched. */
+  readonly watched: boolean;
+  /** Told of what goes wrong, which hurts nobody. */
+  readonly report: (fault: unknown) => void;
+}
+/** Those who waited for the start go first. */
+const afterMs = 150;
+/** The warm-up waits for so long a pause of the clients, in the worker threads too: between two requests of one of them it would be in the way of the second. */
+const quietMs = 250;
+/** How often the workers are told how far they may go. */
+const lookMs = 50;
+/** What the main thread does before the workers go on: small requests are the most common, and while workers warm up nothing is compiled early. */
+const firstMs = 400;
+
+/** Warms a service up in the pauses of its clients: short queries in the workers, the most common requests in the main thread, then the rest of both. The function that it returns ends it. */
+export const startWarmUp = ({ config, server, workers, watched, report }: WarmUpOptions): () => Promise<void> => {
+  if (config.warmUpMs === 0) return async () => undefined;
+  let stage: WarmStage = 'short';
+  const ending = new AbortController(), isQuiet = (): boolean => server.quietMs() >= quietMs;
+  const look = setInterval(() => {
+    if (!workers.isWarm('whole')) workers.letWarm(isQuiet() ? stage : 'none');
+  }, lookMs).unref();
+  const warm = later(afterMs, undefined, { signal: ending.signal, ref: false })
+    .then(() => warmService({ config, server, watched, budgetMs: config.warmUpMs, firstMs, firstOver: () => { stage = 'whole'; }, isIdle: () => isQuiet() && workers.isWarm(stage), signal: ending.signal }))
+    .catch(report);
+  return () => {
+    clearInterval(look);
+    ending.abort();
+    return warm;
+  };
+};
 
 /** What is warmed up, and when it gives way. */
 interface WarmServiceOptions {
@@ -30,6 +70,9 @@ interface WarmServiceOptions {
   readonly watched: boolean;
   /** How long this thread may work for it. */
   readonly budgetMs: number;
+  /** How much of it comes first; `firstOver` is told then. Default: all of it. */
+  readonly firstMs?: number;
+  readonly firstOver?: () => void;
   /** Whether the real service has nothing to do. */
   readonly isIdle: () => boolean;
   /** Fires when the real service ends. */
@@ -87,6 +130,7 @@ const workedMs = (): number => {
 
 /** Resolves when its time is over or the real service ends; what goes wrong is told by rejection and hurts nobody. */
 export const warmService = async (options: WarmServiceOptions): Promise<void> => {
+  await idle(options);
   const directory = await temporaryFolder();
   try {
     await inFolder(directory, options);
@@ -119,15 +163,21 @@ const inFolder = async (directory: string, options: WarmServiceOptions): Promise
   const lent: LentServer[] = [], lakes: Lake[] = [];
   try {
     for (const name of ['one', 'other']) await openAt(join(directory, name), options, lakes, lent);
-    const { budgetMs, isIdle, signal } = options, until = workedMs() + budgetMs;
+    const { budgetMs, firstMs = Infinity, firstOver, isIdle, signal } = options, beganAt = workedMs();
+    let isFirst = true;
     compile('early');
     await askAll(lent, async () => {
+      const spentMs = workedMs() - beganAt;
+      if (isFirst && spentMs >= firstMs) {
+        isFirst = false;
+        firstOver?.();
+      }
       if (!isIdle()) {
         compile('usual');
-        while (!isIdle() && !signal.aborted) await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+        await idle(options);
         compile('early');
       }
-      return !signal.aborted && workedMs() < until;
+      return !signal.aborted && spentMs < budgetMs;
     });
   } finally {
     compile('usual');
@@ -136,6 +186,7 @@ const inFolder = async (directory: string, options: WarmServiceOptions): Promise
     collectInSteps();
   }
 };
+const idle = async ({ isIdle, signal }: WarmServiceOptions): Promise<void> => { while (!isIdle() && !signal.aborted) await later(waitMs); };
 const openAt = async (directory: string, { config, server, watched }: WarmServiceOptions, lakes: Lake[], lent: LentServer[]): Promise<void> => {
   await mkdir(directory);
   const watch = watched ? new MachineWatch() : undefined;
