@@ -5,6 +5,8 @@
  *
  * - Nothing of it can be seen in the real service: neither its lake, its events, its machines nor its figures. The folder goes when it ends; what a crash leaves goes with the next one.
  * - It gives way: between two requests it waits until the real service has been idle for a moment.
+ *
+ * The workers warm up by themselves (workers/warm-up.ts); `startWarmUp` says when, so that neither is in the other's way.
  */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
