@@ -32,9 +32,12 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
     case 'count-op': return lowerCount(a, op, c);
     case 'cut-op': {
       const assignments = lowerCut(a, op.assignments, c);
-      const fault = recordFault(assignments.map((x) => x.target));
-      if (fault) a.fault(fault, spanOf(op.assignments));
-      return [{ kind: 'cut', assignments }];
+      const fault = recordFault(assignments.map((x) => x.target)), made: PlanOp = { kind: 'cut', assignments };
+      if (fault) {
+        a.fault(fault, spanOf(op.assignments));
+        a.places.untyped.add(made);
+      }
+      return [made];
     }
     case 'put-op': return [lowerPut(a, op.assignments.map((x) => lowerAssignment(a, x, c, 'that')), op)];
     case 'rename-op': return [lowerRename(a, op, c)];

@@ -3,7 +3,7 @@ import type { AggregateOp, Assignment, Expr, Op } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { reservedWords } from './operator-table.ts';
 import { parseArgs, parseNamedCall } from './parser-calls.ts';
-import { parseExpr, parseLval } from './parser-expressions.ts';
+import { parseExpr, parseTarget } from './parser-expressions.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
 import { parseId, parseList } from './parser-strings.ts';
 
@@ -49,7 +49,7 @@ function parseAssignmentsOp(s: Scanner): Op | undefined {
   return { kind: 'assignments-op', assignments, start: s.byte(start), end: s.byte(s.pos) };
 }
 
-/** `list([Lval ":="] Expr)`. */
+/** `list([Target ":="] Expr)`. */
 export function parseAssignments(s: Scanner): Assignment[] | undefined {
   return parseList(s, parseAssignment);
 }
@@ -62,14 +62,14 @@ function parseTargeted(s: Scanner): Assignment | undefined {
   return targeted(s, parseExpr);
 }
 
-/** `Lval ":=" X`. */
+/** `Target ":=" X`. */
 function targeted(s: Scanner, parse: typeof parseExpr): Assignment | undefined {
   const start = s.pos;
-  const target = parseLval(s);
+  const target = parseTarget(s);
   if (target !== undefined && s.takeNext(':=')) {
     s.skip();
     const expr = parse(s);
-    if (expr !== undefined) return { kind: 'assignment', target, expr, start: target.start, end: expr.end };
+    if (expr !== undefined) return { kind: 'assignment', target, expr, start: s.byte(start), end: expr.end };
   }
   s.pos = start;
   return undefined;

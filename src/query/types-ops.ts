@@ -2,12 +2,16 @@
 import { type RecordType, type Type, arrayType, recordType, types } from '../vectors/type.ts';
 import { fieldHint } from './hints.ts';
 import type { FieldPath, PlanOp } from './plan.ts';
+import { RecordDraft } from './types-draft.ts';
 import { alternatives, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
 import { type TypeChecker, isOpen } from './types-check.ts';
 
 /** The type of the values that come out of these operators. */
 export const pipelineType = (c: TypeChecker, ops: readonly PlanOp[], input: Type): Type =>
-  ops.reduce((t, op) => c.remembered(op, t, () => opType(c, op, t)), input);
+  ops.reduce((t, op) => {
+    const made = c.remembered(op, t, () => opType(c, op, t));
+    return c.places.untyped.has(op) ? unknownType : made;
+  }, input);
 
 /** The type of the values that come out of one operator. */
 const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
@@ -27,7 +31,7 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'shapes': return c.expr(op.expr, input);
     case 'cut':
       for (const a of op.assignments) c.expr(a.value, input);
-      return pathsType(op.assignments.map((a) => ({ target: a.target, type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)) })));
+      return op.assignments.length === 0 ? unknownType : pathsType(op.assignments.map((a) => ({ target: a.target, type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)) })));
     case 'put': return putType(input, op.assignments.map((a) => ({ target: a.target, type: c.expr(a.value, input) })));
     case 'rename': return renameType(c, input, op.assignments);
     case 'drop': return tooMany(op.paths, input) ? unknownType : op.paths.reduce((t, path) => dropType(c, t, path), input);
@@ -65,38 +69,18 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
 interface TypedPath { readonly target: FieldPath; readonly type: Type }
 
 /** The record that these paths build. */
-const pathsType = (list: readonly TypedPath[]): Type => withPaths(recordType([]), list);
-/** Where there are keys, fields that are no records may be absent. */
-const groupType = (t: Type): Type => (t.kind !== 'record' ? t : recordType(t.fields.map((f) => {
-  const isGroup = f.type.kind === 'record';
-  return { name: f.name, type: f.type, optional: !isGroup };
-})));
-
-/** Fields in the making: a record type for each of thousands of assignments would cost their square. */
-type Draft = Map<string, { readonly optional: boolean; readonly of: Type | Draft }>;
-const draftOf = (t: Type): Draft => new Map(t.kind === 'record' ? t.fields.map((f) => [f.name, { optional: f.optional, of: f.type }]) : []);
-const typeOfDraft = (of: Type | Draft): Type =>
-  (of instanceof Map ? recordType([...of].map(([name, f]) => ({ name, type: typeOfDraft(f.of), optional: f.optional }))) : of);
-
-const withPaths = (t: Type, list: readonly TypedPath[]): Type => {
-  let of: Type | Draft = t;
-  for (const x of list) of = drafted(of, x.target, x.type);
-  return typeOfDraft(of);
-};
-const drafted = (of: Type | Draft, path: FieldPath, type: Type): Type | Draft => {
-  const [name, ...rest] = path;
-  if (name === undefined) return type;
-  if (of === unknownType) return of;
-  const draft = of instanceof Map ? of : draftOf(of as Type), found = draft.get(name);
-  draft.set(name, { optional: false, of: rest.length === 0 ? type : drafted(found ? found.of : recordType([]), rest, type) });
-  return draft;
+const pathsType = (list: readonly TypedPath[], on?: RecordType): Type => {
+  const draft = new RecordDraft();
+  if (on) draft.fuse(on);
+  for (const x of list) draft.add(x.target, x.type);
+  return draft.type();
 };
 
 const putType = (input: Type, list: readonly TypedPath[]): Type => {
   const record = recordOf(input);
   if (record === 'dynamic') return unknownType;
   if (!record) return unknownType;
-  const out = withPaths(record, list);
+  const out = pathsType(list, record);
   return alternatives(input).length === 1 ? out : unknownType;
 };
 
@@ -142,7 +126,7 @@ const countType = (c: TypeChecker, op: PlanOp & { readonly kind: 'count' }, inpu
   const counter = { name: op.field, type: types.int64 };
   if (!op.expr) return recordType([{ name: 'that', type: input }, counter]);
   const record = c.expr(op.expr, input);
-  return record.kind === 'record' ? withPaths(record, [{ target: [op.field], type: types.int64 }]) : unknownType;
+  return record.kind === 'record' ? pathsType([{ target: [op.field], type: types.int64 }], record) : unknownType;
 };
 
 const unnestType = (c: TypeChecker, op: PlanOp & { readonly kind: 'unnest' }, input: Type): Type => {
@@ -180,7 +164,7 @@ const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate'
     if (aggregate.where) c.predicate(aggregate.where, input);
     paths.push({ target, type: unknownType });
   }
-  return op.keys.length > 0 ? groupType(pathsType(paths)) : pathsType(paths);
+  return pathsType(paths);
 };
 const resultType = (name: string, argument: Type | undefined): Type => {
   if (name === 'count' || name === 'dcount') return types.int64;
@@ -205,6 +189,8 @@ const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input:
   const right = op.right ? c.pipeline(op.right, types.null) : unknownType;
   const left = op.right ? input : unknownType;
   for (const k of op.equal) {
+    // The names of USING may be missing.
+    if (k.left === k.right) continue;
     c.expr(k.left, left);
     c.expr(k.right, right);
   }
