@@ -175,7 +175,8 @@ function parseNameCall(s: Scanner): Op | undefined {
 
 function parseExprOp(s: Scanner): Op | undefined {
   const start = s.pos;
-  const expr = parseExpr(s);
-  if (expr === undefined || expr.kind === 'id' || expr.kind === 'literal' || expr.kind === 'date') return undefined;
+  // A lone literal is an operator in parentheses alone.
+  const isEnclosed = s.code === 0x28, expr = parseExpr(s);
+  if (expr === undefined || expr.kind === 'id' || (!isEnclosed && (expr.kind === 'literal' || expr.kind === 'date'))) return undefined;
   return { kind: 'expr-op', expr, start: s.byte(start), end: s.byte(s.pos) };
 }

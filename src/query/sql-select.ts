@@ -84,7 +84,7 @@ class Select {
     const windows = this.#windows.op(grouping);
     if (windows) ops.push(windows);
     if (qualified) ops.push({ kind: 'filter', expr: settle(qualified) });
-    const sort = this.#sortKeys(orderBy, columns).map((k) => ({ ...k, expr: settle(k.expr) }));
+    const sort = this.#sortKeys(orderBy, columns, grouped).map((k) => ({ ...k, expr: settle(k.expr) }));
     const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(this.#a, output)] };
     const ends = limits(this.#a, this.#flow, tail);
     if (distinct) {
@@ -265,13 +265,15 @@ class Select {
     return { op: groupings.length === 1 ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k))))), settle };
   }
 
-  #sortKeys(keys: readonly OrderKey[], columns: readonly Column[]): readonly SortKey[] {
+  /** Fields of `this` are those of the row that comes in; behind groups, which have no such row, of the output. */
+  #sortKeys(keys: readonly OrderKey[], columns: readonly Column[], grouped: boolean): readonly SortKey[] {
+    const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
     const aliases = (name: string): PlanExpr | undefined =>
       columns.find((c) => c.name === name)?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
       const expr = position === undefined
-        ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect, row: () => recordOfColumns(this.#a, columns) })
+        ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect, ...row })
         : columns.slice(0, position).some((c) => c.without) ? this.#a.wrong(uncountable(position), k.expr)
         : outputColumn(this.#a, k.expr, position, columns.map((c) => c.expr));
       return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };

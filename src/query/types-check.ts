@@ -28,7 +28,7 @@ interface Places {
   readonly path: WeakMap<object, readonly Span[]>;
   /** Expressions whose faults are reported twice. */
   readonly twice: WeakSet<object>;
-  /** Subqueries and operators whose results are of no known type. */
+  /** Subqueries, calls and operators whose results are of no known type. */
   readonly untyped: WeakSet<object>;
   /** Records of a query's columns, which are never absent. */
   readonly columns: WeakSet<object>;
@@ -159,7 +159,10 @@ export class TypeChecker {
       }
       case 'case': return this.cases(e, self);
       case 'call': return this.call(e, self);
-      case 'userCall': return this.userCall(e.id, e.arguments.map((a) => this.expr(a, self)));
+      case 'userCall': {
+        const result = this.userCall(e.id, e.arguments.map((a) => this.expr(a, self)));
+        return this.places.untyped.has(e) ? unknownType : result;
+      }
       case 'mapElements': return this.mapElements(e, self);
       case 'cast': return this.cast(e, self);
       case 'castNamed': this.expr(e.operand, self); return unknownType;

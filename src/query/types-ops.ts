@@ -1,9 +1,9 @@
 /** Types of streams: what an operator makes of the type of its input, and the faults found on the way. */
-import { type RecordType, type Type, arrayType, recordType, types } from '../vectors/type.ts';
+import { type RecordType, type Type, arrayType, errorType, recordType, types } from '../vectors/type.ts';
 import { fieldHint } from './hints.ts';
 import type { FieldPath, PlanOp } from './plan.ts';
 import { RecordDraft } from './types-draft.ts';
-import { alternatives, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
+import { alternatives, either, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
 import { type TypeChecker, isOpen } from './types-check.ts';
 
 /** The type of the values that come out of these operators. */
@@ -25,10 +25,15 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'filter':
       c.predicate(op.expr, input);
       return input;
-    case 'assert': case 'distinct': case 'debug':
+    case 'assert':
       c.expr(op.expr, input);
-      return op.kind === 'assert' ? unknownType : input;
-    case 'shapes': return c.expr(op.expr, input);
+      return either(input, errorType(recordType([{ name: 'message', type: types.string }, { name: 'expr', type: types.string }, { name: 'on', type: input }])));
+    case 'distinct': case 'debug':
+      c.expr(op.expr, input);
+      return input;
+    case 'shapes':
+      c.expr(op.expr, input);
+      return unknownType;
     case 'cut':
       for (const a of op.assignments) c.expr(a.value, input);
       return op.assignments.length === 0 ? unknownType : pathsType(op.assignments.map((a) => ({ target: a.target, type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)) })));
@@ -109,7 +114,7 @@ const dropType = (c: TypeChecker, input: Type, path: FieldPath): Type => {
     const next = fieldType(at, name);
     if (!next) {
       c.fault(`no such field "${name}"`, c.places.path.get(path)?.[i], fieldHint(at, name));
-      return input;
+      return i === 0 && alternatives(input).some((m) => m.kind === 'record') ? unknownType : input;
     }
     at = next;
   }
@@ -125,16 +130,17 @@ const without = (t: RecordType, path: FieldPath): Type => {
 const countType = (c: TypeChecker, op: PlanOp & { readonly kind: 'count' }, input: Type): Type => {
   const counter = { name: op.field, type: types.int64 };
   if (!op.expr) return recordType([{ name: 'that', type: input }, counter]);
+  if (op.expr.kind === 'record' && op.expr.elements.length === 0) return recordType([counter]);
   const record = c.expr(op.expr, input);
-  return record.kind === 'record' ? pathsType([{ target: [op.field], type: types.int64 }], record) : unknownType;
+  return record.kind === 'record' ? recordType([...record.fields.filter((f) => f.name !== op.field), counter]) : unknownType;
 };
 
 const unnestType = (c: TypeChecker, op: PlanOp & { readonly kind: 'unnest' }, input: Type): Type => {
   const t = c.expr(op.expr, input);
   const members = alternatives(t);
-  const wrong = members.every((m) => !isOpen(m)) && unnestFault(members);
+  const isUnknown = members.includes(unknownType), wrong = !isUnknown && unnestFault(members);
   if (wrong) c.fault(wrong, c.places.whole.get(op.expr));
-  const element = members.some(isOpen) ? unknownType : fuseAll(members.map(elementType));
+  const element = isUnknown ? unknownType : fuseAll(members.map(elementType));
   return op.into ? c.pipeline(op.into, element) : element;
 };
 const unnestFault = (members: readonly Type[]): string | undefined => {
@@ -142,7 +148,7 @@ const unnestFault = (members: readonly Type[]): string | undefined => {
   const records = members.filter((m) => m.kind === 'record');
   if (records.length === 0) return 'unnest value must be array or record';
   if (records.every((m) => m.fields.length !== 2)) return 'unnested record must have two fields';
-  return records.some((m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => isOpen(x) || isList(x))) ? undefined : 'unnested record must have array for second field';
+  return records.some((m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => x === unknownType || isList(x))) ? undefined : 'unnested record must have array for second field';
 };
 const isList = (t: Type): boolean => t.kind === 'array' || t.kind === 'set';
 const elementType = (t: Type): Type => {
@@ -150,6 +156,7 @@ const elementType = (t: Type): Type => {
   if (t.kind !== 'record' || t.fields.length !== 2) return unknownType;
   const [first, second] = t.fields;
   const inner = alternatives(second!.type);
+  if (inner.includes(unknownType)) return recordType([first!, { ...second!, type: unknownType }]);
   if (inner.length !== 1 || (inner[0]!.kind !== 'array' && inner[0]!.kind !== 'set')) return unknownType;
   return recordType([first!, { name: second!.name, type: inner[0]!.element }]);
 };
@@ -196,8 +203,7 @@ const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input:
   }
   const pair = recordType([{ name: op.leftName, type: left }, { name: op.rightName, type: right }]);
   if (op.residual) c.predicate(op.residual, pair);
-  const leftOptional = op.style === 'right' || op.style === 'full', rightOptional = op.style === 'left' || op.style === 'full' || op.style === 'anti';
-  return recordType([{ name: op.leftName, type: left, optional: leftOptional }, { name: op.rightName, type: right, optional: rightOptional }]);
+  return pair;
 };
 
 const lateralType = (c: TypeChecker, op: PlanOp & { readonly kind: 'lateral' }, input: Type): Type => {
