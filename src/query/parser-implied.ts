@@ -173,10 +173,20 @@ function parseNameCall(s: Scanner): Op | undefined {
   return { kind: 'call-op', name, args: [], implied: true, start: s.byte(start), end: s.byte(s.pos) };
 }
 
+/** Whether a closing bracket is ahead. Takes nothing. */
+function closesNext(s: Scanner): boolean {
+  const before = s.pos;
+  s.skip();
+  const code = s.code;
+  s.pos = before;
+  return code === 0x29 || code === 0x5d;
+}
+
 function parseExprOp(s: Scanner): Op | undefined {
   const start = s.pos;
-  // A lone literal is an operator in parentheses alone.
   const isEnclosed = s.code === 0x28, expr = parseExpr(s);
-  if (expr === undefined || expr.kind === 'id' || (!isEnclosed && (expr.kind === 'literal' || expr.kind === 'date'))) return undefined;
+  if (expr === undefined || expr.kind === 'id') return undefined;
+  // A literal is an operator in parentheses, or as the last one within brackets.
+  if ((expr.kind === 'literal' || expr.kind === 'date') && !isEnclosed && !closesNext(s)) return undefined;
   return { kind: 'expr-op', expr, start: s.byte(start), end: s.byte(s.pos) };
 }
