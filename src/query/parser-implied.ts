@@ -44,7 +44,13 @@ function parseScopeOp(s: Scanner): Op | undefined {
 
 function parseAssignmentsOp(s: Scanner): Op | undefined {
   const start = s.pos;
-  const assignments = parseList(s, parseTargeted);
+  // The first has a target; those behind it may do without, as in put.
+  let parse = parseTargeted;
+  const assignments = parseList(s, (scanner) => {
+    const made = parse(scanner);
+    parse = parseAssignment;
+    return made;
+  });
   if (assignments === undefined || !endsOp(s)) return undefined;
   return { kind: 'assignments-op', assignments, start: s.byte(start), end: s.byte(s.pos) };
 }
