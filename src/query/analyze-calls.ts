@@ -68,7 +68,10 @@ const callUser = (a: Analysis, f: UserBinding, e: CallExpr, c: ExprContext): Pla
   const bindings = e.args.map((arg) => bindingOf(a, arg, c.scope));
   const values: PlanExpr[] = [];
   e.args.forEach((arg, i) => { if (!bindings[i] && !isFunctionArg(arg)) values.push(lowerExpr(a, arg, c)); });
-  return { kind: 'userCall', id: userFunction(a, f, bindings), arguments: values };
+  const call: PlanExpr = { kind: 'userCall', id: userFunction(a, f, bindings), arguments: values };
+  // What comes out of a function that calls others which it is given is not followed, as in v0.2.0.
+  if (bindings.some((b) => b !== undefined)) a.places.untyped.add(call);
+  return call;
 };
 
 /** The id of the plan's function for a user function with these functions passed to it. */

@@ -51,7 +51,7 @@ export class Analysis {
   /** Faults without a place, found when all else is well; only the first is told. */
   readonly lateFaults: { readonly message: string; readonly hint?: string | undefined }[] = [];
   readonly functions: PlanFunction[] = [];
-  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), untyped: new WeakSet<object>(), hint: new WeakMap<object, string>() };
+  readonly places = { whole: new WeakMap<object, Span>(), name: new WeakMap<object, Span>(), path: new WeakMap<object, readonly Span[]>(), twice: new WeakSet<object>(), untyped: new WeakSet<object>(), columns: new WeakSet<object>(), hint: new WeakMap<object, string>() };
   readonly pending = new Map<string, SourceRequest>();
   operatorStack: OperatorStack = [];
   /** Set while a constant is lowered: it may not read data. */
@@ -121,6 +121,14 @@ export class Analysis {
     const whole = this.places.whole.get(old), name = this.places.name.get(old);
     if (whole) this.places.whole.set(made, whole);
     if (name) this.places.name.set(made, name);
+    if (this.places.columns.has(old)) this.places.columns.add(made);
+    return made;
+  }
+
+  /** The record of a query's columns. */
+  recordOfColumns(columns: readonly { readonly name: string; readonly value: PlanExpr }[]): PlanExpr {
+    const made: PlanExpr = { kind: 'record', elements: columns.map(({ name, value }) => ({ kind: 'field', name, value })) };
+    this.places.columns.add(made);
     return made;
   }
 

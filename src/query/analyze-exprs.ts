@@ -93,7 +93,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'record': return lowerRecord(a, e, c);
     case 'array': case 'set': return lowerElements(a, e, c);
     case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: sub(x.key), value: sub(x.value) })) };
-    case 'tuple': return { kind: 'record', elements: e.elems.map((x, i) => ({ kind: 'field', name: `c${i}`, value: sub(x) })) };
+    case 'tuple': return a.recordOfColumns(e.elems.map((x, i) => ({ name: `c${i}`, value: sub(x) })));
     case 'subquery': return a.at(e.query, lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c));
     case 'array-subquery': return a.at(e.query, lowerSubquery(a, e.query, 'collected', c));
     case 'exists': return lowerSubquery(a, e.query, 'exists', c);
@@ -290,7 +290,10 @@ const lowerRecord = (a: Analysis, e: RecordExpr, c: ExprContext): PlanExpr => {
       continue;
     }
     const name = x.kind === 'record-field' ? x.name.text : a.nameOf(x.expr, c.sql !== undefined);
-    if (own.has(name)) a.fault(`record expression: duplicate field: "${name}"`, x);
+    if (own.has(name)) {
+      a.fault(`record expression: duplicate field: "${name}"`, x);
+      continue;
+    }
     own.add(name);
     const value = lowerExpr(a, x.expr, c), at = elements.findIndex((z) => z.kind === 'field' && z.name === name);
     if (at >= 0) elements[at] = { kind: 'field', name, value };

@@ -14,6 +14,7 @@ export const lowerJoin = (a: Analysis, op: JoinOp, flow: Flow): PlanOp => {
   if (leftName === rightName) a.faultOfShape('left and right join aliases cannot be the same', op.alias ?? op);
   const right = op.right && lowerAlone(a, op.right, flow.scope);
   if (!right && streamsOf(flow.previous) !== 2) a.faultOfShape('join without subquery requires two pipe parents', op);
+  if (right && streamsOf(flow.previous) > 1) a.faultOfShape('join with subquery requires a single pipe parent', op);
   const { condition } = op;
   const base = { kind: 'join', style: op.style, ...(right ? { right } : {}), leftName, rightName, nullsMatch: true } as const;
   if (condition?.kind === 'join-using') {

@@ -32,9 +32,12 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
     case 'count-op': return lowerCount(a, op, c);
     case 'cut-op': {
       const assignments = lowerCut(a, op.assignments, c);
-      const fault = recordFault(assignments.map((x) => x.target));
-      if (fault) a.fault(fault, spanOf(op.assignments));
-      return [{ kind: 'cut', assignments }];
+      const fault = recordFault(assignments.map((x) => x.target)), made: PlanOp = { kind: 'cut', assignments };
+      if (fault) {
+        a.fault(fault, spanOf(op.assignments));
+        a.places.untyped.add(made);
+      }
+      return [made];
     }
     case 'put-op': return [lowerPut(a, op.assignments.map((x) => lowerAssignment(a, x, c, 'that')), op)];
     case 'rename-op': return [lowerRename(a, op, c)];
@@ -142,8 +145,12 @@ const lowerCallOp = (a: Analysis, op: CallOp, flow: Flow): readonly PlanOp[] => 
 const lowerCount = (a: Analysis, op: CountOp, c: ExprContext): readonly PlanOp[] => {
   if (!op.record) return [{ kind: 'count', field: 'count' }];
   const last = op.record.elems.at(-1);
-  if (last?.kind !== 'record-value' || last.expr.kind !== 'id') {
-    a.fault('last element in record expression for count must be an identifier', last ?? op.record);
+  if (!last) {
+    a.fault('count record expression must not be empty', op.record);
+    return [];
+  }
+  if (last.kind !== 'record-value' || last.expr.kind !== 'id') {
+    a.fault('last element in record expression for count must be an identifier', last);
     return [];
   }
   const elems = op.record.elems.slice(0, -1);
@@ -180,8 +187,8 @@ const lowerRename = (a: Analysis, op: Op & { readonly kind: 'rename-op' }, c: Ex
       if (to) a.fault(`left-hand side and right-hand side must have the same depth (${to.join('.')} vs this)`, x);
       continue;
     }
-    const from = x.target ? sourcePath(a, x.expr, c) : targetPath(a, x.expr, x, c);
-    const to = x.target ? targetPath(a, x.target, x, c) : from;
+    const to = targetPath(a, x.target ?? x.expr, x, c);
+    const from = x.target ? sourcePath(a, x.expr, c) : to;
     if (!from || !to) continue;
     const fault = renameFault(to, from);
     if (fault) a.fault(fault, x);

@@ -48,6 +48,11 @@ function parsePostfixExpr(s: Scanner): Expr | undefined {
   return s.memo(memoPostfix, parsePostfix);
 }
 
+/** What stands before `:=`: whether it is a field path is for the analyzer to say. */
+export function parseTarget(s: Scanner): Expr | undefined {
+  return parsePostfixExpr(s);
+}
+
 /** A field path: an identifier with dots and indexes. */
 export function parseLval(s: Scanner): Expr | undefined {
   const start = s.pos;

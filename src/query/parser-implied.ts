@@ -3,7 +3,7 @@ import type { AggregateOp, Assignment, Expr, Op } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { reservedWords } from './operator-table.ts';
 import { parseArgs, parseNamedCall } from './parser-calls.ts';
-import { parseExpr, parseLval } from './parser-expressions.ts';
+import { parseExpr, parseTarget } from './parser-expressions.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
 import { parseId, parseList } from './parser-strings.ts';
 
@@ -44,12 +44,18 @@ function parseScopeOp(s: Scanner): Op | undefined {
 
 function parseAssignmentsOp(s: Scanner): Op | undefined {
   const start = s.pos;
-  const assignments = parseList(s, parseTargeted);
+  // The first has a target; those behind it may do without, as in put.
+  let parse = parseTargeted;
+  const assignments = parseList(s, (scanner) => {
+    const made = parse(scanner);
+    parse = parseAssignment;
+    return made;
+  });
   if (assignments === undefined || !endsOp(s)) return undefined;
   return { kind: 'assignments-op', assignments, start: s.byte(start), end: s.byte(s.pos) };
 }
 
-/** `list([Lval ":="] Expr)`. */
+/** `list([Target ":="] Expr)`. */
 export function parseAssignments(s: Scanner): Assignment[] | undefined {
   return parseList(s, parseAssignment);
 }
@@ -62,14 +68,14 @@ function parseTargeted(s: Scanner): Assignment | undefined {
   return targeted(s, parseExpr);
 }
 
-/** `Lval ":=" X`. */
+/** `Target ":=" X`. */
 function targeted(s: Scanner, parse: typeof parseExpr): Assignment | undefined {
   const start = s.pos;
-  const target = parseLval(s);
+  const target = parseTarget(s);
   if (target !== undefined && s.takeNext(':=')) {
     s.skip();
     const expr = parse(s);
-    if (expr !== undefined) return { kind: 'assignment', target, expr, start: target.start, end: expr.end };
+    if (expr !== undefined) return { kind: 'assignment', target, expr, start: s.byte(start), end: expr.end };
   }
   s.pos = start;
   return undefined;
@@ -173,9 +179,20 @@ function parseNameCall(s: Scanner): Op | undefined {
   return { kind: 'call-op', name, args: [], implied: true, start: s.byte(start), end: s.byte(s.pos) };
 }
 
+/** Whether a closing bracket is ahead. Takes nothing. */
+function closesNext(s: Scanner): boolean {
+  const before = s.pos;
+  s.skip();
+  const code = s.code;
+  s.pos = before;
+  return code === 0x29 || code === 0x5d;
+}
+
 function parseExprOp(s: Scanner): Op | undefined {
   const start = s.pos;
-  const expr = parseExpr(s);
-  if (expr === undefined || expr.kind === 'id' || expr.kind === 'literal' || expr.kind === 'date') return undefined;
+  const isEnclosed = s.code === 0x28, expr = parseExpr(s);
+  if (expr === undefined || expr.kind === 'id') return undefined;
+  // A literal is an operator in parentheses, or as the last one within brackets.
+  if ((expr.kind === 'literal' || expr.kind === 'date') && !isEnclosed && !closesNext(s)) return undefined;
   return { kind: 'expr-op', expr, start: s.byte(start), end: s.byte(s.pos) };
 }

@@ -25,7 +25,7 @@ export const lowerRecursive = (a: Analysis, body: SqlUnion, flow: Flow, table: C
   if (columns && right.columns && columns.length !== right.columns.length) {
     a.fault('set operations can only be applied to sources with the same number of columns', body);
   }
-  const next = keepSteady(sourced(renameColumns(right, columns)));
+  const next = keepSteady(sourced(renameColumns(a, right, columns)));
   return { ops: [{ kind: 'recursive', id: recursion.id, name, distinct: body.distinct, first: { ops: first }, next: { ops: next } }], columns };
 };
 

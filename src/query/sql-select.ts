@@ -13,7 +13,7 @@ import { groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, limits, ordinalOf, outputColumn } from './sql.ts';
 import { type ClauseOptions, type ColumnUses, clauseNames } from './sql-names.ts';
 import { SqlWindows } from './sql-windows.ts';
-import { type LoweredTables, type StarColumn, columnsOf, lowerTables, single } from './sql-tables.ts';
+import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
 import { distinctNames } from '../vectors/field-names.ts';
 import type { Type } from '../vectors/type.ts';
 
@@ -69,7 +69,7 @@ class Select {
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(columns) });
+    const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) });
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
     faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
@@ -84,11 +84,11 @@ class Select {
     const windows = this.#windows.op(grouping);
     if (windows) ops.push(windows);
     if (qualified) ops.push({ kind: 'filter', expr: settle(qualified) });
-    const sort = this.#sortKeys(orderBy, columns).map((k) => ({ ...k, expr: settle(k.expr) }));
-    const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(output)] };
+    const sort = this.#sortKeys(orderBy, columns, grouped).map((k) => ({ ...k, expr: settle(k.expr) }));
+    const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(this.#a, output)] };
     const ends = limits(this.#a, this.#flow, tail);
     if (distinct) {
-      if (!sort.every((k) => isOverOutput(k.expr, output))) ops.push(...distinctByHidden(recordOfColumns(output), sort), ...ends, { kind: 'values', exprs: [fieldOf(thisExpr, 'row')] });
+      if (!sort.every((k) => isOverOutput(k.expr, output))) ops.push(...distinctByHidden(recordOfColumns(this.#a, output), sort), ...ends, { kind: 'values', exprs: [fieldOf(thisExpr, 'row')] });
       else ops.push(project, { kind: 'distinct', expr: thisExpr }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends);
     } else ops.push(...sorting(sort), ...ends, project);
     return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
@@ -98,7 +98,7 @@ class Select {
     const { from } = this.#select, flow = this.#flow;
     if (!from) {
       const columns = columnsOf(flow.input);
-      return single([], { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() });
+      return single(rowsOf(this.#a, [], flow.input), { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() });
     }
     const dynamic = from.kind === 'sql-table' && from.source.origin.kind === 'source-fstring';
     const tables = lowerTables(this.#a, from, flow);
@@ -265,13 +265,15 @@ class Select {
     return { op: groupings.length === 1 ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k))))), settle };
   }
 
-  #sortKeys(keys: readonly OrderKey[], columns: readonly Column[]): readonly SortKey[] {
+  /** Fields of `this` are those of the row that comes in; behind groups, which have no such row, of the output. */
+  #sortKeys(keys: readonly OrderKey[], columns: readonly Column[], grouped: boolean): readonly SortKey[] {
+    const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
     const aliases = (name: string): PlanExpr | undefined =>
-      columns.find((c) => c.name === name)?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(columns), name) : undefined);
+      columns.find((c) => c.name === name)?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
       const expr = position === undefined
-        ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect, row: () => recordOfColumns(columns) })
+        ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect, ...row })
         : columns.slice(0, position).some((c) => c.without) ? this.#a.wrong(uncountable(position), k.expr)
         : outputColumn(this.#a, k.expr, position, columns.map((c) => c.expr));
       return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
@@ -283,8 +285,8 @@ const uncountable = (position: number): string => `position ${position} cannot b
 
 const sorting = (keys: readonly SortKey[]): readonly PlanOp[] => (keys.length > 0 ? [{ kind: 'sort', keys, reverse: false }] : []);
 
-const recordOfColumns = (columns: readonly Column[]): PlanExpr => {
-  if (!columns.some((c) => c.without)) return { kind: 'record', elements: columns.map((c) => ({ kind: 'field', name: c.name, value: c.expr })) };
+const recordOfColumns = (a: Analysis, columns: readonly Column[]): PlanExpr => {
+  if (!columns.some((c) => c.without)) return a.recordOfColumns(columns.map((c) => ({ name: c.name, value: c.expr })));
   const [only] = columns;
   if (columns.length === 1 && only?.without?.length === 0 && only.expr.kind === 'this') return only.expr;
   return {
@@ -302,13 +304,16 @@ const withDistinctNames = (columns: readonly Column[]): readonly Column[] => {
 
 /**
  * The names of columns that ORDER BY knows, out of the columns before and after their names became distinct: aliases, and names that are made from expressions, but those that other columns
- * have too. v0.2.0 refuses made ones, though they are the names that one sees.
+ * have too or that have a fault. v0.2.0 refuses made ones, though they are the names that one sees.
  */
 const orderNames = (given: readonly Column[], columns: readonly Column[]): ReadonlySet<string> => {
   const counts = new Map<string, number>();
   for (const { name } of given) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return new Set(columns.filter((c, i) => c.alias !== undefined || (c.made && counts.get(given[i]!.name) === 1)).map((c) => c.name));
+  return new Set(columns.filter((c, i) => c.alias !== undefined || (c.made && counts.get(given[i]!.name) === 1 && !isMissing(c.expr))).map((c) => c.name));
 };
+
+/** Whether the expression stands for one with a fault. */
+const isMissing = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type.kind === 'error';
 
 /** DISTINCT with sort keys that are no columns of the output: each row comes as `row` beside its keys, and of equal rows those of the first count, as in v0.2.0. */
 const distinctByHidden = (row: PlanExpr, sort: readonly SortKey[]): readonly PlanOp[] => {

@@ -10,8 +10,8 @@ import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from './plan.ts';
 import { lowerLateral } from './sql-lateral.ts';
 import { type SqlTable, clauseNames } from './sql-names.ts';
-import { recordOf } from './types-of.ts';
-import type { Type } from '../vectors/type.ts';
+import { alternatives, recordOf } from './types-of.ts';
+import { type Type, types } from '../vectors/type.ts';
 
 /** A column of `*`: where its table's row lies, and its name. Of a dynamic table all its columns at once, but for those of `without`. */
 export interface StarColumn { readonly path: FieldPath; readonly name: string; readonly without?: readonly string[] }
@@ -40,12 +40,22 @@ export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTa
 /** The columns of rows of that type; undefined if they are not known. */
 export const columnsOf = (t: Type): readonly string[] | undefined => {
   const record = recordOf(t);
-  return record === 'dynamic' ? undefined : record === null ? [] : record.fields.map((f) => f.name);
+  // Of values that are no records nothing is known, save that null has no columns.
+  if (record === null) return alternatives(t).every((m) => m === types.null) ? [] : undefined;
+  return record === 'dynamic' ? undefined : record.fields.map((f) => f.name);
+};
+
+/** Operators as rows of a table. Values that are no records make a dynamic one: what is known of them counts no more. */
+export const rowsOf = (a: Analysis, ops: readonly PlanOp[], t: Type): readonly PlanOp[] => {
+  if (recordOf(t) === 'dynamic' || columnsOf(t)) return ops;
+  const untyped: PlanOp = { kind: 'pass' };
+  a.places.untyped.add(untyped);
+  return [...ops, untyped];
 };
 
 /** Operators as a table under its alias. */
-export const aliased = (a: Analysis, ops: readonly PlanOp[], alias: SqlAlias | undefined, name: string | undefined, input: Type): LoweredTables => {
-  const columns = columnsOf(a.typeOf(ops, input)), explicit = alias !== undefined;
+export const aliased = (a: Analysis, given: readonly PlanOp[], alias: SqlAlias | undefined, name: string | undefined, input: Type): LoweredTables => {
+  const rows = a.typeOf(given, input), columns = columnsOf(rows), ops = rowsOf(a, given, rows), explicit = alias !== undefined;
   const table = alias?.name.text ?? name;
   const made: SqlTable = { ...(table !== undefined ? { name: table } : {}), explicit, path: [], ...(columns ? { columns } : {}), merged: none };
   if (!alias?.columns) return single(ops, made);
@@ -59,7 +69,7 @@ export const aliased = (a: Analysis, ops: readonly PlanOp[], alias: SqlAlias | u
     a.faultOfShape(`cannot apply ${names.length} column aliases in table alias "${alias.name.text}" to table with ${columns.length} columns`, alias);
     return single(ops, { ...made, columns: names });
   }
-  const record: PlanExpr = { kind: 'record', elements: names.map((n, i) => ({ kind: 'field', name: n, value: fieldOf({ kind: 'this' }, columns[i]!) })) };
+  const record = a.recordOfColumns(names.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, columns[i]!) })));
   return single([...ops, { kind: 'values', exprs: [record] }], { ...made, columns: names });
 };
 /** A FROM of one table. */

@@ -76,7 +76,7 @@ export const lowerSides = (a: Analysis, body: SqlUnion | SqlSetOperation, outer:
   if (left.columns && right.columns && left.columns.length !== right.columns.length) {
     a.fault('set operations can only be applied to sources with the same number of columns', body);
   }
-  const renamed = renameColumns(right, left.columns);
+  const renamed = renameColumns(a, right, left.columns);
   return { left, right: renamed, alone: [left.ops, renamed].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
 };
 
@@ -87,10 +87,10 @@ export const withoutRecursion = (flow: Flow): Flow => {
 };
 
 /** Rows under other column names, by position. */
-export const renameColumns = (rows: LoweredSql, names: readonly string[] | undefined): readonly PlanOp[] => {
+export const renameColumns = (a: Analysis, rows: LoweredSql, names: readonly string[] | undefined): readonly PlanOp[] => {
   const { ops, columns } = rows;
   if (!columns || !names || columns.length !== names.length || columns.every((c, i) => c === names[i])) return ops;
-  const record: PlanExpr = { kind: 'record', elements: names.map((name, i) => ({ kind: 'field', name, value: fieldOf({ kind: 'this' }, columns[i]!) })) };
+  const record = a.recordOfColumns(names.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, columns[i]!) })));
   return [...ops, { kind: 'values', exprs: [record] }];
 };
 

@@ -7,11 +7,12 @@
  * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call; within functions once for each combination
  *   of argument types. A recursive call of the same types is unknown.
  */
-import { type Type, arrayType, errorType, isFloat, isInteger, mapType, recordType, setType, typeText, types, unionOfDistinct } from '../vectors/type.ts';
+import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types, unionOfDistinct } from '../vectors/type.ts';
 import type { Span } from './ast.ts';
 import { fieldHint } from './hints.ts';
 import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
 import { someExpr } from './plan-walk.ts';
+import { RecordDraft } from './types-draft.ts';
 import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from './types-of.ts';
 import { pipelineType } from './types-ops.ts';
 
@@ -27,8 +28,10 @@ interface Places {
   readonly path: WeakMap<object, readonly Span[]>;
   /** Expressions whose faults are reported twice. */
   readonly twice: WeakSet<object>;
-  /** Subqueries whose results are of no known type. */
+  /** Subqueries, calls and operators whose results are of no known type. */
   readonly untyped: WeakSet<object>;
+  /** Records of a query's columns, which are never absent. */
+  readonly columns: WeakSet<object>;
   /** What to write instead of a field that is not there. */
   readonly hint: WeakMap<object, string>;
 }
@@ -121,26 +124,32 @@ export class TypeChecker {
     return t;
   }
 
+  private negated(e: PlanExpr & { readonly kind: 'not' }, self: Type): Type {
+    const t = this.inCall(e.operand, self, (of) => { if (!isBoolLike(of)) this.notBool(e, of); });
+    return this.#within === 'call' ? types.bool : t;
+  }
+
   private notBool(e: PlanExpr, t: Type): void {
     this.fault(`boolean type required, encountered type ${JSON.stringify(shownType(t))}`, this.places.whole.get(e));
   }
 
   private typeOf(e: PlanExpr, self: Type): Type {
     switch (e.kind) {
-      case 'literal': return e.value.type;
+      // An error stands for what the analysis could not make.
+      case 'literal': return e.value.type.kind === 'error' ? unknownType : e.value.type;
       case 'this': return self;
       case 'field': return this.field(e, self);
       case 'index': return this.index(e, self);
       case 'slice': return this.slice(e, self);
       // As v0.2.0 has them: looked at in calls alone, and a predicate's fault is told of the whole.
       case 'negate': return this.inCall(e.operand, self, (t) => this.numeric(e.operand, t));
-      case 'not': return this.inCall(e.operand, self, (t) => { if (!isBoolLike(t)) this.notBool(e, t); });
+      case 'not': return this.negated(e, self);
       case 'isNull': this.expr(e.operand, self); return types.bool;
       case 'like': case 'match': case 'searchText': case 'searchRegexp': case 'searchValue': this.expr(e.operand, self); return types.bool;
       case 'compare': this.both(e, self); return types.bool;
       case 'and': case 'or': return this.operands(e, self, types.bool, (of, t) => this.notBool(of, t));
-      // Not in functions, as v0.2.0 has it.
-      case 'concat': return this.#calls.size > 0 ? (this.both(e, self), types.string) : this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
+      // Not looked at in functions, and what comes out of it is of no known type there, as v0.2.0 has it.
+      case 'concat': return this.#calls.size > 0 ? (this.both(e, self), unknownType) : this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
       case 'arithmetic': return this.arithmetic(e, self);
       case 'in': this.containment(e, self); return types.bool;
       case 'conditional': {
@@ -150,7 +159,10 @@ export class TypeChecker {
       }
       case 'case': return this.cases(e, self);
       case 'call': return this.call(e, self);
-      case 'userCall': return this.userCall(e.id, e.arguments.map((a) => this.expr(a, self)));
+      case 'userCall': {
+        const result = this.userCall(e.id, e.arguments.map((a) => this.expr(a, self)));
+        return this.places.untyped.has(e) ? unknownType : result;
+      }
       case 'mapElements': return this.mapElements(e, self);
       case 'cast': return this.cast(e, self);
       case 'castNamed': this.expr(e.operand, self); return unknownType;
@@ -161,7 +173,7 @@ export class TypeChecker {
         this.union(e.entries.map((x) => this.expr(x.key, self))), this.union(e.entries.map((x) => this.expr(x.value, self))));
       case 'fstring':
         for (const p of e.parts) if (typeof p !== 'string') this.expr(p, self);
-        return types.string;
+        return this.#calls.size > 0 ? unknownType : types.string;
       case 'subquery': return this.subquery(e, self);
       case 'apply':
         this.correlated(e.body, e.outer, self);
@@ -264,7 +276,7 @@ export class TypeChecker {
     if (e.operator !== '+') {
       this.numeric(e.left, left);
       this.numeric(e.right, right);
-      return sumType(left, right);
+      return either(left, right);
     }
     if (!alternatives(left).some((l) => isNumberLike(l) && alternatives(right).some(isNumberLike))) {
       const couldFit = (t: Type): boolean => alternatives(t).some((m) => isOpen(m) && m !== types.null);
@@ -273,7 +285,7 @@ export class TypeChecker {
       }
       return unknownType;
     }
-    return sumType(left, right);
+    return either(left, right);
   }
 
   private containment(e: PlanExpr & { readonly kind: 'in' }, self: Type): void {
@@ -282,8 +294,7 @@ export class TypeChecker {
       this.fault('right-hand side of in operator cannot be type net; consider cidr_match()', this.places.whole.get(e.right));
       return;
     }
-    const inText = alternatives(right).every((m) => m === types.string) && !alternatives(left).some(isOpen);
-    if (!inText && compatible(left, right)) return;
+    if (compatible(left, right)) return;
     // A query is known by what it gives, as in v0.2.0.
     const ofQuery = e.right.kind === 'subquery' && e.right.form === 'array' && right.kind === 'array' ? right.element : right, container = bare(ofQuery);
     if (container.kind === 'record') {
@@ -297,7 +308,7 @@ export class TypeChecker {
 
   private cases(e: PlanExpr & { readonly kind: 'case' }, self: Type): Type {
     if (e.operand) this.expr(e.operand, self);
-    const none = e.otherwise ? [] : [errorType(types.string)];
+    const none = e.otherwise ? [] : [unknownType];
     const test = (when: PlanExpr): void => {
       if (e.operand) this.expr(when, self);
       else this.predicate(when, self);
@@ -403,24 +414,21 @@ export class TypeChecker {
   }
 
   private record(e: PlanExpr & { readonly kind: 'record' }, self: Type): Type {
-    const fields: { name: string; type: Type; optional?: boolean }[] = [];
-    const set = (name: string, type: Type, optional = false): void => {
-      const at = fields.findIndex((f) => f.name === name);
-      if (at >= 0) fields[at] = { name, type, optional };
-      else fields.push({ name, type, optional });
-    };
-    let open = false;
+    const draft = new RecordDraft();
+    let open = e.elements.length === 0;
     for (const x of e.elements) {
       const t = this.expr(x.value, self);
       if (x.kind === 'field') {
-        set(x.name, t);
+        draft.add([x.name], t);
         continue;
       }
       const members = alternatives(t);
       if (members.some(isOpen)) open = true;
-      for (const m of members) if (m.kind === 'record') for (const f of m.fields) set(f.name, f.type, f.optional || members.length > 1);
+      for (const m of members) if (m.kind === 'record') draft.fuse(m);
     }
-    return open ? unknownType : recordType(fields);
+    if (open) return unknownType;
+    const made = draft.type();
+    return this.places.columns.has(e) ? recordType(made.fields.map((f) => ({ name: f.name, type: f.type }))) : made;
   }
 
   private elements(list: readonly { readonly spread: boolean; readonly value: PlanExpr }[], self: Type): Type {
@@ -457,34 +465,31 @@ const isPath = (e: PlanExpr): boolean => e.kind === 'this' || (e.kind === 'field
 
 const isBoolLike = (t: Type): boolean => alternatives(t).some((m) => m === types.bool || isOpen(m));
 
-/** Null, errors and the unknown go with everything. */
-export const isOpen = (t: Type): boolean => t === unknownType || t === types.null || t.kind === 'error';
+/** Null and the unknown go with everything. */
+export const isOpen = (t: Type): boolean => t === unknownType || t === types.null;
 const isNumberLike = (t: Type): boolean =>
   isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time || t.kind === 'enum';
 
-const sumType = (a: Type, b: Type): Type => {
-  const x = bare(a), y = bare(b);
-  if (!isNumber(x) || !isNumber(y)) return unknownType;
-  return x === y || !isFloat(y) ? x : y;
-};
 /** The text of a type in messages: what is unknown stands as an error of anything. */
 const shownType = (t: Type): string => typeText(t).replaceAll(typeText(unknownType), 'error({})').replaceAll('"\\u0000unknown"', 'error({})');
 
 const isNumber = (t: Type): boolean => isInteger(t) || isFloat(t) || t === types.duration || t === types.time;
-/** Whether a value of the one type could be found in a value of the other by `in`. Inside of that, containers may equal containers whatever they hold. */
-const compatible = (left: Type, right: Type, isInside = false): boolean => {
+/** Whether a value of the one type could be found in a value of the other by `in`: as what a container holds, or as a scalar that equals it. */
+const compatible = (left: Type, right: Type): boolean => {
   const l = alternatives(left), r = alternatives(right);
-  if (l.length > 1 || l.some(isOpen) || r.some(isOpen) || l.some((m) => m.kind === 'enum')) return true;
+  if (l.some(isOpen) || r.some(isOpen) || l.some((m) => m.kind === 'enum')) return true;
   return r.some((c) => {
-    if (l.includes(c) || (isInside && l.some((m) => areAlike(m, c)))) return true;
     switch (c.kind) {
-      case 'record': return c.fields.some((f) => compatible(left, f.type, true));
-      case 'array': case 'set': return compatible(left, c.element, true);
-      case 'map': return compatible(left, c.key, true) || compatible(left, c.value, true);
-      default: return l.some((m) => isNumber(m) && isNumber(c));
+      case 'record': return c.fields.some((f) => couldEqual(l, f.type));
+      case 'array': case 'set': return couldEqual(l, c.element);
+      case 'map': return couldEqual(l, c.key) || couldEqual(l, c.value);
+      default: return couldEqual(l, c);
     }
   });
 };
+/** Whether a value of one of these types could equal one of the other. Containers may, whatever they hold. */
+const couldEqual = (of: readonly Type[], other: Type): boolean =>
+  alternatives(other).some((c) => isOpen(c) || of.includes(c) || of.some((m) => areAlike(m, c) || (isNumber(m) && isNumber(c))));
 const isList = (t: Type): boolean => t.kind === 'array' || t.kind === 'set' || t.kind === 'map';
 const areAlike = (a: Type, b: Type): boolean => (isList(a) && isList(b)) || (a.kind === 'record' && b.kind === 'record');
 

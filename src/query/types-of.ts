@@ -93,8 +93,6 @@ const fieldOfOne = (t: Type, name: string): Type | undefined => {
   switch (t.kind) {
     case 'record': return t.fields.find((f) => f.name === name)?.type;
     case 'map': return t.value;
-    case 'error': return t;
-    case 'primitive': return t === types.type ? unknownType : undefined;
     default: return undefined;
   }
 };

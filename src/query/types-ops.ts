@@ -1,13 +1,17 @@
 /** Types of streams: what an operator makes of the type of its input, and the faults found on the way. */
-import { type RecordType, type Type, arrayType, recordType, types } from '../vectors/type.ts';
+import { type RecordType, type Type, arrayType, errorType, recordType, types } from '../vectors/type.ts';
 import { fieldHint } from './hints.ts';
 import type { FieldPath, PlanOp } from './plan.ts';
-import { alternatives, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
+import { RecordDraft } from './types-draft.ts';
+import { alternatives, either, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
 import { type TypeChecker, isOpen } from './types-check.ts';
 
 /** The type of the values that come out of these operators. */
 export const pipelineType = (c: TypeChecker, ops: readonly PlanOp[], input: Type): Type =>
-  ops.reduce((t, op) => c.remembered(op, t, () => opType(c, op, t)), input);
+  ops.reduce((t, op) => {
+    const made = c.remembered(op, t, () => opType(c, op, t));
+    return c.places.untyped.has(op) ? unknownType : made;
+  }, input);
 
 /** The type of the values that come out of one operator. */
 const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
@@ -21,13 +25,18 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'filter':
       c.predicate(op.expr, input);
       return input;
-    case 'assert': case 'distinct': case 'debug':
+    case 'assert':
       c.expr(op.expr, input);
-      return op.kind === 'assert' ? unknownType : input;
-    case 'shapes': return c.expr(op.expr, input);
+      return either(input, errorType(recordType([{ name: 'message', type: types.string }, { name: 'expr', type: types.string }, { name: 'on', type: input }])));
+    case 'distinct': case 'debug':
+      c.expr(op.expr, input);
+      return input;
+    case 'shapes':
+      c.expr(op.expr, input);
+      return unknownType;
     case 'cut':
       for (const a of op.assignments) c.expr(a.value, input);
-      return pathsType(op.assignments.map((a) => ({ target: a.target, type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)) })));
+      return op.assignments.length === 0 ? unknownType : pathsType(op.assignments.map((a) => ({ target: a.target, type: c.places.twice.has(a.value) ? c.again(a.value, input) : c.quietly(() => c.expr(a.value, input)) })));
     case 'put': return putType(input, op.assignments.map((a) => ({ target: a.target, type: c.expr(a.value, input) })));
     case 'rename': return renameType(c, input, op.assignments);
     case 'drop': return tooMany(op.paths, input) ? unknownType : op.paths.reduce((t, path) => dropType(c, t, path), input);
@@ -65,38 +74,18 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
 interface TypedPath { readonly target: FieldPath; readonly type: Type }
 
 /** The record that these paths build. */
-const pathsType = (list: readonly TypedPath[]): Type => withPaths(recordType([]), list);
-/** Where there are keys, fields that are no records may be absent. */
-const groupType = (t: Type): Type => (t.kind !== 'record' ? t : recordType(t.fields.map((f) => {
-  const isGroup = f.type.kind === 'record';
-  return { name: f.name, type: f.type, optional: !isGroup };
-})));
-
-/** Fields in the making: a record type for each of thousands of assignments would cost their square. */
-type Draft = Map<string, { readonly optional: boolean; readonly of: Type | Draft }>;
-const draftOf = (t: Type): Draft => new Map(t.kind === 'record' ? t.fields.map((f) => [f.name, { optional: f.optional, of: f.type }]) : []);
-const typeOfDraft = (of: Type | Draft): Type =>
-  (of instanceof Map ? recordType([...of].map(([name, f]) => ({ name, type: typeOfDraft(f.of), optional: f.optional }))) : of);
-
-const withPaths = (t: Type, list: readonly TypedPath[]): Type => {
-  let of: Type | Draft = t;
-  for (const x of list) of = drafted(of, x.target, x.type);
-  return typeOfDraft(of);
-};
-const drafted = (of: Type | Draft, path: FieldPath, type: Type): Type | Draft => {
-  const [name, ...rest] = path;
-  if (name === undefined) return type;
-  if (of === unknownType) return of;
-  const draft = of instanceof Map ? of : draftOf(of as Type), found = draft.get(name);
-  draft.set(name, { optional: false, of: rest.length === 0 ? type : drafted(found ? found.of : recordType([]), rest, type) });
-  return draft;
+const pathsType = (list: readonly TypedPath[], on?: RecordType): Type => {
+  const draft = new RecordDraft();
+  if (on) draft.fuse(on);
+  for (const x of list) draft.add(x.target, x.type);
+  return draft.type();
 };
 
 const putType = (input: Type, list: readonly TypedPath[]): Type => {
   const record = recordOf(input);
   if (record === 'dynamic') return unknownType;
   if (!record) return unknownType;
-  const out = withPaths(record, list);
+  const out = pathsType(list, record);
   return alternatives(input).length === 1 ? out : unknownType;
 };
 
@@ -125,7 +114,7 @@ const dropType = (c: TypeChecker, input: Type, path: FieldPath): Type => {
     const next = fieldType(at, name);
     if (!next) {
       c.fault(`no such field "${name}"`, c.places.path.get(path)?.[i], fieldHint(at, name));
-      return input;
+      return i === 0 && alternatives(input).some((m) => m.kind === 'record') ? unknownType : input;
     }
     at = next;
   }
@@ -141,16 +130,17 @@ const without = (t: RecordType, path: FieldPath): Type => {
 const countType = (c: TypeChecker, op: PlanOp & { readonly kind: 'count' }, input: Type): Type => {
   const counter = { name: op.field, type: types.int64 };
   if (!op.expr) return recordType([{ name: 'that', type: input }, counter]);
+  if (op.expr.kind === 'record' && op.expr.elements.length === 0) return recordType([counter]);
   const record = c.expr(op.expr, input);
-  return record.kind === 'record' ? withPaths(record, [{ target: [op.field], type: types.int64 }]) : unknownType;
+  return record.kind === 'record' ? recordType([...record.fields.filter((f) => f.name !== op.field), counter]) : unknownType;
 };
 
 const unnestType = (c: TypeChecker, op: PlanOp & { readonly kind: 'unnest' }, input: Type): Type => {
   const t = c.expr(op.expr, input);
   const members = alternatives(t);
-  const wrong = members.every((m) => !isOpen(m)) && unnestFault(members);
+  const isUnknown = members.includes(unknownType), wrong = !isUnknown && unnestFault(members);
   if (wrong) c.fault(wrong, c.places.whole.get(op.expr));
-  const element = members.some(isOpen) ? unknownType : fuseAll(members.map(elementType));
+  const element = isUnknown ? unknownType : fuseAll(members.map(elementType));
   return op.into ? c.pipeline(op.into, element) : element;
 };
 const unnestFault = (members: readonly Type[]): string | undefined => {
@@ -158,7 +148,7 @@ const unnestFault = (members: readonly Type[]): string | undefined => {
   const records = members.filter((m) => m.kind === 'record');
   if (records.length === 0) return 'unnest value must be array or record';
   if (records.every((m) => m.fields.length !== 2)) return 'unnested record must have two fields';
-  return records.some((m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => isOpen(x) || isList(x))) ? undefined : 'unnested record must have array for second field';
+  return records.some((m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => x === unknownType || isList(x))) ? undefined : 'unnested record must have array for second field';
 };
 const isList = (t: Type): boolean => t.kind === 'array' || t.kind === 'set';
 const elementType = (t: Type): Type => {
@@ -166,6 +156,7 @@ const elementType = (t: Type): Type => {
   if (t.kind !== 'record' || t.fields.length !== 2) return unknownType;
   const [first, second] = t.fields;
   const inner = alternatives(second!.type);
+  if (inner.includes(unknownType)) return recordType([first!, { ...second!, type: unknownType }]);
   if (inner.length !== 1 || (inner[0]!.kind !== 'array' && inner[0]!.kind !== 'set')) return unknownType;
   return recordType([first!, { name: second!.name, type: inner[0]!.element }]);
 };
@@ -180,7 +171,7 @@ const aggregateType = (c: TypeChecker, op: PlanOp & { readonly kind: 'aggregate'
     if (aggregate.where) c.predicate(aggregate.where, input);
     paths.push({ target, type: unknownType });
   }
-  return op.keys.length > 0 ? groupType(pathsType(paths)) : pathsType(paths);
+  return pathsType(paths);
 };
 const resultType = (name: string, argument: Type | undefined): Type => {
   if (name === 'count' || name === 'dcount') return types.int64;
@@ -205,13 +196,14 @@ const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input:
   const right = op.right ? c.pipeline(op.right, types.null) : unknownType;
   const left = op.right ? input : unknownType;
   for (const k of op.equal) {
+    // The names of USING may be missing.
+    if (k.left === k.right) continue;
     c.expr(k.left, left);
     c.expr(k.right, right);
   }
   const pair = recordType([{ name: op.leftName, type: left }, { name: op.rightName, type: right }]);
   if (op.residual) c.predicate(op.residual, pair);
-  const leftOptional = op.style === 'right' || op.style === 'full', rightOptional = op.style === 'left' || op.style === 'full' || op.style === 'anti';
-  return recordType([{ name: op.leftName, type: left, optional: leftOptional }, { name: op.rightName, type: right, optional: rightOptional }]);
+  return pair;
 };
 
 const lateralType = (c: TypeChecker, op: PlanOp & { readonly kind: 'lateral' }, input: Type): Type => {
