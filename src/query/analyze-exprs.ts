@@ -1,7 +1,7 @@
 /** Expressions of the syntax tree to expressions of the plan. */
 import { RE2JS } from 're2js';
 import { type Type, types } from '../vectors/type.ts';
-import { boolValue, intValue, missing, nullValue, stringValue, typeValue } from '../vectors/value.ts';
+import { intValue, missing, nullValue, stringValue, typeValue } from '../vectors/value.ts';
 import { lowerAgg, lowerCall } from './analyze-calls.ts';
 import { typeHint } from './hints.ts';
 import type { Analysis } from './analyze-context.ts';
@@ -329,15 +329,18 @@ const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr
   if (type === types.null) return literal(nullValue);
   const from = e.from && lowerExpr(a, e.from, c), length = e.length && lowerExpr(a, e.length, c);
   const to: PlanExpr | undefined = length && { kind: 'arithmetic', operator: '+', left: from ?? literal(intValue(base)), right: length };
-  const slice: PlanExpr = { kind: 'slice', of: operand, ...(from ? { from } : {}), ...(to ? { to: a.constant(to) ?? to } : {}), base };
-  if (operand.kind === 'literal' && operand.value.type === types.string) return slice;
-  const isString = compareOf(callOf('typeof', callOf('under', operand)), '==', literal(typeValue(types.string)));
+  const sliceOf = (of: PlanExpr): PlanExpr => ({ kind: 'slice', of, ...(from ? { from } : {}), ...(to ? { to: a.constant(to) ?? to } : {}), base });
+  if (operand.kind === 'literal' && operand.value.type === types.string) return sliceOf(operand);
+  const bare = callOf('under', operand), isString = compareOf(callOf('typeof', bare), '==', literal(typeValue(types.string)));
   const message = literal(stringValue('SUBSTRING: string value required'));
   const wrong = callOf('error', { kind: 'record', elements: [{ kind: 'field', name: 'message', value: message }, { kind: 'field', name: 'on', value: operand }] });
-  // `under` would open errors too, so that they are told from strings first.
-  const sliceable: PlanExpr = { kind: 'conditional', test: callOf('is_error', operand), then: literal(boolValue(false)), otherwise: isString };
   return {
-    kind: 'case', branches: [{ when: { kind: 'isNull', operand }, then: literal(nullValue) }, { when: sliceable, then: slice }], otherwise: wrong,
+    kind: 'case',
+    branches: [
+      // `under` would open errors too.
+      { when: callOf('is_error', operand), then: wrong }, { when: { kind: 'isNull', operand }, then: literal(nullValue) }, { when: isString, then: sliceOf(bare) },
+    ],
+    otherwise: wrong,
   };
 };
 

@@ -7,7 +7,8 @@
  * - A user function is checked where it is called first, with arguments of unknown types, and anew for each call; within functions once for each combination
  *   of argument types. A recursive call of the same types is unknown.
  */
-import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types, unionOfDistinct } from '../vectors/type.ts';
+import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types } from '../vectors/type.ts';
+import { fuseTypes } from '../vectors/fuse.ts';
 import type { Span } from './ast.ts';
 import { fieldHint } from './hints.ts';
 import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
@@ -170,7 +171,7 @@ export class TypeChecker {
       case 'array': return arrayType(this.elements(e.elements, self));
       case 'set': return setType(this.elements(e.elements, self));
       case 'map': return mapType(
-        this.union(e.entries.map((x) => this.expr(x.key, self))), this.union(e.entries.map((x) => this.expr(x.value, self))));
+        this.fused(e.entries.map((x) => this.expr(x.key, self))), this.fused(e.entries.map((x) => this.expr(x.value, self))));
       case 'fstring':
         for (const p of e.parts) if (typeof p !== 'string') this.expr(p, self);
         return this.#calls.size > 0 ? unknownType : types.string;
@@ -432,7 +433,7 @@ export class TypeChecker {
   }
 
   private elements(list: readonly { readonly spread: boolean; readonly value: PlanExpr }[], self: Type): Type {
-    return this.union(list.map((x) => {
+    return this.fused(list.map((x) => {
       const t = this.expr(x.value, self);
       if (!x.spread) return t;
       const m = bare(t);
@@ -440,8 +441,9 @@ export class TypeChecker {
     }));
   }
 
-  private union(list: readonly Type[]): Type {
-    return list.some(hasUnknown) ? unknownType : unionOfDistinct(list);
+  /** What elements, keys or values of these types have in common. */
+  private fused(list: readonly Type[]): Type {
+    return list.some(hasUnknown) ? unknownType : list.length === 0 ? types.null : list.reduce(fuseTypes);
   }
 
   private subquery(e: PlanExpr & { readonly kind: 'subquery' }, self: Type): Type {

@@ -221,16 +221,16 @@ const listText = (c: Context, open: string, close: string, items: readonly strin
   return `${open}${line}${items.join(`,${line}`)}${newline(c, level)}${close}`;
 };
 
-/** A type value over several lines: records and unions one component a line. */
+/** A type value over several lines: records and unions one component a line; what arrays, sets and maps hold has a line of its own unless it is primitive. */
 const prettyType = (c: Context, type: Type, level: number): string => {
   const names: TypeNames = new Map();
   const print = (t: Type, at: number): string => {
     switch (t.kind) {
       case 'record':
         return listText(c, '{', '}', t.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}: ${print(f.type, at + 1)}`), at);
-      case 'array': return `[${print(t.element, at)}]`;
-      case 'set': return `|[${print(t.element, at)}]|`;
-      case 'map': return `|{${print(t.key, at)}: ${print(t.value, at)}}|`;
+      case 'array': return held('[', ']', [t.element], at);
+      case 'set': return held('|[', ']|', [t.element], at);
+      case 'map': return held('|{', '}|', [t.key, t.value], at);
       case 'error': return `error(${print(t.inner, at)})`;
       case 'union': {
         const line = newline(c, at + 1);
@@ -249,6 +249,10 @@ const prettyType = (c: Context, type: Type, level: number): string => {
       }
       default: return typeText(t, names);
     }
+  };
+  const held = (open: string, close: string, parts: readonly Type[], at: number): string => {
+    const isShort = parts.every((t) => t.kind === 'primitive'), text = parts.map((t) => print(t, at + 1)).join(': ');
+    return isShort ? open + text + close : listText(c, open, close, [text], at);
   };
   return print(type, level);
 };

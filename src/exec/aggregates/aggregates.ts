@@ -6,6 +6,7 @@ import { CollectMapState } from './collect-map.ts';
 import { CollectState } from './collect.ts';
 import { CountState } from './count.ts';
 import { DistinctCountState } from './dcount.ts';
+import { DistinctState } from './distinct.ts';
 import { ExtremeState } from './extremes.ts';
 import { FuseState } from './fuse.ts';
 import { LogicState } from './logic.ts';
@@ -22,6 +23,13 @@ interface AggregateRow {
   /** A fresh state; `all`: without argument. */
   readonly state: (all: boolean) => AggregateState;
 }
+
+/** A fresh state of an aggregate that is called so. */
+export const stateFor = (row: AggregateRow, { all, distinct }: { readonly all: boolean; readonly distinct: boolean }): AggregateState =>
+  distinct && counting.has(row.signature.name) ? new DistinctState(row.state(all)) : row.state(all);
+
+/** Aggregates to which it matters how often a value comes; to the others `distinct` says nothing. */
+const counting: ReadonlySet<string> = new Set(['avg', 'collect', 'collect_map', 'count', 'sum']);
 
 const row = (
   name: string, text: string, state: AggregateRow['state'], examples: AggregateRow['examples'], argumentsMin: 0 | 1 = 1,

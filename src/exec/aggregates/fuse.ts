@@ -1,7 +1,8 @@
-/** fuse: the fusion of the types of all values, missing ones left out. */
+/** fuse: the fusion of the types of all values, missing ones left out; a value in a union has the type of its member. */
 import type { Type } from '../../vectors/type.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { fuseTypes, typesOf } from '../../vectors/fuse.ts';
+import { withoutUnions } from '../expressions/lift.ts';
 import { kinds, rowsWithout } from '../operators/kinds.ts';
 import { pick } from './parts.ts';
 import { type AggregateState, widened, words } from './state.ts';
@@ -18,7 +19,7 @@ export class FuseState implements AggregateState {
   grow(groups: number): void { this.codes = widened(this.codes, groups, words); }
   update(ids: Uint32Array, argument: Vector): void {
     const rows = rowsWithout(argument, kinds.missing);
-    const own = pick(ids, rows), types = typesOf(rows ? take(argument, rows) : argument);
+    const own = pick(ids, rows), types = typesOf(withoutUnions(rows ? take(argument, rows) : argument));
     const known = types.table.map((t) => this.code(t));
     for (let i = 0; i < own.length; i++) this.add(own[i]!, known[types.codes ? types.codes[i]! : 0]!);
   }

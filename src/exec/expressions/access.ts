@@ -137,7 +137,8 @@ const indexRecord = (of: RecordVector, at: Vector, base: 0 | 1): Vector => {
   if (flat.form === 'bytes' && flat.type === types.string) return fieldPerRow(of, (i) => of.fields.findIndex((f) => f.name === dataAt(flat, i)));
   const index = integers(at);
   if (!index) return flat.form === 'null' ? wrapErrors('invalid value for record index', nulls(length)) : wrapErrors('invalid value for record index', at);
-  return fieldPerRow(of, (i) => placeOf(index.values[i]!, of.fields.length, base));
+  const large = Uint8Array.from({ length }, (_, i) => (isTooLarge(index.values[i]!) ? 1 : 0));
+  return overlay(fieldPerRow(of, (i) => placeOf(index.values[i]!, of.fields.length, base)), large, wrapErrors('cannot cast to int64', at));
 };
 /** Row i is field `column(i)` of row i, missing for -1. */
 const fieldPerRow = (of: RecordVector, column: (i: number) => number): Vector => {

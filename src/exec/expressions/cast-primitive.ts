@@ -60,14 +60,15 @@ const rangeOf = (type: PrimitiveType): { readonly low: bigint; readonly high: bi
   const bits = BigInt(bitsOf(type));
   return isUnsigned(type) ? { low: 0n, high: (1n << bits) - 1n } : { low: -(1n << (bits - 1n)), high: (1n << (bits - 1n)) - 1n };
 };
-/** The integer of a number in the range of the type, or undefined. */
+/** The integer of a number in the range of the type, or undefined. A float is held against the range before its fraction is cut off. */
 const fitInteger = (x: number | bigint, float: boolean, type: PrimitiveType, range: { readonly low: bigint; readonly high: bigint }): number | bigint | undefined => {
   if (float) {
     if (!Number.isFinite(x as number)) return undefined;
     // As the reference: 2^64 passes for the largest uint64 and becomes 2^63.
     if (type === types.uint64 && x === 18446744073709551616) return 9223372036854775808n;
+    if (x < Number(range.low) || x > Number(range.high)) return undefined;
     const whole = Math.trunc(x as number) + 0;
-    if (Number.isSafeInteger(whole)) return whole >= Number(range.low) && whole <= Number(range.high) ? whole : undefined;
+    if (Number.isSafeInteger(whole)) return whole;
     const big = BigInt(whole);
     return big >= range.low && big <= range.high ? big : undefined;
   }
@@ -78,9 +79,9 @@ const toInteger = (v: FlatVector, type: PrimitiveType): Vector => {
   if (v.form === 'bool') return numbers(type, Float64Array.from(v.values.subarray(0, v.length)));
   if (v.form === 'number') return convertIntegers(v, type);
   if (!isText(v)) return refuse(v, type);
-  const range = rangeOf(type);
+  const range = rangeOf(type), takesSigns = !isUnsigned(type);
   return numbersOf(v, type, (i) => {
-    const x = parseInteger(textAt(v, i));
+    const text = textAt(v, i), x = takesSigns || !/^[+-]/.test(text) ? parseInteger(text) : undefined;
     return x === undefined ? undefined : fitInteger(x, false, type, range);
   });
 };
@@ -97,7 +98,7 @@ const fitsAll = (values: Float64Array, length: number, low: number, high: number
   const least = Math.max(low, -Number.MAX_SAFE_INTEGER), most = Math.min(high, Number.MAX_SAFE_INTEGER);
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
-    if (!(x > least - 1 && x < most + 1)) return false;
+    if (!(x >= least && x <= most)) return false;
   }
   return true;
 };

@@ -7,8 +7,7 @@ import { goFloat } from './number-text.ts';
 export const timeOfText = (text: string): number | bigint | undefined => {
   const exact = parseTime(text);
   if (exact !== undefined) return wrapped(exact);
-  const trimmed = text.trim();
-  const time = /^\d+$/.test(trimmed) ? timeOfDigits(trimmed) : timeOfWords(trimmed);
+  const time = /^\d+$/.test(text) ? timeOfDigits(text) : timeOfWords(text.trimEnd());
   if (time !== undefined) return time;
   const count = goFloat(text);
   if (count === undefined || !Number.isFinite(count) || Math.abs(count) >= 2 ** 63) return undefined;
@@ -20,7 +19,6 @@ const wrapped = (nanos: number | bigint): number | bigint => (fitsInt64(nanos) ?
 const timeOfDigits = (digits: string): number | bigint | undefined => {
   switch (digits.length) {
     case 4: return instant({ year: Number(digits) });
-    case 6: return instant({ year: Number(digits.slice(0, 4)), month: Number(digits.slice(4)) });
     case 8: return instant({ year: Number(digits.slice(0, 4)), month: Number(digits.slice(4, 6)), day: Number(digits.slice(6)) });
     case 10: return integer(BigInt(digits) * 1_000_000_000n);
     case 13: return integer(BigInt(digits) * 1_000_000n);

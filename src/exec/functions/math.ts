@@ -143,7 +143,7 @@ const converted = (v: Value, to: PrimitiveType): number | bigint | undefined => 
   if (!from) return undefined;
   const x = v.data as number | bigint;
   if (to === types.float64) return Number(x);
-  if (from === types.float64 && !Number.isFinite(x)) return undefined;
+  if (from === types.float64 && (!Number.isFinite(x) || (to === types.uint64 && x < 0))) return undefined;
   const n = from === types.float64 ? BigInt(Math.trunc(x as number)) : BigInt(x);
   return to === types.uint64 ? (n >= 0n && n <= uint64Max ? integer(n) : undefined) : n >= int64Min && n <= int64Max ? integer(n) : undefined;
 };
@@ -152,7 +152,8 @@ const numeric = (arg: Value, to: PrimitiveType): Value => {
   const v = arg.type.kind === 'union' ? underValue(arg) : arg;
   if (v.type === types.bool) return { type: types.int64, data: v.data === true ? 1 : 0 };
   if (v.type !== types.string) return v;
-  const x = to === types.float64 ? goFloat(v.data as string) : parseInteger(v.data as string);
+  const text = v.data as string;
+  const x = to === types.float64 ? goFloat(text) : to === types.uint64 && /^[+-]/.test(text) ? undefined : parseInteger(text);
   return x === undefined ? v : { type: to === types.float64 ? to : types.int64, data: x };
 };
 /** The first argument decides the result's type, the others are converted to it. */

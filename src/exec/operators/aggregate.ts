@@ -7,8 +7,7 @@ import type { Aggregate, FieldPath, PlanOp } from '../../query/plan.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import { runsOf } from '../../vectors/runs.ts';
 import { type Vector, noRows, slice, take } from '../../vectors/vector.ts';
-import { aggregateNamed } from '../aggregates/aggregates.ts';
-import { DistinctState } from '../aggregates/distinct.ts';
+import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
 import { GroupTable } from '../aggregates/groups.ts';
 import { idsOfOne, pick } from '../aggregates/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/shared-keys.ts';
@@ -100,7 +99,7 @@ const compiled = (a: Aggregate, build: Build): Compiled => {
   return {
     argument: a.argument && build.expression(a.argument),
     where: a.where && build.expression(a.where),
-    make: () => (a.distinct ? new DistinctState(row.state(!a.argument)) : row.state(!a.argument)),
+    make: () => stateFor(row, { all: !a.argument, distinct: a.distinct }),
   };
 };
 

@@ -3,8 +3,7 @@ import { exprKey } from '../../query/plan-walk.ts';
 import type { PlanExpr, WindowCall, WindowGroup } from '../../query/plan.ts';
 import { type Field, type Vector, bools, flatten, noRows, sizeOf } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
-import { aggregateNamed } from '../aggregates/aggregates.ts';
-import { DistinctState } from '../aggregates/distinct.ts';
+import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { isTrue, tidy } from '../expressions/rows.ts';
 import { type Carry, aggregateOver } from '../windows/aggregates.ts';
@@ -81,11 +80,11 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
   }
   const aggregate = aggregateNamed(call.name);
   if (!aggregate) throw new Error(`no window function ${call.name}`);
-  const [argument] = args, state = () => aggregate.state(!argument);
+  const [argument] = args, make = () => stateFor(aggregate, { all: !argument, distinct: call.distinct });
   return (segment, all, carry) => {
     const passes = where && flatten(where(all, segment.length));
     return aggregateOver({
-      segment, frames: framesFor(segment, call.frame)(), name: call.name, distinct: call.distinct, make: call.distinct ? () => new DistinctState(state()) : state,
+      segment, frames: framesFor(segment, call.frame)(), name: call.name, distinct: call.distinct, make,
       ...(argument && { argument: argument(all, segment.length) }), ...(passes?.form === 'bool' && { passes: passes.values }), ...(carry && { carry }),
     });
   };

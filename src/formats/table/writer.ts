@@ -4,7 +4,7 @@ import { decimalFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import { TextOut } from '../../vectors/text-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
-import { type Data, type Value, underValue } from '../../vectors/value.ts';
+import { type Data, type Value, isMissing, underValue } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
@@ -31,7 +31,7 @@ export const createTableWriter = (_options: WriteOptions): Writer => {
       if (record.type !== type) lines.push(leaves.map((l) => l.name));
       type = record.type;
     }
-    lines.push(leaves.map((l) => (l.data === undefined ? '-' : cellText(l.type, l.data))));
+    lines.push(leaves.map(({ type: declared, data }) => (data === undefined || isMissing({ type: declared, data }) ? '-' : cellText(declared, data))));
   };
   return {
     *write(batch: Vector) {

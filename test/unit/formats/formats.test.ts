@@ -150,6 +150,9 @@ describe('other writers', () => {
       'e', 'error({x:1})', '1,p', 'q,2,r\\x2cs', '1000000000000000000000', '0.00000015', 'l1\\x0al2', '\\\\', '0.1', '1577836800.000000', '2020-01-01T00:00:00Z', '(empty),1', '\\x2d',
     ]);
   });
+  test('a table has a dash for what is missing, and the text of other errors', async () => {
+    expect((await convert('{a:error("missing"),b:{c:error("missing"),d:error("x")},e:[error("missing")]}', { from: 'sup', to: 'table' })).output).toBe('a b.c b.d e\n- -   x   missing\n');
+  });
   test('a Zeek log of records without fields has a header without columns', async () => {
     expect((await convert('{}', { from: 'sup', to: 'zeek' })).output).toBe('#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#fields\n#types\n\n');
   });

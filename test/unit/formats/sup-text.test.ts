@@ -47,6 +47,11 @@ describe('text of values', () => {
   }
   test('the indented sample is printed to the byte', () => { expect(reprint(sample('values.sup'), 4)).toBe(sample('values.pretty.sup')); });
   test('the indented sample reads as the other', () => { expect(reprint(sample('values.pretty.sup'))).toBe(sample('values.sup')); });
+  const indentedTypes = [
+    '<|{string: int64}|>', '<[\n  [int64]\n]>', '<[\n  {\n    a: int64\n  }\n]>', '<|[\n  error(string)\n]|>', '<|{\n  string: [int64]\n}|>', '<[\n  \n    int64|\n    string\n  \n]>',
+    '<{\n  a: [\n    foo=int64\n  ],\n  b: [\n    foo\n  ]\n}>',
+  ];
+  for (const text of indentedTypes) test(`a type that is printed as ${JSON.stringify(text)}`, () => { expect(reprint(text.replace(/\s/g, ''), 2)).toBe(`${text}\n`); });
 
   const same = (text: string): void => { test(`${text} prints as it reads`, () => { expect(fault(text)).toBe(text); }); };
   for (const text of [
