@@ -23,7 +23,6 @@ import { openObjects } from '../lake/objects.ts';
 import { MachineWatch } from '../recording/watch.ts';
 import { collectInSteps } from '../workers/collector.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
-import type { WarmStage } from '../workers/task-counts.ts';
 import { type Asked, WarmClient } from './warm-client.ts';
 
 /** The service whose main thread and workers are warmed up. */
@@ -36,25 +35,22 @@ interface WarmUpOptions {
   /** Told of what goes wrong, which hurts nobody. */
   readonly report: (fault: unknown) => void;
 }
-/** Those who waited for the start go first. */
-const afterMs = 150;
+/** Those who waited for the start go first, and the worker threads: while they warm up nothing is compiled early. */
+const afterMs = 700;
 /** The warm-up waits for so long a pause of the clients, in the worker threads too: between two requests of one of them it would be in the way of the second. */
 const quietMs = 250;
-/** How often the workers are told how far they may go. */
+/** How often the workers are told whether they may. */
 const lookMs = 50;
-/** What the main thread does before the workers go on: small requests are the most common, and while workers warm up nothing is compiled early. */
-const firstMs = 400;
 
-/** Warms a service up in the pauses of its clients: short queries in the workers, the most common requests in the main thread, then the rest of both. The function that it returns ends it. */
+/** Warms a service up in the pauses of its clients, the workers first. The function that it returns ends it. */
 export const startWarmUp = ({ config, server, workers, watched, report }: WarmUpOptions): () => Promise<void> => {
   if (config.warmUpMs === 0) return async () => undefined;
-  let stage: WarmStage = 'short';
   const ending = new AbortController(), isQuiet = (): boolean => server.quietMs() >= quietMs;
   const look = setInterval(() => {
-    if (!workers.isWarm('whole')) workers.letWarm(isQuiet() ? stage : 'none');
+    if (!workers.isWarm()) workers.letWarm(isQuiet());
   }, lookMs).unref();
   const warm = later(afterMs, undefined, { signal: ending.signal, ref: false })
-    .then(() => warmService({ config, server, watched, budgetMs: config.warmUpMs, firstMs, firstOver: () => { stage = 'whole'; }, isIdle: () => isQuiet() && workers.isWarm(stage), signal: ending.signal }))
+    .then(() => warmService({ config, server, watched, budgetMs: config.warmUpMs, isIdle: () => isQuiet() && workers.isWarm(), signal: ending.signal }))
     .catch(report);
   return () => {
     clearInterval(look);
@@ -72,9 +68,6 @@ interface WarmServiceOptions {
   readonly watched: boolean;
   /** How long this thread may work for it. */
   readonly budgetMs: number;
-  /** How much of it comes first; `firstOver` is told then. Default: all of it. */
-  readonly firstMs?: number;
-  readonly firstOver?: () => void;
   /** Whether the real service has nothing to do. */
   readonly isIdle: () => boolean;
   /** Fires when the real service ends. */
@@ -165,21 +158,15 @@ const inFolder = async (directory: string, options: WarmServiceOptions): Promise
   const lent: LentServer[] = [], lakes: Lake[] = [];
   try {
     for (const name of ['one', 'other']) await openAt(join(directory, name), options, lakes, lent);
-    const { budgetMs, firstMs = Infinity, firstOver, isIdle, signal } = options, beganAt = workedMs();
-    let isFirst = true;
+    const { budgetMs, isIdle, signal } = options, beganAt = workedMs();
     compile('early');
     await askAll(lent, async () => {
-      const spentMs = workedMs() - beganAt;
-      if (isFirst && spentMs >= firstMs) {
-        isFirst = false;
-        firstOver?.();
-      }
       if (!isIdle()) {
         compile('usual');
         await idle(options);
         compile('early');
       }
-      return !signal.aborted && spentMs < budgetMs;
+      return !signal.aborted && workedMs() - beganAt < budgetMs;
     });
   } finally {
     compile('usual');

@@ -112,10 +112,10 @@ const rest = (after: keyof typeof restAfterMs): void => {
   resting = setTimeout(() => { if (tasks.size === 0) collectIdle(after); }, restAfterMs[after]).unref();
 };
 
-const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: (stage) => tasks.size === 0 && mayWarm(counts, stage), reached: (stage) => { tellWarm(counts, stage); } }) : undefined;
+const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
 // A fault of it is ours, and no query's.
-if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts, 'whole'); }); }, warmUpAfterMs).unref();
-else tellWarm(counts, 'whole');
+if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts); }); }, warmUpAfterMs).unref();
+else tellWarm(counts);
 
 port.on('message', (messages: readonly ToWorker[]) => { for (const message of messages) take(message); });
 

@@ -30,7 +30,6 @@ import { QueryStream } from './query-reply.ts';
 import { QueryTrail } from './query-trail.ts';
 import { type SmallLoad, type SmallLoadTools, isSmallLoad, once, runSmallLoad } from './small-load.ts';
 import { clearSpill } from './spill.ts';
-import type { WarmStage } from './task-counts.ts';
 import { RunningTask, Thread, type TaskEvents } from './thread.ts';
 import type { LoadWatch } from './watches.ts';
 import type { WorkerSettings } from './worker-settings.ts';
@@ -238,8 +237,8 @@ class Workers implements WorkerPool {
   forgetLate(): void { for (const thread of this.threads_) thread.forgetLate(); }
   threads(): readonly ThreadFigures[] { return [...this.threads_].map((thread) => ({ thread: thread.index, busyMs: thread.busyMs(), tasks: thread.tasks.size, ...thread.totals() })); }
 
-  letWarm(stage: WarmStage): void { for (const thread of this.threads_) thread.letWarm(stage); }
-  isWarm(stage: WarmStage): boolean { return [...this.threads_].every((thread) => thread.isWarm(stage)); }
+  letWarm(may: boolean): void { for (const thread of this.threads_) thread.letWarm(may); }
+  isWarm(): boolean { return [...this.threads_].every((thread) => thread.isWarm()); }
 
   async close(): Promise<void> {
     if (this.closing) return;

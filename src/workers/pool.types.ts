@@ -10,7 +10,7 @@ import type { FormatLimits, FormatName } from '../formats/formats.ts';
 import type { ShareSizes } from '../lake/scan-shares.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from-policy.ts';
-import type { ThreadTotals, WarmStage } from './task-counts.ts';
+import type { ThreadTotals } from './task-counts.ts';
 import type { LoadWatch, QueryWatch } from './watches.ts';
 
 /** One load: its body, how that is to be read, and the pool that gives keys, order and size of the objects. */
@@ -133,10 +133,10 @@ export interface WorkerPool {
   status(): WorkerPoolStatus;
   /** Each thread of the moment; the totals of one that was replaced begin anew. */
   threads(): readonly ThreadFigures[];
-  /** How far the threads may warm up while they have no task; at first they may not. */
-  letWarm(stage: WarmStage): void;
-  /** Whether the warm-ups of all threads have come so far. */
-  isWarm(stage: WarmStage): boolean;
+  /** Lets the threads warm up while they have no task, or no longer; at first they may not. */
+  letWarm(may: boolean): void;
+  /** Whether the threads' warm-ups are over. */
+  isWarm(): boolean;
   /** The most that they were late is that since this. */
   forgetLate(): void;
   /** Cancels what runs and ends the threads. */

@@ -1,5 +1,5 @@
 /**
- * How far the tasks of a thread have come: numbers in memory that the thread writes and the main thread reads, so that nobody has to ask and nothing is sent. One goes the other way: how far the thread may warm up.
+ * How far the tasks of a thread have come: numbers in memory that the thread writes and the main thread reads, so that nobody has to ask and nothing is sent. One goes the other way: whether the thread may warm up.
  *
  * Invariants:
  * - A task's numbers stand at the place of its number; the first of them is the task's number, which tells whose they are.
@@ -88,16 +88,13 @@ export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, 
 };
 /** What a thread tells of itself. */
 export const threadTotals = (shared: Float64Array): ThreadTotals => ({ syncs: shared[threadAt]!, syncMs: shared[threadAt + 1]!, scratchBytes: shared[threadAt + 2]!, lateMs: shared[threadAt + 3]! });
-/** How far a thread's warm-up has come, or may go: short queries over few rows, then all of it. */
-export type WarmStage = 'none' | 'short' | 'whole';
-const stages: readonly WarmStage[] = ['none', 'short', 'whole'];
-/** The thread has warmed up so far, or given it up. */
-export const tellWarm = (shared: Float64Array, stage: WarmStage): void => { shared[threadAt + 4] = stages.indexOf(stage); };
-/** Whether the thread has come so far. */
-export const isWarm = (shared: Float64Array, stage: WarmStage): boolean => shared[threadAt + 4]! >= stages.indexOf(stage);
-/** Called in the main thread: how far the thread may warm up now. It may not until this was called. */
-export const letWarm = (shared: Float64Array, stage: WarmStage): void => { shared[threadAt + 5] = stages.indexOf(stage); };
-/** Whether the thread may do that part of its warm-up. */
-export const mayWarm = (shared: Float64Array, stage: WarmStage): boolean => shared[threadAt + 5]! >= stages.indexOf(stage);
+/** A thread has warmed up, or given it up. */
+export const tellWarm = (shared: Float64Array): void => { shared[threadAt + 4] = 1; };
+/** Whether the thread has called `tellWarm`. */
+export const isWarm = (shared: Float64Array): boolean => shared[threadAt + 4] === 1;
+/** Called in the main thread: whether the thread may warm up now. It may not until this was called. */
+export const letWarm = (shared: Float64Array, may: boolean): void => { shared[threadAt + 5] = may ? 1 : 0; };
+/** Whether the thread may warm up. */
+export const mayWarm = (shared: Float64Array): boolean => shared[threadAt + 5] === 1;
 /** The most that the thread was late is counted anew from here on. */
 export const forgetLate = (shared: Float64Array): void => { shared[threadAt + 3] = 0; };

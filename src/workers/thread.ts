@@ -9,7 +9,7 @@ import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
 import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
 import type { QueryStats } from './pool.types.ts';
-import { type TaskCounts, type ThreadTotals, type WarmStage, countsBytes, countsOf, forgetLate, isWarm, letWarm, noCounts, threadTotals } from './task-counts.ts';
+import { type TaskCounts, type ThreadTotals, countsBytes, countsOf, forgetLate, isWarm, letWarm, noCounts, threadTotals } from './task-counts.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
 /** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
@@ -213,10 +213,10 @@ export class Thread {
 
   get index(): number { return this.options.settings.thread.index; }
   totals(): ThreadTotals { return threadTotals(this.counts); }
-  /** Whether its warm-up has come so far. */
-  isWarm(stage: WarmStage): boolean { return isWarm(this.counts, stage); }
-  /** How far it may warm up while it has no task. */
-  letWarm(stage: WarmStage): void { letWarm(this.counts, stage); }
+  /** Whether its warm-up is over. */
+  isWarm(): boolean { return isWarm(this.counts); }
+  /** Whether it may warm up while it has no task. */
+  letWarm(may: boolean): void { letWarm(this.counts, may); }
   forgetLate(): void { forgetLate(this.counts); }
   /** Milliseconds in which it did something. */
   busyMs(): number { return this.worker.performance.eventLoopUtilization().active; }

@@ -18,7 +18,6 @@ import { packPage } from './packed-page.ts';
 import { runQuery } from './query-task.ts';
 import type { TaskSpill } from './spill.ts';
 import { type Post, Task } from './task.ts';
-import type { WarmStage } from './task-counts.ts';
 import { type WarmLoadKind, warmLoad } from './warm-load.ts';
 
 /** What is run, the most common kinds first. */
@@ -72,10 +71,8 @@ interface WarmUpOptions {
   readonly spill: () => TaskSpill;
   /** How often all of them are run at most. */
   readonly rounds?: number;
-  /** Whether the thread has nothing else to do, and may do that part now. */
-  readonly isIdle: (stage: WarmStage) => boolean;
-  /** Told when a part is over. */
-  readonly reached?: (stage: WarmStage) => void;
+  /** Whether the thread has nothing else to do. */
+  readonly isIdle: () => boolean;
 }
 
 /** A pool in memory, as queries find it. */
@@ -86,7 +83,6 @@ export class WarmUp {
   private readonly options: WarmUpOptions;
   private current: Task | undefined;
   private spentMs = 0;
-  private stage: WarmStage = 'short';
   constructor(options: WarmUpOptions) { this.options = options; }
 
   /** Somebody wants the thread. */
@@ -95,14 +91,12 @@ export class WarmUp {
   async run(): Promise<void> {
     await this.all();
     // What it made would stay until the first tasks have made as much again.
-    if (this.options.isIdle(this.stage)) collectInSteps();
+    if (this.options.isIdle()) collectInSteps();
   }
 
   private async all(): Promise<void> {
     const few = await this.poolOf(await linesOf(fewRows));
     for (let round = 0; round < shortRounds; round++) for (const text of shortTexts) if (!await this.timed(text, 'json', few)) return;
-    this.options.reached?.('short');
-    this.stage = 'whole';
     const lines = await linesOf(rowsCount), pool = await this.poolOf(lines);
     for (let round = 0; round < (this.options.rounds ?? roundsMax); round++) {
       for (const [text, format] of round % outputsEvery === 0 ? kinds.withOutputs : kinds.plain) if (!await this.timed(text, format, pool)) return;
@@ -146,7 +140,7 @@ export class WarmUp {
     await nextTurn();
     await this.idle();
   }
-  private async idle(): Promise<void> { while (!this.options.isIdle(this.stage)) await later(idleMs, undefined, { ref: false }); }
+  private async idle(): Promise<void> { while (!this.options.isIdle()) await later(idleMs, undefined, { ref: false }); }
 
   private async query({ text, format }: { readonly text: string; readonly format: FormatName }, { tools, foreseen }: Pool): Promise<void> {
     // What is written goes nowhere, and its buffers back.
