@@ -8,6 +8,7 @@ import { type RecordType, type Type, recordType } from '../vectors/type.ts';
 import type { FieldPath } from './plan.ts';
 import { bare, fuseKnown } from './types-of.ts';
 
+/** A record type in the making. */
 export class RecordDraft {
   readonly #fields = new Map<string, Type | RecordDraft>();
   /** Fields that all records so far have; undefined before the first. */
