@@ -44,13 +44,8 @@ export function parseComparison(s: Scanner): Expr | undefined {
 const comparisonOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=', 'in', 'not in', 'like', 'not like', '~']);
 
 /** An expression of access level: what may be assigned to, and the operand of casts. */
-function parsePostfixExpr(s: Scanner): Expr | undefined {
+export function parsePostfixExpr(s: Scanner): Expr | undefined {
   return s.memo(memoPostfix, parsePostfix);
-}
-
-/** What stands before `:=`: whether it is a field path is for the analyzer to say. */
-export function parseTarget(s: Scanner): Expr | undefined {
-  return parsePostfixExpr(s);
 }
 
 /** A field path: an identifier with dots and indexes. */

@@ -3,7 +3,7 @@ import type { AggregateOp, Assignment, Expr, Op } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { reservedWords } from './operator-table.ts';
 import { parseArgs, parseNamedCall } from './parser-calls.ts';
-import { parseExpr, parseTarget } from './parser-expressions.ts';
+import { parseExpr, parsePostfixExpr } from './parser-expressions.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
 import { parseId, parseList } from './parser-strings.ts';
 
@@ -14,14 +14,21 @@ const noCallWords: ReadonlySet<string> = new Set([
 
 /** Whether only what may follow an operator is ahead: a pipe, a closing bracket, `;` or the end. Takes nothing. */
 export function endsOp(s: Scanner): boolean {
-  const before = s.pos;
-  s.skip();
-  const code = s.code;
-  const ends = s.pos === s.text.length || code === 0x29 || code === 0x5d || code === 0x3b || (code === 0x7c && s.text[s.pos + 1] !== '|');
-  if (!ends) s.fail();
-  s.pos = before;
+  const at = placeAhead(s), code = s.text.charCodeAt(at);
+  const ends = at === s.text.length || closes(code) || code === 0x3b || (code === 0x7c && s.text[at + 1] !== '|');
+  if (!ends) s.fail(at);
   return ends;
 }
+
+/** Where the next thing behind blanks stands. Takes nothing. */
+function placeAhead(s: Scanner): number {
+  const before = s.pos;
+  s.skip();
+  const at = s.pos;
+  s.pos = before;
+  return at;
+}
+const closes = (code: number): boolean => code === 0x29 || code === 0x5d;
 
 /** The operators without keyword, in the order of the grammar. `word` is the lower-case word at this place; `calls` allows calls of user operators with arguments. */
 export function parseImplied(s: Scanner, word: string, calls: boolean): Op | undefined {
@@ -71,7 +78,8 @@ function parseTargeted(s: Scanner): Assignment | undefined {
 /** `Target ":=" X`. */
 function targeted(s: Scanner, parse: typeof parseExpr): Assignment | undefined {
   const start = s.pos;
-  const target = parseTarget(s);
+  // Whether it is a field path is for the analyzer to say.
+  const target = parsePostfixExpr(s);
   if (target !== undefined && s.takeNext(':=')) {
     s.skip();
     const expr = parse(s);
@@ -179,20 +187,11 @@ function parseNameCall(s: Scanner): Op | undefined {
   return { kind: 'call-op', name, args: [], implied: true, start: s.byte(start), end: s.byte(s.pos) };
 }
 
-/** Whether a closing bracket is ahead. Takes nothing. */
-function closesNext(s: Scanner): boolean {
-  const before = s.pos;
-  s.skip();
-  const code = s.code;
-  s.pos = before;
-  return code === 0x29 || code === 0x5d;
-}
-
 function parseExprOp(s: Scanner): Op | undefined {
   const start = s.pos;
   const isEnclosed = s.code === 0x28, expr = parseExpr(s);
   if (expr === undefined || expr.kind === 'id') return undefined;
   // A literal is an operator in parentheses, or as the last one within brackets.
-  if ((expr.kind === 'literal' || expr.kind === 'date') && !isEnclosed && !closesNext(s)) return undefined;
+  if ((expr.kind === 'literal' || expr.kind === 'date') && !isEnclosed && !closes(s.text.charCodeAt(placeAhead(s)))) return undefined;
   return { kind: 'expr-op', expr, start: s.byte(start), end: s.byte(s.pos) };
 }

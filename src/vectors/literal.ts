@@ -28,6 +28,9 @@ export const parseInteger = (text: string): number | bigint | undefined => {
   return integer(text.startsWith('-') ? -x : x);
 };
 
+/** A decimal integer of any size without a sign. */
+export const parseUnsigned = (text: string): number | bigint | undefined => (/^[+-]/.test(text) ? undefined : parseInteger(text));
+
 // Floats
 
 // One way to match each text: two runs of digits side by side would be tried at every cut.

@@ -1,7 +1,7 @@
 /** Casts to primitive types: one loop per pair of forms. The vectors here are flat, without names, unions and nulls. */
 import { type PrimitiveType, type Type, bitsOf, isFloat, isSigned, isUnsigned, typeText, types } from '../../vectors/type.ts';
 import { type Data, integer } from '../../vectors/value.ts';
-import { castFloatText, durationText, fitsInt64, ipText, netText, parseDuration, parseInteger, parseIp, parseNet, roundFloat, timeText } from '../../vectors/literal.ts';
+import { castFloatText, durationText, fitsInt64, ipText, netText, parseDuration, parseInteger, parseIp, parseNet, parseUnsigned, roundFloat, timeText } from '../../vectors/literal.ts';
 import { type BoolVector, type BytesVector, type FlatVector, type NumberVector, type Vector, bools, dataAt, numbers, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
@@ -79,9 +79,9 @@ const toInteger = (v: FlatVector, type: PrimitiveType): Vector => {
   if (v.form === 'bool') return numbers(type, Float64Array.from(v.values.subarray(0, v.length)));
   if (v.form === 'number') return convertIntegers(v, type);
   if (!isText(v)) return refuse(v, type);
-  const range = rangeOf(type), takesSigns = !isUnsigned(type);
+  const range = rangeOf(type), parse = isUnsigned(type) ? parseUnsigned : parseInteger;
   return numbersOf(v, type, (i) => {
-    const text = textAt(v, i), x = takesSigns || !/^[+-]/.test(text) ? parseInteger(text) : undefined;
+    const x = parse(textAt(v, i));
     return x === undefined ? undefined : fitInteger(x, false, type, range);
   });
 };

@@ -1,6 +1,6 @@
 /** Functions on numbers. */
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import { parseInteger } from '../../vectors/literal.ts';
+import { parseInteger, parseUnsigned } from '../../vectors/literal.ts';
 import { type Value, integer, underValue } from '../../vectors/value.ts';
 import { type NumberVector, type Vector, bools, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
 import { apply } from '../expressions/apply.ts';
@@ -152,8 +152,7 @@ const numeric = (arg: Value, to: PrimitiveType): Value => {
   const v = arg.type.kind === 'union' ? underValue(arg) : arg;
   if (v.type === types.bool) return { type: types.int64, data: v.data === true ? 1 : 0 };
   if (v.type !== types.string) return v;
-  const text = v.data as string;
-  const x = to === types.float64 ? goFloat(text) : to === types.uint64 && /^[+-]/.test(text) ? undefined : parseInteger(text);
+  const parse = to === types.float64 ? goFloat : to === types.uint64 ? parseUnsigned : parseInteger, x = parse(v.data as string);
   return x === undefined ? v : { type: to === types.float64 ? to : types.int64, data: x };
 };
 /** The first argument decides the result's type, the others are converted to it. */
