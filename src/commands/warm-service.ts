@@ -126,6 +126,7 @@ const workedMs = (): number => {
 /** Resolves when its time is over or the real service ends; what goes wrong is told by rejection and hurts nobody. */
 export const warmService = async (options: WarmServiceOptions): Promise<void> => {
   await idle(options);
+  if (options.signal.aborted) return;
   const directory = await temporaryFolder();
   try {
     await inFolder(directory, options);
