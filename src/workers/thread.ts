@@ -37,6 +37,8 @@ export class RunningTask {
   private readonly thread: Thread;
   private readonly windowBytesMax: number;
   private events: TaskEvents | undefined;
+  /** A mark of `performance.now()`, before the thread has it. */
+  readonly beganAt = performance.now();
   /** Bytes of the body so far. */
   bodyBytes = 0;
   private sent = 0;

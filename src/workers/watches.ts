@@ -13,6 +13,8 @@ interface WatchedTask {
   counts(): TaskCounts;
   /** Of a load's body, so far. */
   readonly bodyBytes: number;
+  /** A mark of `performance.now()`, before a thread had it: that may be on with it before the main thread is. */
+  readonly beganAt: number;
   /** Rows of all that a query reads, as long as it runs; undefined: not known. */
   rowsTotal(): Promise<number | undefined>;
 }
@@ -27,7 +29,7 @@ class Watch {
 
   began(task: WatchedTask): void {
     this.task = task;
-    this.beganAt = performance.now();
+    this.beganAt = task.beganAt;
   }
   /** The worker is done with it. */
   ended(failure?: LakeError): void {
