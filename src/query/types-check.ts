@@ -8,13 +8,12 @@
  *   of argument types. A recursive call of the same types is unknown.
  */
 import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types } from '../vectors/type.ts';
-import { fuseTypes } from '../vectors/fuse.ts';
 import type { Span } from './ast.ts';
 import { fieldHint } from './hints.ts';
 import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
 import { someExpr } from './plan-walk.ts';
 import { RecordDraft } from './types-draft.ts';
-import { alternatives, bare, either, fieldType, hasUnknown, unknownType } from './types-of.ts';
+import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, unknownType } from './types-of.ts';
 import { pipelineType } from './types-ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
@@ -443,7 +442,7 @@ export class TypeChecker {
 
   /** What elements, keys or values of these types have in common. */
   private fused(list: readonly Type[]): Type {
-    return list.some(hasUnknown) ? unknownType : list.length === 0 ? types.null : list.reduce(fuseTypes);
+    return list.some(hasUnknown) ? unknownType : list.length === 0 ? types.null : fuseAll(list);
   }
 
   private subquery(e: PlanExpr & { readonly kind: 'subquery' }, self: Type): Type {
