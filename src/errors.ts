@@ -66,6 +66,7 @@ export const errorTable = {
   'format-broken': bad('{format}: {fault}{place}'),
   'format-detection': bad('format detection error\n{complaints}'),
   'format-look-ahead': bad('buffer exceeded max size trying to infer input format ({limit} bytes)'),
+  'format-memory': { status: 413, kind: 'payload too large', text: '{format}: {what} needs more than {limit} bytes of memory (option -memory)' },
   'format-limit': { status: 413, kind: 'payload too large', text: '{format}: {what}: more than {limit} bytes{place}' },
   'write-type': bad('type {type}: type cannot be represented in {format} format'),
   'format-too-large': { status: 413, kind: 'payload too large', text: '{format}: {fault}{place}' },

@@ -4,6 +4,7 @@ import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './encoding.ts';
+import type { ReadMemory } from './read-memory.ts';
 
 /** What a reader is told of its input, and what it may take. Each format looks at the options that concern it. */
 export interface ReadOptions {
@@ -29,6 +30,8 @@ export interface ReadOptions {
   readonly arrowBodyBytesMax?: number;
   /** Longest Parquet file: it is kept whole, since its table of contents comes last. Default 1 GiB. */
   readonly parquetFileBytesMax?: number;
+  /** What the reader may hold at once, beside the batches that it gave out. Default: no limit. */
+  readonly memory?: ReadMemory;
   /** Most shapes and most columns of the values of one load; readers do not count them. Default: no limit. */
   readonly typesMax?: number;
   readonly columnsMax?: number;
