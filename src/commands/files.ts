@@ -7,6 +7,7 @@ import { join, resolve as resolvePath } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { decoded } from '../formats/encoding.ts';
 import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
+import { ReadMemory } from '../formats/read-memory.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
 import { fuseTypes } from '../vectors/fuse.ts';
 import type { Type } from '../vectors/type.ts';
@@ -27,6 +28,8 @@ interface FileOptions {
   readonly format: FormatName | 'auto';
   readonly csvDelimiter: string;
   readonly readLimits: FormatLimits;
+  /** What the reader of one input may hold. */
+  readonly memoryBytesMax: number;
   /** Values read of each input to know its type before compiling; 0: none. */
   readonly sampleRows: number;
   readonly batchRows: number;
@@ -137,7 +140,8 @@ export class FileSources {
   }
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
-    return openReader(input.format, this.counted(input), { name: input.name, csvDelimiter: this.options.csvDelimiter, ...this.options.readLimits, batchRows: this.options.batchRows });
+    const { csvDelimiter, readLimits, memoryBytesMax, batchRows } = this.options;
+    return openReader(input.format, this.counted(input), { name: input.name, csvDelimiter, ...readLimits, memory: new ReadMemory(() => memoryBytesMax), batchRows });
   }
 
   private async *counted(input: Input): AsyncGenerator<Uint8Array> {

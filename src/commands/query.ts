@@ -57,11 +57,11 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   const line = new ProgressLine(given), io = line.aside();
   const output = outputOf(options, io), { batchRows = 4096, reshape } = engine;
   for (const name of ['sortmem', 'aggmem', 'fusemem']) if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
-  const texts = textsOf(options, io.cwd);
+  const texts = textsOf(options, io.cwd), memoryBytesMax = memoryOf(options);
   if (texts.length === 0 && options.rest.length === 0) throw new ConfigError('lake query: no query and no input (see lake query -h)');
   const sources = new FileSources({
     cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
-    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values),
+    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values), memoryBytesMax,
     ...(line.isOn && { came: () => { line.tell(state); } }),
     sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number), stopOnError: options.values['e'] as boolean,
     http: { rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all', bytesMax: Infinity, waitMsMax: Infinity },
@@ -77,7 +77,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   };
   const context: ExecutionContext = {
     host: engine.host?.(host) ?? host,
-    signal: new AbortController().signal, batchRows, memoryBytesMax: engine.memoryBytesMax ?? memoryOf(options), recursion: recursionLimits(options.values), names: new Map(), ...(reshape && { reshape }),
+    signal: new AbortController().signal, batchRows, memoryBytesMax: engine.memoryBytesMax ?? memoryBytesMax, recursion: recursionLimits(options.values), names: new Map(), ...(reshape && { reshape }),
   };
   const state = (): ProgressState => ({ what: '', ...sources.progress(), records: context.host.progress.recordsRead });
   // Behind the last byte there may be much to do yet.

@@ -2,8 +2,15 @@
  * Bytes of a stream by count, for the binary formats: so many bytes in one piece, no more read from the stream than that takes.
  *
  * Invariants: `bytes[start, end)` is read and not used up; the buffer grows with what has come, never with what a length claims.
- * What was read holds until more is asked for.
+ * What was read holds until more is asked for. The buffer is charged to the reader's memory.
  */
+import { ReadMemory } from './read-memory.ts';
+
+/** Who reads: named in errors. `what`: of the bytes that are read, such as `frame`. */
+interface Use { readonly memory?: ReadMemory | undefined; readonly format: string; readonly what: string }
+/** A larger buffer goes as soon as nothing of it is left to be read. */
+const keptBytesMax = 1 << 20;
+
 export class ByteSource {
   bytes: Uint8Array = new Uint8Array(0);
   start = 0;
@@ -14,13 +21,19 @@ export class ByteSource {
   private before = 0;
   private ended = false;
   private readonly input: AsyncIterator<Uint8Array>;
+  private readonly memory: ReadMemory;
+  private readonly use: Use;
 
-  constructor(input: AsyncIterable<Uint8Array>) { this.input = input[Symbol.asyncIterator](); }
+  constructor(input: AsyncIterable<Uint8Array>, use: Use) {
+    this.input = input[Symbol.asyncIterator]();
+    this.memory = use.memory ?? new ReadMemory();
+    this.use = use;
+  }
 
   /** Where `start` is in the stream. */
   get offset(): number { return this.before + this.start; }
 
-  /** Reads until `count` bytes are there; false if the stream ends before. */
+  /** Reads until `count` bytes are there; false if the stream ends before. @throws LakeError format-memory */
   async need(count: number): Promise<boolean> {
     while (this.end - this.start < count) {
       if (this.ended) return false;
@@ -35,6 +48,7 @@ export class ByteSource {
   async close(): Promise<void> {
     if (!this.ended) await this.input.return?.();
     this.ended = true;
+    this.setRoom(0);
   }
 
   private append(chunk: Uint8Array, wanted: number): void {
@@ -44,19 +58,27 @@ export class ByteSource {
       this.bytes = chunk;
       this.start = 0;
       this.end = chunk.length;
+      if (this.room.length > keptBytesMax) this.setRoom(0);
       return;
     }
     const ours = this.bytes === this.room;
     if (!ours || this.end + chunk.length > this.room.length) {
-      const room = size <= this.room.length ? this.room : new Uint8Array(Math.max(size, Math.min(wanted, size * 2)));
-      if (ours && room === this.room) room.copyWithin(0, this.start, this.end);
+      const { room: before } = this, room = size <= before.length ? before : this.setRoom(Math.max(size, Math.min(wanted, size * 2)));
+      if (ours && room === before) room.copyWithin(0, this.start, this.end);
       else room.set(this.bytes.subarray(this.start, this.end));
-      this.room = this.bytes = room;
+      this.bytes = room;
       this.before += this.start;
       this.start = 0;
       this.end = kept;
     }
     this.room.set(chunk, this.end);
     this.end += chunk.length;
+  }
+
+  private setRoom(bytes: number): Uint8Array {
+    const { room: before } = this;
+    this.memory.hold(bytes, this.use);
+    this.memory.free(before.length);
+    return (this.room = new Uint8Array(bytes));
   }
 }

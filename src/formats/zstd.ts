@@ -29,7 +29,7 @@ interface Frame {
 
 /** The bytes that a stream of frames stands for. @throws BytesFault */
 export async function* zstdExpanded(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const source = new ByteSource(input);
+  const source = new ByteSource(input, { format: 'zstd', what: 'block' });
   const need = async (count: number): Promise<void> => { if (!await source.need(count)) throw new BytesFault('zstd: unexpected end of file'); };
   try {
     while (await source.need(1)) {

@@ -69,7 +69,7 @@ const flush = (transfer: readonly ArrayBuffer[] = []): void => {
 
 const runPart = (task: Task, { of, port: way }: Extract<TaskRequest, { kind: 'part' }>): Promise<TaskOutcome> => {
   switch (of) {
-    case 'load': return runLoadPart(task, way, tools.readLimits, tools.objects);
+    case 'load': return runLoadPart(task, way, { ...tools.readLimits, memory: budget.forReader() }, tools.objects);
     case 'query': return runQueryPart(task, way, tools);
     case 'output': return runOutputPart(task, way, tools);
   }

@@ -92,7 +92,8 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
     const share = tools.budget.begin();
     try {
       const { objects: adds } = await sortIntoObjects(batches, {
-        ...layout, objects: tools.objects, shapeLimits: shapeLimitsOf(tools.readLimits), spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), get memoryBytesMax() { return tools.budget.share; },
+        ...layout, objects: tools.objects, shapeLimits: shapeLimitsOf(tools.readLimits), spill: () => spill.objects(), signal: task.signal, breathe: () => task.breathe(), 
+        get memoryBytesMax() { return share.sortBytesMax(); },
       });
       const { author, message, meta } = note;
       const commit = await task.call({ kind: 'commit', handle: target.handle, objects: adds, note: { ...(author && { author }), ...(message && { body: message }), ...(meta && { meta }) } });
@@ -130,17 +131,18 @@ async function* metaRows(task: Task, source: ResolvedSource, batchRows: number):
   }
 }
 
-async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
+async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
   const request = JSON.parse(source.handle) as UrlRequest & { readonly format?: string }, format = formatOf(request.format);
   const { codings, bytes } = await openUrl(request, { policy: from.http, signal });
-  yield* await openReader(format, bytes, { ...readLimits, batchRows, contentCodings: codings });
+  yield* await openReader(format, bytes, { ...readLimits, memory: budget.forReader(), batchRows, contentCodings: codings });
 }
 
 /** What a file source's handle says. */
 interface FileHandle { readonly path: string; readonly format?: string }
-async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
+async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
   const { path, format } = JSON.parse(source.handle) as FileHandle;
-  yield* await openReader(format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format), fileBytes(path, from.files, signal), { ...readLimits, batchRows });
+  const named = format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format);
+  yield* await openReader(named, fileBytes(path, from.files, signal), { ...readLimits, memory: budget.forReader(), batchRows });
 }
 
 const formatOf = (name: string | undefined): FormatName | 'auto' => {

@@ -1,6 +1,7 @@
 /** Loads: bytes of a body become sorted data objects that are durable or inline. Nothing is committed here. */
 import { LakeError } from '../errors.ts';
 import { type ReadOptions, openReader } from '../formats/formats.ts';
+import { ReadMemory } from '../formats/read-memory.ts';
 import { type ShapeLimits, sortIntoObjects } from '../lake/load-sort.ts';
 import { type ObjectSink, type ObjectStore, openObjects } from '../lake/objects.ts';
 import { working } from '../vectors/stop.ts';
@@ -17,7 +18,14 @@ import type { Task } from './task.ts';
 /** Most of the time that a load waits for another of very many shapes: the client of that may be slow. */
 const turnMsMax = 30_000;
 
-/** Memory of the loads of one worker: each has its share, and those of very many shapes, which no share bounds, go on one after the other. */
+/** Least memory for sorting: with less a load is nothing but runs. */
+const sortBytesMin = 4 << 20;
+
+/**
+ * Memory of the loads of one worker: each has its share, and those of very many shapes, which no share bounds, go on one after the other.
+ *
+ * Invariant: what the reader of a load holds is taken off what the load may sort in memory.
+ */
 export class LoadBudget {
   private readonly bytesMax: number;
   private readonly turnMs: number;
@@ -33,7 +41,10 @@ export class LoadBudget {
   begin(): LoadShare {
     this.loads++;
     let hasTurn = false;
+    const memory = this.forReader();
     const load: LoadShare = {
+      memory,
+      sortBytesMax: () => Math.max(sortBytesMin, this.share - memory.bytes),
       turn: async (signal) => {
         if (hasTurn) return;
         const until = performance.now() + this.turnMs;
@@ -53,8 +64,9 @@ export class LoadBudget {
     };
     return load;
   }
-  /** Never so little that a load is nothing but runs. */
-  get share(): number { return Math.max(4 << 20, this.bytesMax / Math.max(1, this.loads)); }
+  get share(): number { return Math.max(sortBytesMin, this.bytesMax / Math.max(1, this.loads)); }
+  /** What the reader of one input may hold: the whole budget, however many loads there are, lest a body fail because of others. */
+  forReader(): ReadMemory { return new ReadMemory(() => this.bytesMax); }
 
   private ended(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
@@ -73,6 +85,10 @@ export class LoadBudget {
 interface LoadShare {
   /** Waits for its turn to hold very many shapes; it keeps it to its end. */
   turn(signal: AbortSignal): Promise<void>;
+  /** Of the load's reader. */
+  readonly memory: ReadMemory;
+  /** Bytes of rows that may wait to be sorted. */
+  sortBytesMax(): number;
   end(): void;
 }
 
@@ -84,9 +100,13 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
   const own = request.directory === undefined ? undefined : openObjects(request.directory), objects = timed(own ?? files, task), share = budget.begin();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
-    const reader = await openReader(format, task.body, { ...readLimits, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }) });
+    const reader = await openReader(format, task.body, {
+      ...readLimits, memory: share.memory, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup),
+      copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }),
+    });
     const outcome = await sortIntoObjects(turning(reader, task), {
-      keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), manyShapes: () => share.turn(task.signal), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, get memoryBytesMax() { return budget.share; },
+      keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), manyShapes: () => share.turn(task.signal), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, 
+      get memoryBytesMax() { return share.sortBytesMax(); },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
     return { ...outcome, warnings: [] };

@@ -1,6 +1,7 @@
 /** Messages of an Arrow IPC stream (or file, which is a stream between marks): metadata and the body that belongs to it. */
 import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
+import type { ReadMemory } from '../read-memory.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { FlatTable } from './flat-read.ts';
 import { continuation } from './ipc.ts';
@@ -31,8 +32,8 @@ export class MessageReader {
   private readonly bodyBytesMax: number;
   private isFile = false;
 
-  constructor(input: AsyncIterable<Uint8Array>, bodyBytesMax: number) {
-    this.source = new ByteSource(input);
+  constructor(input: AsyncIterable<Uint8Array>, bodyBytesMax: number, memory?: ReadMemory) {
+    this.source = new ByteSource(input, { memory, format: 'arrows', what: 'message' });
     this.bodyBytesMax = bodyBytesMax;
   }
 

@@ -14,7 +14,7 @@ const bodyBytesMax = 512 << 20;
 /** @throws LakeError `format-broken`, `format-too-large`, after giving out what came before */
 export async function* readArrows(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const { batchRows } = readLimits(options), bytesMax = options.arrowBodyBytesMax ?? bodyBytesMax;
-  const messages = new MessageReader(input, bytesMax);
+  const messages = new MessageReader(input, bytesMax, options.memory);
   let values = 0;
   try {
     for (let schema = await messages.first(); schema; schema = messages.mayContinue() ? await messages.first() : undefined) {

@@ -5,6 +5,7 @@
  */
 import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
+import type { ReadMemory } from '../read-memory.ts';
 import { lz4ExpansionMax, decodeLz4 } from '../lz4.ts';
 
 /** What a frame holds: bits 4 and 5 of its second byte. */
@@ -30,8 +31,8 @@ export class FrameReader {
   /** Where the frame of the last answer begins in the stream. */
   offset = 0;
 
-  constructor(input: AsyncIterable<Uint8Array>, options: { readonly frameBytesMax: number; readonly fault: Fault }) {
-    this.source = new ByteSource(input);
+  constructor(input: AsyncIterable<Uint8Array>, options: { readonly frameBytesMax: number; readonly memory?: ReadMemory | undefined; readonly fault: Fault }) {
+    this.source = new ByteSource(input, { memory: options.memory, format: 'bsup', what: 'frame' });
     this.frameBytesMax = options.frameBytesMax;
     this.fault = options.fault;
   }

@@ -12,7 +12,9 @@ const frameBytesMax = 128 << 20;
 /** Batches of the values of a BSUP stream. @throws LakeError `format-broken`, `format-too-large`, after giving out what came before */
 export async function* readBsup(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const batches = new Batches(readLimits(options));
-  const frames = new FrameReader(input, { frameBytesMax: options.bsupFrameBytesMax ?? frameBytesMax, fault: (text, offset) => new PlacedFault(text, offset) });
+  const frames = new FrameReader(input, {
+    frameBytesMax: options.bsupFrameBytesMax ?? frameBytesMax, memory: options.memory, fault: (text, offset) => new PlacedFault(text, offset),
+  });
   try {
     try {
       for (let frame = await frames.next(); frame !== undefined; frame = await frames.next()) {

@@ -22,7 +22,7 @@ interface Header { readonly metadata: number; readonly data: number; readonly ro
 export const csupReader = (bsup: BsupParts): Reader => (input, options) => readCsup(bsup, input, options);
 
 async function* readCsup(bsup: BsupParts, input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  const source = new ByteSource(input), limit = options.csupObjectBytesMax ?? objectBytesMax;
+  const source = new ByteSource(input, { memory: options.memory, format: 'csup', what: 'object' }), limit = options.csupObjectBytesMax ?? objectBytesMax;
   let offset = 0, values = 0;
   const fault = (text: string, cause?: unknown): LakeError => new LakeError('format-broken', { format: 'csup', fault: text, place: ` (byte ${offset})`, values }, { cause });
   try {
@@ -53,7 +53,7 @@ async function* readCsup(bsup: BsupParts, input: AsyncIterable<Uint8Array>, opti
 
 /** What speaks against CSUP in the first bytes of a stream, or undefined. */
 export const probeCsup = async (chunks: AsyncIterable<Uint8Array>): Promise<string | undefined> => {
-  const source = new ByteSource(chunks);
+  const source = new ByteSource(chunks, { format: 'csup', what: 'object' });
   await source.need(headerBytes);
   const header = headerOf(source);
   await source.close();
