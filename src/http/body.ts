@@ -84,7 +84,10 @@ export class IncomingBody {
         pace.went(chunk.length);
         return chunk;
       }
-      if (this.#raw.readableEnded) return undefined;
+      if (this.#raw.readableEnded) {
+        pace.went(0);
+        return undefined;
+      }
       if (this.#raw.destroyed) throw clientLeft();
       pace.waits();
       await this.#change();
@@ -146,6 +149,7 @@ const collected = (raw: IncomingMessage, { idleMsMax, pace }: BodyTerms, { waite
   const stop = (): void => {
     clearImmediate(late);
     clearTimeout(timer);
+    pace.went(0);
     held?.release();
     raw.off('data', take);
   };

@@ -3,6 +3,9 @@
  *
  * A client that is slow is left alone as long as nobody else needs what it holds: who has too little asks for the slowest (`slowRate`) and ends it.
  */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 
 /** The rate is that of the last one or two such times of waiting. */
@@ -62,6 +65,17 @@ export class Pace {
     this.#newer = { bytes: this.#bytes, waitedMs: this.#waitedMs };
   }
 }
+
+/** Of the requests that are under way, or were, on a connection. */
+const paces = new WeakMap<Socket, Pace>();
+/** The pace of a request's client. */
+export const paceOf = ({ socket }: IncomingMessage, direction: Direction, { rateBytesMin }: Pick<ServeConfig, 'rateBytesMin'>): Pace => {
+  const pace = new Pace(direction, rateBytesMin);
+  paces.set(socket, pace);
+  return pace;
+};
+/** The pace at which a connection's last request goes on. */
+export const paceAt = (socket: Socket): Pace | undefined => paces.get(socket);
 
 /** The slowest of those who are too slow. */
 export const slowest = <T>(all: Iterable<T>, paceOf: (one: T) => Pick<Pace, 'slowRate'> | undefined): T | undefined => {

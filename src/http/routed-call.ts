@@ -9,7 +9,7 @@ import type { Principal } from './access/roles.ts';
 import { readControlBody } from './body.ts';
 import { fieldsOf } from './body-fields.ts';
 import type { ResponseFormat } from './negotiate.ts';
-import { Pace } from './pace.ts';
+import { paceOf } from './pace.ts';
 import type { Call, Route, Service } from './route.ts';
 
 /** A request with its row and the service that answers it. */
@@ -56,7 +56,7 @@ export class RoutedCall implements Call {
   }
 
   async body(): Promise<unknown> {
-    const { config, controlBodies: held } = this.service, { raw } = this.request, pace = new Pace('body', config.rateBytesMin);
+    const { config, controlBodies: held } = this.service, { raw } = this.request, pace = paceOf(raw, 'body', config);
     return fieldsOf(await readControlBody(raw, this.contentType, { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held }), this.#row.body as TSchema, this.#row.bytesBody);
   }
 }

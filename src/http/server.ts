@@ -20,6 +20,7 @@ import type { MachineWatch } from '../recording/watch.ts';
 import { type Access, checkNeed, type Identified } from './access/access.ts';
 import { type AuditEntry, auditEntry, isAudited } from './access/audit.ts';
 import { Answering } from './answering.ts';
+import { Connections } from './connections.ts';
 import { type Door, httpServer } from './door.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
@@ -88,7 +89,6 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   const { app, answering } = buildApp(options), service = answering.own;
   const { host, port } = options.config.listen;
   await app.listen({ host, port });
-  app.server.maxConnections = options.config.connectionsMax;
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return { address: `http://${name}:${bound.port}`, app, quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt), lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
@@ -168,8 +168,10 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     clientErrorHandler: answerUnparsed,
   }) as unknown as FastifyInstance;
-  const service = serviceOf(options, app), answering = new Answering(app.server, service);
-  service.metrics.watch(app.server, (socket) => answering.isOwn(socket));
+  const service = serviceOf(options, app), answering = new Answering(app.server, service), counted = (socket: Socket): boolean => answering.isOwn(socket);
+  const connections = new Connections(app.server, { connectionsMax: config.connectionsMax, counted });
+  service.metrics.watch(app.server, counted, connections.cuts);
+  app.addHook('onClose', async () => { connections.close(); });
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
     if (!(error instanceof LakeError) || error.status >= 500) answering.of(request.raw).log.error({ err: error, cause: error instanceof Error ? error.cause : undefined, id: request.id }, 'request failed');
@@ -177,7 +179,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   addInternalRoutes(app);
-  addHooks(app, answering);
+  addHooks(app, answering, connections);
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
   addRoutes(app, answering, inspected !== undefined);
@@ -223,14 +225,17 @@ const addInternalRoutes = (app: FastifyInstance): void => {
 const notFound = (reply: FastifyReply): FastifyReply =>
   sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
 
-const addHooks = (app: FastifyInstance, answering: Answering): void => {
+const addHooks = (app: FastifyInstance, answering: Answering, connections: Connections): void => {
   app.addHook('onRequest', (request, reply, done) => {
     const { requests, tracing } = answering.of(request.raw);
     restoreRare(request.raw);
+    const { socket } = request.raw;
     requests.underWay++;
+    connections.began(socket);
     // Comes for a client that left before its answer's end too, of which the framework's own hook is not told.
     reply.raw.on('close', () => {
       requests.underWay--;
+      connections.ended(socket);
       requests.endedAt = performance.now();
     });
     tracing?.begun(request);

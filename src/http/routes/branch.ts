@@ -8,7 +8,7 @@ import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
 import { commitOnce } from '../once.ts';
-import { Pace } from '../pace.ts';
+import { paceOf } from '../pace.ts';
 import { boolParameter, boolSchema, branchParameter, commitParameter, delimiterParameter, delimiterSchema, idOf, pathId, poolParameter } from '../parameters.ts';
 import { previewValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
@@ -40,7 +40,7 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const { config: { bodyIdleMsMax: idleMsMax, rateBytesMin }, loadBodies: held } = service, length = request.headers['content-length'], pace = new Pace('body', rateBytesMin);
+      const { config: { bodyIdleMsMax: idleMsMax }, loadBodies: held } = service, length = request.headers['content-length'], pace = paceOf(request.raw, 'body', service.config);
       const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { load: run });
       const body = loadBody(request.raw, { idleMsMax, pace, held, run, told: (bytes) => { run.watch.took(bytes); } });

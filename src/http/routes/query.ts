@@ -6,7 +6,7 @@ import type { Plan } from '../../query/plan.ts';
 import { describePlan } from '../describe.ts';
 import { answerCoding, varyOf } from '../encoding.ts';
 import { isForeign } from '../origin.ts';
-import { Pace } from '../pace.ts';
+import { paceOf } from '../pace.ts';
 import { boolParameter, boolSchema } from '../parameters.ts';
 import { descriptionValue, plainValue, queryStatusValue } from '../records.ts';
 import { sendChunks, sendValue } from '../reply.ts';
@@ -44,7 +44,7 @@ export const queryRoutes: readonly Route[] = [
       if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
       const readOnly = isForeign(service.originRules, request.headers);
       const coding = answerCoding(request.headers['accept-encoding']);
-      const pace = new Pace('answer', service.config.rateBytesMin);
+      const pace = paceOf(request.raw, 'answer', service.config);
       const channelIds = response.mediaType === 'application/x-zjson';
       if (call.who) service.access!.owns(id, call.who);
       const run = service.running.beginQuery({ id, text, owner: call.who?.name, whenLeft: (left) => { call.whenLeft(left); } });
