@@ -130,3 +130,48 @@ for (const [client, { ask, lacking }] of Object.entries(clients)) {
     });
   });
 }
+
+describe('on the wire', () => {
+  /** Sends pieces, the later ones when something has come, and gives what came until the service ended the connection, or fell silent. */
+  const exchange = async (...pieces: readonly string[]): Promise<string> => {
+    const raw = connect(Number(new URL(service.url).port), '127.0.0.1');
+    let got = '';
+    raw.on('error', () => undefined).on('data', (chunk: Buffer) => {
+      got += chunk.toString();
+      const [next] = rest.splice(0, 1);
+      if (next !== undefined) raw.write(next);
+    });
+    const rest = [...pieces];
+    raw.write(rest.shift()!);
+    await once(raw, 'close');
+    return got;
+  };
+  const statuses = (got: string): readonly string[] => [...got.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status!);
+  const post = (path: string, headers: string): string => `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`, status = 'GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+
+  test('who waits for 100 Continue gets the refusal in its place, and the body where it is wanted', async () => {
+    const expecting = (path: string, length: number): string => post(path, `Expect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`);
+    expect(statuses(await exchange(expecting('/pool/nope/branch/main', 5)))).toEqual(['404']);
+    expect(statuses(await exchange(expecting('/pool', 2_000_000)))).toEqual(['413']);
+    expect(statuses(await exchange(expecting('/pool/p/branch/main', 7), '{"k":1}', status))).toEqual(['100', '200', '200']);
+    expect(statuses(await exchange(expecting('/query', 20), '{"query":"values 1"}', status))).toEqual(['100', '200', '200']);
+  });
+  test('a short body is waited for, and the connection goes on', async () => {
+    const got = await exchange(post('/pool/nope/branch/main', 'Content-Length: 30000\r\n'), 'x'.repeat(30_000) + status);
+    expect(statuses(got)).toEqual(['404', '200']);
+    expect(got.split('\r\n\r\n')[0]).toMatch(/connection: keep-alive/i);
+  });
+  test('behind a long one the answer is the last, and what follows is not done', async () => {
+    const removal = 'DELETE /pool/p HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    for (const [headers, body] of [['Content-Length: 70000\r\n', 'x'.repeat(70_000)], ['Transfer-Encoding: chunked\r\n', '5\r\nxxxxx\r\n0\r\n\r\n']] as const) {
+      const got = await exchange(post('/pool/nope/branch/main', headers), body + removal);
+      expect(statuses(got)).toEqual(['404']);
+      expect(got).toMatch(/connection: close/i);
+    }
+    expect(await service.query('from p | count()')).toBe('1\n');
+  });
+  test('a client that sends no more is not waited for without end', async () => {
+    expect(statuses(await exchange(post('/pool/nope/branch/main', 'Content-Length: 70000\r\n')))).toEqual(['404']);
+    expect(statuses(await exchange(post('/pool/nope/branch/main', 'Content-Length: 30000\r\n')))).toEqual(['404']);
+  });
+});

@@ -61,7 +61,7 @@ export const serveOptions = [
   { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of operators and caches: a query may hold half of it, the loads of one worker a quarter, before they spill or end with an error; a quarter, shared out among the workers, keeps decoded columns for later queries', ...inEnvironment },
   { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...inEnvironment },
   { name: 'tasks.max', type: 'integer', fallback: '256', value: 'COUNT', least: 1, text: 'loads and queries at once, taking turns on the workers; a quarter is kept for each of the two; more are refused with 503', ...inEnvironment },
-  { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; more are closed at once', ...inEnvironment },
+  { name: 'connections.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'open connections; for one more the one goes that has been without a request for longest', ...inEnvironment },
   { name: 'queue.max', type: 'integer', fallback: '10000', value: 'COUNT', least: 1, text: 'jobs that wait in one pool\'s queue; more are refused with 503', ...inEnvironment },
   { name: 'header.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request line and headers, together', ...inEnvironment },
   { name: 'body.max', type: 'bytes', fallback: '1MiB', value: 'BYTES', least: 1024, most: 64 << 20, text: 'request bodies other than loads', ...inEnvironment },
