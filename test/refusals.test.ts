@@ -30,7 +30,7 @@ describe('limits', () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => service.ask('POST', '/query', { headers: json, body: '{"query":"values 1"}' })));
     const refused = answers.filter((a) => a.status !== 200);
     expect(refused.length).toBeGreaterThan(0);
-    expect(new Set(refused.map((a) => `${a.status} ${errorOf(a.body)}`))).toEqual(new Set(['503 too many queries and loads at once: 2 already (option -tasks.max)']));
+    expect(new Set(refused.map((a) => `${a.status} ${errorOf(a.body)}`))).toEqual(new Set(['503 too many queries at once: 1 already (option -tasks.max 2)']));
     expect(answers.filter((a) => a.status === 200).every((a) => a.body === '[1]\n')).toBe(true);
     expect(await service.query('values 1')).toBe('1\n');
   });

@@ -28,6 +28,8 @@ export interface ServeConfig {
   readonly bodyBytesMax: number;
   readonly retryKeepMs: number;
   readonly bodyIdleMsMax: number;
+  /** Bytes a second; 0: any will do. */
+  readonly rateBytesMin: number;
   readonly headerMsMax: number;
   readonly nameBytesMax: number;
   /** In characters. */
@@ -95,7 +97,7 @@ export const parseServe = (argv: readonly string[], environment: Environment = {
     queueJobsMax: number('queue.max'),
     headerBytesMax: number('header.max'),
     bodyBytesMax: number('body.max'),
-    retryKeepMs: number('retry.keep'), bodyIdleMsMax: number('body.idle'), headerMsMax: number('header.time'), nameBytesMax: number('name.max'), queryTextMax: number('query.text.max'), queryMsMax: number('query.time'),
+    retryKeepMs: number('retry.keep'), bodyIdleMsMax: number('body.idle'), rateBytesMin: number('rate.min'), headerMsMax: number('header.time'), nameBytesMax: number('name.max'), queryTextMax: number('query.text.max'), queryMsMax: number('query.time'),
     expandedBytesMax: number('expanded.max'),
     subscribersMax: number('events.max'),
     subscriberEventsMax: number('events.queue.max'),

@@ -8,6 +8,7 @@
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
+import { isLastAnswer, listenTo } from './linger.ts';
 import { errorAnswer } from './reply.ts';
 
 /** The port while nobody but health checks is answered. */
@@ -18,17 +19,22 @@ export interface Door {
   close(): Promise<void>;
 }
 
-/** How the server reads requests, now and later. */
-export const serverOptions = ({ headerBytesMax, headerMsMax }: Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>): { readonly maxHeaderSize: number; readonly connectionsCheckingInterval: number } =>
-  ({ maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+/** What the server is told of how it reads requests. */
+type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
+
+/** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
+export const httpServer = ({ headerBytesMax, headerMsMax }: HttpConfig, listener: RequestListener): { readonly server: Server; readonly unlisten: () => void } => {
+  const server = createServer({ maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+  // A load may take as long as it takes, as long as it comes; headers have a time limit.
+  server.requestTimeout = 0;
+  server.headersTimeout = headerMsMax;
+  server.keepAliveTimeout = keepAliveMs;
+  return { server, unlisten: listenTo(server, listener) };
+};
 
 /** Begins to listen; rejects when the address is taken. */
-export const openDoor = async (config: Pick<ServeConfig, 'listen' | 'headerBytesMax' | 'headerMsMax'>): Promise<Door> => {
-  const server = createServer(serverOptions(config), answerEarly);
-  // A load may take as long as it takes, as long as it comes.
-  server.requestTimeout = 0;
-  server.headersTimeout = config.headerMsMax;
-  server.keepAliveTimeout = keepAliveMs;
+export const openDoor = async (config: Pick<ServeConfig, 'listen'> & HttpConfig): Promise<Door> => {
+  const { server, unlisten } = httpServer(config, answerEarly);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.listen, () => {
@@ -40,8 +46,8 @@ export const openDoor = async (config: Pick<ServeConfig, 'listen' | 'headerBytes
   server.unref();
   return {
     take: (listener) => {
-      server.off('request', answerEarly);
-      server.on('request', listener);
+      unlisten();
+      listenTo(server, listener);
       server.ref();
       server.listen = () => {
         process.nextTick(() => { server.emit('listening'); });
@@ -62,8 +68,9 @@ const keepAliveMs = 72_000;
 const answerEarly = (request: IncomingMessage, response: ServerResponse): void => {
   const path = (request.url ?? '').split('?', 1)[0], isHealth = path === '/ready' || path === '/status';
   const body = Buffer.from(isHealth ? 'recovering' : errorAnswer(new LakeError('service-recovering')).body);
-  // What a client goes on sending is read, so that it sees the answer.
-  request.resume();
-  response.writeHead(503, { 'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': body.length, 'retry-after': '1', 'cache-control': 'no-store' });
+  response.writeHead(503, {
+    ...(isLastAnswer(request) && { connection: 'close' }),
+    'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': body.length, 'retry-after': '1', 'cache-control': 'no-store',
+  });
   response.end(request.method === 'HEAD' ? undefined : body);
 };

@@ -22,8 +22,8 @@ export interface Metrics {
   /** All figures, read at this moment. */
   readonly text: () => Promise<string>;
   readonly contentType: string;
-  /** Counts the bytes of a server's connections, those aside that are not `counted`. */
-  readonly watch: (server: Server, counted: (socket: Socket) => boolean) => void;
+  /** Counts the bytes of a server's connections, those aside that are not `counted`; `cuts` are those that were cut, by reason. */
+  readonly watch: (server: Server, counted: (socket: Socket) => boolean, cuts: Readonly<Record<string, number>>) => void;
   readonly close: () => void;
 }
 /** Where figures are read that others keep. */
@@ -56,7 +56,10 @@ export const startMetrics = (sources: MetricsSources): Metrics => {
     answered,
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    watch: (server, counted) => { traffic.watch(server, counted); },
+    watch: (server, counted, cuts) => {
+      traffic.watch(server, counted);
+      counter(registry, 'lake_http_connections_cut_total', () => Object.entries(cuts).map(([reason, count]) => [count, { reason }] as const));
+    },
     close: () => {
       unhear();
       late.disable();
@@ -76,6 +79,7 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_http_received_bytes_total', help: 'Bytes that came over connections' },
   { name: 'lake_http_sent_bytes_total', help: 'Bytes that went out over connections' },
   { name: 'lake_http_connections', help: 'Open connections' },
+  { name: 'lake_http_connections_cut_total', help: 'Connections that were cut: full, to make room at -connections.max or for want of it; unread, when answers that no client reads held too much', labels: ['reason'] },
   { name: 'lake_pools', help: 'Pools of the lake' },
   { name: 'lake_commits', help: 'Commits that are kept' },
   { name: 'lake_objects', help: 'Data objects that are kept, those of no branch too' },

@@ -9,6 +9,7 @@ import { type FormatName, createWriter } from '../formats/formats.ts';
 import type { Value } from '../vectors/value.ts';
 import { vectorOf } from '../vectors/builder.ts';
 import type { ResponseFormat } from './negotiate.ts';
+import type { Pace } from './pace.ts';
 
 /** The bytes of one value in a format. @throws LakeError, what the writer says of a value that it cannot hold */
 export const valueBytes = (value: Value, format: FormatName): Uint8Array => {
@@ -47,37 +48,51 @@ export const sendError = (reply: FastifyReply, error: unknown): FastifyReply => 
   return reply.code(status).header('content-type', 'application/json').send(Buffer.from(body));
 };
 
-/** `sent`: told of chunks whose bytes are not needed any more. */
-interface Chunks { readonly chunks: AsyncIterable<Uint8Array>; readonly sent?: (chunk: Uint8Array) => void }
+/** `sent`: told of chunks whose bytes are not needed any more; `whenFailed`: calls when no more of them will come; `pace`: how fast the client takes them. */
+interface Chunks {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly sent?: (chunk: Uint8Array) => void;
+  readonly whenFailed?: (failed: () => void) => void;
+  readonly pace: Pace;
+}
 
 /**
  * Sends chunks as they come, no faster than the client takes them. A failure after the first byte ends the connection without the last chunk, so that
- * no client takes the body for whole; what came before it is still delivered. Resolves when the answer has ended, however it did.
+ * no client takes the body for whole; what came before it is still delivered to a client that reads. Resolves when the answer has ended, however it did.
  */
-export const sendChunks = async (reply: FastifyReply, { chunks, sent }: Chunks, mediaType: string, onFault: (fault: unknown) => void): Promise<void> => {
+export const sendChunks = async (reply: FastifyReply, { chunks, sent, whenFailed, pace }: Chunks, mediaType: string, onFault: (fault: unknown) => void): Promise<void> => {
   const { raw } = reply.header('content-type', mediaType);
   reply.hijack();
   // Headers that hooks have set are the framework's until it sends them: take them over.
   raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-  let flushed = Promise.resolve();
+  let flushed = Promise.resolve(), isFull = false;
+  // Nobody knows whether a client that does not read ever will.
+  whenFailed?.(() => { if (isFull) raw.destroy(); });
   try {
     for await (const chunk of chunks) {
       if (raw.destroyed) return;
-      let full = false;
-      flushed = new Promise<void>((resolve) => { full = !raw.write(chunk, () => resolve()); });
-      if (!full) continue;
+      flushed = new Promise<void>((resolve) => { isFull = !raw.write(chunk, () => resolve()); });
+      if (!isFull) continue;
+      pace.waits();
       await drained(raw);
+      isFull = false;
+      pace.went(chunk.length);
       // What is still on its way when the connection ends is let go of at some later time.
       if (!raw.destroyed) sent?.(chunk);
     }
     raw.end();
   } catch (fault) {
     onFault(fault);
+    if (raw.destroyed) return;
     raw.flushHeaders();
+    const late = setTimeout(() => { raw.destroy(); }, flushMsMax).unref();
     await Promise.race([flushed, closed(raw)]);
+    clearTimeout(late);
     raw.socket?.destroySoon();
   }
 };
+/** How long a client may take for the rest of an answer that failed. */
+const flushMsMax = 5_000;
 
 const closed = (raw: FastifyReply['raw']): Promise<void> => new Promise((resolve) => (raw.destroyed ? resolve() : raw.once('close', () => resolve())));
 const drained = (raw: FastifyReply['raw']): Promise<void> => new Promise((resolve) => {

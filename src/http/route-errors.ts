@@ -7,12 +7,13 @@ type Codes = readonly ErrorCode[];
 /** Of bodies that are one record. */
 const controlBodyErrors: Codes = [
   'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'body-not-seekable', 'body-not-record', 'body-not-array', 'body-field-type',
-  'format-broken', 'format-limit', 'format-memory', 'format-too-large', 'body-too-long', 'body-expanded', 'body-stalled', 'load-cancelled',
+  'format-broken', 'format-limit', 'format-memory', 'format-too-large', 'body-too-long', 'body-expanded', 'body-stalled', 'body-slow', 'bodies-full',
+  'load-cancelled',
 ];
 /** Of bodies that are data. */
 export const dataErrors: Codes = [
   'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large',
-  'body-expanded', 'body-stalled', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten',
+  'body-expanded', 'body-stalled', 'body-slow', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten',
 ];
 /** A value that the format asked for cannot hold. */
 const valueErrors: Codes = ['write-type', 'write-not-record', 'write-columns-unsupported', 'write-columns-value', 'write-columns-not-record'];
@@ -27,7 +28,7 @@ export const queryTextErrors: Codes = [
 const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'object-unread', 'object-version', 'table-corrupt'];
 /** While a query runs, before its first byte. */
 export const queryRunErrors: Codes = [
-  ...queryTextErrors, ...readErrors, 'query-read-only', 'query-memory', 'query-time', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
+  ...queryTextErrors, ...readErrors, 'query-read-only', 'query-memory', 'query-time', 'answer-slow', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
   'from-http-address', 'from-http-redirects', 'from-http-bytes', 'from-http-time', 'from-http-failed', 'auth-role', 'load-empty', 'jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'object-unwritten',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */

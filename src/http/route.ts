@@ -10,6 +10,7 @@ import type { Access, Need } from './access/access.ts';
 import type { AuditEntry } from './access/audit.ts';
 import type { Principal } from './access/roles.ts';
 import type { LakeServices, LentTo } from '../workers/pool.types.ts';
+import type { HeldBodies } from './held-bodies.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './negotiate.ts';
 import type { UnderWay } from './once.ts';
@@ -31,6 +32,9 @@ export interface Service {
   readonly metrics: Metrics;
   readonly running: Running;
   readonly underWay: UnderWay;
+  readonly controlBodies: HeldBodies;
+  /** Beginnings of loads. */
+  readonly loadBodies: HeldBodies;
   /** Those of subscribers too. */
   readonly requests: { underWay: number; /** When the last one ended. */ endedAt: number };
   /** Whether the service is on its way out: it takes no new work. */

@@ -9,6 +9,7 @@ import type { Principal } from './access/roles.ts';
 import { readControlBody } from './body.ts';
 import { fieldsOf } from './body-fields.ts';
 import type { ResponseFormat } from './negotiate.ts';
+import { paceOf } from './pace.ts';
 import type { Call, Route, Service } from './route.ts';
 
 /** A request with its row and the service that answers it. */
@@ -55,8 +56,8 @@ export class RoutedCall implements Call {
   }
 
   async body(): Promise<unknown> {
-    const { config } = this.service;
-    return fieldsOf(await readControlBody(this.request.raw, this.contentType, { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax }), this.#row.body as TSchema, this.#row.bytesBody);
+    const { config, controlBodies: held } = this.service, { raw } = this.request, pace = paceOf(raw, 'body', config);
+    return fieldsOf(await readControlBody(raw, this.contentType, { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held }), this.#row.body as TSchema, this.#row.bytesBody);
   }
 }
 const isAscii = /^[\0-\x7f]*$/;

@@ -20,12 +20,15 @@ import type { MachineWatch } from '../recording/watch.ts';
 import { type Access, checkNeed, type Identified } from './access/access.ts';
 import { type AuditEntry, auditEntry, isAudited } from './access/audit.ts';
 import { Answering } from './answering.ts';
-import { type Door, serverOptions } from './door.ts';
+import { Connections } from './connections.ts';
+import { type Door, httpServer } from './door.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
+import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts';
 import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath } from './inspect-socket.ts';
 import { connectStately } from './inspect-stately.ts';
+import { isLastAnswer } from './linger.ts';
 import { startMetrics } from './metrics.ts';
 import { writeFormat } from './commit-answer.ts';
 import { responseFormat, type ResponseFormat } from './negotiate.ts';
@@ -86,10 +89,6 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   const { app, answering } = buildApp(options), service = answering.own;
   const { host, port } = options.config.listen;
   await app.listen({ host, port });
-  app.server.maxConnections = options.config.connectionsMax;
-  // A load may take as long as it takes, as long as it comes; headers have a time limit.
-  app.server.requestTimeout = 0;
-  app.server.headersTimeout = options.config.headerMsMax;
   const bound = app.server.address() as AddressInfo;
   const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return { address: `http://${name}:${bound.port}`, app, quietMs: () => (service.requests.underWay > service.feed.size ? 0 : performance.now() - service.requests.endedAt), lend: (lent) => lend(app, answering, options, lent), close: () => close(app, service) };
@@ -142,7 +141,8 @@ const serviceOf = ({ config, version, lake, workers, log, watch, access, audit, 
   const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
   access?.onKeysChange(() => { feed.recheck(); });
   return {
-    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), requests: { underWay: 0, endedAt: -Infinity }, closing: () => closingApps.has(app), originRules: originRules(config, access),
+    config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), controlBodies: new HeldBodies(controlBytesMax), loadBodies: new HeldBodies(beginningBytesMax),
+    requests: { underWay: 0, endedAt: -Infinity }, closing: () => closingApps.has(app), originRules: originRules(config, access),
     ...(tracing && { tracing }), ...(access && { access }), ...(audit && { audit }),
   };
 };
@@ -158,7 +158,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    ...(door ? { serverFactory: ((listener: RequestListener) => door.take(listener)) as FastifyServerFactory } : { http: serverOptions(config) }),
+    serverFactory: ((listener: RequestListener) => (door ? door.take(listener) : httpServer(config, listener).server)) as FastifyServerFactory,
     routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => (text === '' ? {} : Object.fromEntries(queryParameters(`?${text}`))) },
     genReqId: (raw) => headerText(raw.headers['x-request-id']) || newIdText(),
     rewriteUrl: (raw) => {
@@ -168,8 +168,10 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     clientErrorHandler: answerUnparsed,
   }) as unknown as FastifyInstance;
-  const service = serviceOf(options, app), answering = new Answering(app.server, service);
-  service.metrics.watch(app.server, (socket) => answering.isOwn(socket));
+  const service = serviceOf(options, app), answering = new Answering(app.server, service), counted = (socket: Socket): boolean => answering.isOwn(socket);
+  const connections = new Connections(app.server, { connectionsMax: config.connectionsMax, counted });
+  service.metrics.watch(app.server, counted, connections.cuts);
+  app.addHook('onClose', async () => { connections.close(); });
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
     if (!(error instanceof LakeError) || error.status >= 500) answering.of(request.raw).log.error({ err: error, cause: error instanceof Error ? error.cause : undefined, id: request.id }, 'request failed');
@@ -177,7 +179,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   addInternalRoutes(app);
-  addHooks(app, answering);
+  addHooks(app, answering, connections);
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
   addRoutes(app, answering, inspected !== undefined);
@@ -223,17 +225,24 @@ const addInternalRoutes = (app: FastifyInstance): void => {
 const notFound = (reply: FastifyReply): FastifyReply =>
   sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
 
-const addHooks = (app: FastifyInstance, answering: Answering): void => {
+const addHooks = (app: FastifyInstance, answering: Answering, connections: Connections): void => {
   app.addHook('onRequest', (request, reply, done) => {
     const { requests, tracing } = answering.of(request.raw);
     restoreRare(request.raw);
+    const { socket } = request.raw;
     requests.underWay++;
+    connections.began(socket);
     // Comes for a client that left before its answer's end too, of which the framework's own hook is not told.
     reply.raw.on('close', () => {
       requests.underWay--;
+      connections.ended(socket);
       requests.endedAt = performance.now();
     });
     tracing?.begun(request);
+    done();
+  });
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (isLastAnswer(request.raw)) reply.header('connection', 'close');
     done();
   });
   app.addHook('onSend', encodeAnswer);
@@ -243,7 +252,6 @@ const addHooks = (app: FastifyInstance, answering: Answering): void => {
     log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
     if (tracing) tracing.answered(request, reply);
     if (audit) audited(audit, request, reply);
-    drainRest(request);
     done();
   });
 };
@@ -254,15 +262,6 @@ const callers = new WeakMap<FastifyRequest, { readonly row: Route; who?: Identif
 const audited = (audit: (entry: AuditEntry) => void, request: FastifyRequest, reply: FastifyReply): void => {
   const call = callers.get(request);
   if (call && isAudited(call.row, reply.statusCode)) audit(auditEntry(request, reply, call.who?.principal));
-};
-
-/** Reads what a client still sends after its answer, so that it gets to see the answer; a client that goes on is cut off. */
-const drainRest = ({ raw }: FastifyRequest): void => {
-  if (raw.complete || raw.destroyed) return;
-  raw.resume();
-  const cut = setTimeout(() => raw.destroy(), 2000);
-  cut.unref();
-  raw.once('close', () => clearTimeout(cut));
 };
 
 /** The inspector's feed, until the server closes. */

@@ -26,6 +26,7 @@ import type {
 } from './pool.types.ts';
 import { LoadRun } from './load-run.ts';
 import { LoadTrail } from './load-trail.ts';
+import { type PlaceKind, type TaskClient, makeRoom } from './places.ts';
 import { QueryStream } from './query-reply.ts';
 import { QueryTrail } from './query-trail.ts';
 import { type SmallLoad, type SmallLoadTools, isSmallLoad, once, runSmallLoad } from './small-load.ts';
@@ -58,8 +59,6 @@ class Workers implements WorkerPool {
   private readonly threadCount: number;
   private readonly cacheCounters: CacheCounters;
   private partsStarted = 0;
-  /** Tasks that help others; not counted among those that may run. */
-  private readonly parts = new Set<RunningTask>();
   private readonly queries = new Map<string, Actor<typeof queryMachine>>();
   private readonly untold = new Set<QueryTrail>();
   private nextTask = 1;
@@ -101,7 +100,7 @@ class Workers implements WorkerPool {
     request.watch?.took(body.length);
     const { pool, format, csvDelimiter, contentCodings } = request;
     const small: SmallLoad = { pool: layoutOf(pool), format: format ?? 'auto', body, ...(csvDelimiter !== undefined && { csvDelimiter }) };
-    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body) }, trail, lentTo);
+    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks({ ...request, body: once(body), begun: undefined }, trail, lentTo);
     if (this.closing) throw new LakeError('workers-closed');
     const { watch } = request, outcome = await runSmallLoad(small, this.smallTools);
     if (watch) wroteAtOnce(watch, outcome);
@@ -110,13 +109,15 @@ class Workers implements WorkerPool {
     return outcome;
   }
 
-  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, watch, signal }: LoadRequest, trail: LoadTrail, lentTo?: LentTo): Promise<LoadOutcome> {
+  private async loadChunks({ pool, format, csvDelimiter, contentCodings, body, begun, client, watch, signal }: LoadRequest, trail: LoadTrail, lentTo?: LentTo): Promise<LoadOutcome> {
     let running: RunningTask | undefined;
     const request: TaskRequest = {
       kind: 'load', pool: layoutOf(pool), format: format ?? 'auto', ...(csvDelimiter !== undefined && { csvDelimiter }), ...(contentCodings?.length && { contentCodings }), directory: lentTo?.directory,
     };
+    if (watch) watch.beganAt ||= performance.now();
+    await begun?.();
     const outcome = await this.outcome<LoadOutcome>(request, new LakeSession(this.lake, this.options.from), {
-      signal, cancelled: () => (signal?.reason instanceof LakeError ? signal.reason : new LakeError('load-cancelled', { reason: 'the client went away' })),
+      client, signal, cancelled: () => (signal?.reason instanceof LakeError ? signal.reason : new LakeError('load-cancelled', { reason: 'the client went away' })),
       started: (task) => {
         running = task;
         watch?.began(task);
@@ -147,7 +148,7 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
+  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
     const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, (lentTo ?? this.options).inspect), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
@@ -184,7 +185,7 @@ class Workers implements WorkerPool {
       const request: TaskRequest = {
         kind: 'query', text, format, control, readOnly: readOnly ?? false, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }),
       };
-      const foreseen = await session.foresee(text, head), started = this.start(request, session, events, foreseen);
+      const foreseen = await session.foresee(text, head), started = this.start(request, session, events, { client, foreseen });
       task = started;
       watch?.began(started);
       this.running.queries++;
@@ -261,8 +262,8 @@ class Workers implements WorkerPool {
   }
 
   /** Runs a task to its outcome. */
-  private outcome<T extends TaskOutcome>(request: TaskRequest, session: LakeSession, { signal, cancelled, started, step }: {
-    readonly signal?: AbortSignal; readonly cancelled?: () => LakeError; readonly started?: (task: RunningTask) => void; readonly step?: TaskEvents['step'];
+  private outcome<T extends TaskOutcome>(request: TaskRequest, session: LakeSession, { client, signal, cancelled, started, step }: {
+    readonly client?: TaskClient | undefined; readonly signal?: AbortSignal; readonly cancelled?: () => LakeError; readonly started?: (task: RunningTask) => void; readonly step?: TaskEvents['step'];
   }): Promise<T> {
     return new Promise((resolve, reject) => {
       let unlisten = (): void => undefined;
@@ -276,7 +277,7 @@ class Workers implements WorkerPool {
           unlisten();
           reject(error);
         },
-      });
+      }, { client });
       const cancel = (): void => { task.cancel(cancelled?.() ?? new LakeError('query-cancelled')); };
       signal?.addEventListener('abort', cancel, { once: true });
       unlisten = () => { signal?.removeEventListener('abort', cancel); };
@@ -285,20 +286,19 @@ class Workers implements WorkerPool {
     });
   }
 
-  private start(request: TaskRequest, session: LakeSession, events: TaskEvents, foreseen?: readonly Foreseen[]): RunningTask {
+  private start(request: TaskRequest, session: LakeSession, events: TaskEvents, { client, foreseen }: { readonly client?: TaskClient | undefined; readonly foreseen?: readonly Foreseen[] } = {}): RunningTask {
     if (this.closing) throw new LakeError('workers-closed');
-    let least: Thread | undefined, tasks = 0;
-    for (const thread of this.threads_) {
-      for (const task of thread.tasks.values()) if (!this.parts.has(task)) tasks++;
-      if (!least || thread.tasks.size < least.tasks.size) least = thread;
-    }
-    if (tasks >= this.options.tasksMax) throw new LakeError('worker-tasks-full', { tasksMax: this.options.tasksMax });
+    makeRoom(this.tasks(), placeOf(request), this.options.tasksMax);
+    let least: Thread | undefined;
+    for (const thread of this.threads_) if (!least || thread.tasks.size < least.tasks.size) least = thread;
     if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
-    const thread = least, window = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
-    const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, window);
+    const thread = least, windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
+    const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, { windowBytesMax, place: placeOf(request), client });
     thread.start(request, task, foreseen);
     return task;
   }
+
+  private *tasks(): Generator<RunningTask> { for (const thread of this.threads_) yield* thread.tasks.values(); }
 
   /** Starts a part in the thread that has the fewest tasks besides the one it helps; a query is helped by idle threads alone. It ends when the port closes, also by the death of either thread. */
   private helper(of: PartOf, helped: Thread, load: RunningTask): MessagePort | undefined {
@@ -306,12 +306,11 @@ class Workers implements WorkerPool {
     if (!least || this.closing || (of !== 'load' && least.tasks.size > 0)) return undefined;
     if (of === 'output' && process.memoryUsage.rss() + helpBytes > this.options.residentBytesMax) return undefined;
     const { port1, port2 } = new MessageChannel();
-    const task: RunningTask = new RunningTask(this.nextTask++, least, new LakeSession(this.lake, this.options.from), { done: () => { this.parts.delete(task); }, failed: (error) => {
-        this.parts.delete(task);
-        // A thread that dies before it has its end of the port does not close it.
-        if (of === 'load' && error.code === 'worker-died') load.cancel(error);
-      } }, this.options.windowBytesMax);
-    this.parts.add(task);
+    const task = new RunningTask(this.nextTask++, least, new LakeSession(this.lake, this.options.from), {
+      done: () => undefined,
+      // A thread that dies before it has its end of the port does not close it.
+      failed: (error) => { if (of === 'load' && error.code === 'worker-died') load.cancel(error); },
+    }, { windowBytesMax: this.options.windowBytesMax });
     this.partsStarted++;
     least.start({ kind: 'part', of, port: port1 }, task);
     return port2;
@@ -357,6 +356,8 @@ const wroteAtOnce = (watch: LoadWatch, outcome: LoadOutcome): void => {
 /** Of the machine's event. */
 const written = ({ objects, records, bytes }: LoadOutcome) => ({ objects: objects.map((o) => o.id), records, bytes });
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const placeOf = ({ kind }: TaskRequest): PlaceKind => (kind === 'load' ? kind : 'query');
 
 /** Without the entries that are undefined, which would hide defaults. */
 const defined = <T extends object>(options: T): T => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;

@@ -10,6 +10,7 @@ import type { FormatLimits, FormatName } from '../formats/formats.ts';
 import type { ShareSizes } from '../lake/scan-shares.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from-policy.ts';
+import type { TaskClient } from './places.ts';
 import type { ThreadTotals } from './task-counts.ts';
 import type { LoadWatch, QueryWatch } from './watches.ts';
 
@@ -26,6 +27,10 @@ export interface LoadRequest {
   readonly body: AsyncIterable<Uint8Array>;
   /** Reads the whole body instead, where it is known to be small. */
   readonly whole?: () => Promise<Uint8Array>;
+  /** Resolves when enough of a longer body has come for the load to take a place among the tasks. */
+  readonly begun?: () => Promise<void>;
+  /** Whose body it is; without it the load keeps its place, however slowly it comes. */
+  readonly client?: TaskClient;
   /** Told how far it is. */
   readonly watch?: LoadWatch;
   /** Cancels a load that is in a worker, with its reason if that is a LakeError, else `load-cancelled`. */
@@ -61,6 +66,8 @@ export interface QueryRequest {
   readonly readOnly?: boolean;
   /** The lake as the one who asks sees it; default: all of it. */
   readonly lake?: LakeServices;
+  /** Who takes the answer; without it the query keeps its place, however slowly that goes. */
+  readonly client?: TaskClient;
   /** Told how far it is. */
   readonly watch?: QueryWatch;
   /** Cancels the query, with its reason if that is a LakeError, else `query-cancelled`. */
@@ -89,6 +96,8 @@ export interface QueryReply {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Tells, before the next chunk is asked for, that the bytes of this one are not needed any more: its memory is used again. */
   readonly sent?: (chunk: Uint8Array) => void;
+  /** Calls when the query has failed: no more chunks come than are there. */
+  readonly whenFailed: (failed: () => void) => void;
   readonly stats: () => QueryStats;
 }
 
@@ -168,7 +177,7 @@ export interface WorkerPoolOptions {
   readonly windowBytesMax?: number;
   /** A worker that still has a task this long after it was cancelled is replaced; default 10 s. */
   readonly cancelMsMax?: number;
-  /** Queries, loads and rewrites that may run at once; more are refused. Default 256. */
+  /** Queries, loads and rewrites that may run at once, of which neither loads nor all others take more than three quarters; more are refused. Default 256. */
   readonly tasksMax?: number;
   /** What `from` may read besides pools; default: nothing. */
   readonly from?: FromPolicy;

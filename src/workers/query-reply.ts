@@ -17,6 +17,7 @@ export class QueryStream {
   /** Resolves once there are bytes, or the end. */
   readonly ready: Promise<void>;
   private isReady!: () => void;
+  private failed: (() => void) | undefined;
   constructor() { this.ready = new Promise((resolve) => { this.isReady = resolve; }); }
 
   push(bytes: Uint8Array, stats: QueryStats): void {
@@ -28,12 +29,19 @@ export class QueryStream {
   close(end: End): void {
     this.end ??= end;
     this.wake();
+    if (this.end.error) this.failed?.();
   }
 
   /** What the query's caller gets, once it is ready. @throws the error of a query that failed before its first byte */
   reply(id: string, task: RunningTask, watch: QueryWatch | undefined, left: () => void): QueryReply {
     if (this.queue.length === 0 && this.end?.error) throw this.end.error;
-    return { id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, watch, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats };
+    return {
+      id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, watch, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats,
+      whenFailed: (failed) => {
+        this.failed = failed;
+        if (this.end?.error) failed();
+      },
+    };
   }
 
   private async* chunks(task: RunningTask, watch: QueryWatch | undefined, left: () => void): AsyncGenerator<Uint8Array> {

@@ -8,6 +8,7 @@ import { collectInSteps } from './collector.ts';
 import { LakeError } from '../errors.ts';
 import type { LakeSession } from './lake-session.ts';
 import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
+import type { PlaceKind, TaskClient } from './places.ts';
 import type { QueryStats } from './pool.types.ts';
 import { type TaskCounts, type ThreadTotals, countsBytes, countsOf, forgetLate, isWarm, letWarm, noCounts, threadTotals } from './task-counts.ts';
 import type { WorkerSettings } from './worker-settings.ts';
@@ -30,6 +31,9 @@ const transferBytesMin = 16 << 10;
 const largeBodyBytes = 64 << 20;
 let hasCollected = false;
 
+/** `windowBytesMax`: bytes that may be on their way. */
+interface TaskTerms { readonly windowBytesMax: number; readonly place?: PlaceKind; readonly client?: TaskClient | undefined }
+
 /** A task that runs in a thread. */
 export class RunningTask {
   readonly id: number;
@@ -41,15 +45,21 @@ export class RunningTask {
   readonly beganAt = performance.now();
   /** Bytes of the body so far. */
   bodyBytes = 0;
+  /** Absent for parts of other tasks. */
+  readonly place: PlaceKind | undefined;
+  readonly client: TaskClient | undefined;
+  isGivenUp = false;
   private sent = 0;
   private waiting: (() => void) | undefined;
 
-  constructor(id: number, thread: Thread, session: LakeSession, events: TaskEvents, windowBytesMax: number) {
+  constructor(id: number, thread: Thread, session: LakeSession, events: TaskEvents, { windowBytesMax, place, client }: TaskTerms) {
     this.id = id;
     this.thread = thread;
     this.session = session;
     this.events = events;
     this.windowBytesMax = windowBytesMax;
+    this.place = place;
+    this.client = client;
   }
 
   /** What it has read and sent so far. */
@@ -104,6 +114,12 @@ export class RunningTask {
     this.thread.post({ type: 'cancel', task: this.id });
     this.thread.watch(this.id);
     this.settle((events) => { events.failed(error, false); });
+  }
+
+  /** Another needs its place. */
+  giveUp(error: LakeError): void {
+    this.isGivenUp = true;
+    this.cancel(error);
   }
 
   take(message: FromWorker): void {

@@ -9,6 +9,7 @@ const texts: Readonly<Record<string, string>> = {
   objects: 'damaged data objects: the right rows, or an error that names the object',
   tables: 'damaged tables and copies of the log: found by `lake fsck`, never served, brought back by `lake fsck -repair`',
   laws: 'random histories beside a model',
+  floods: 'drips, floods, requests given up, answers nobody reads and half-open connections of 30 to 90 clients, beside one that behaves, which must succeed; afterwards the service holds nothing for them',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

@@ -2,13 +2,13 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { CommitNote, CommitResult as Made, Id } from '../../lake/lake.types.ts';
-import { smallBodyBytesMax } from '../../workers/small-load.ts';
-import { bodyChunks, smallBody } from '../body.ts';
+import { loadBody } from '../body.ts';
 import { sendCommit, sendTip } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
 import { commitOnce } from '../once.ts';
+import { paceOf } from '../pace.ts';
 import { boolParameter, boolSchema, branchParameter, commitParameter, delimiterParameter, delimiterSchema, idOf, pathId, poolParameter } from '../parameters.ts';
 import { previewValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
@@ -40,13 +40,13 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const length = request.headers['content-length'], idleMsMax = service.config.bodyIdleMsMax;
+      const { config: { bodyIdleMsMax: idleMsMax }, loadBodies: held } = service, length = request.headers['content-length'], pace = paceOf(request.raw, 'body', service.config);
       const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { load: run });
-      const whole = smallBody(request.raw, { bytesMax: smallBodyBytesMax, idleMsMax }, run);
+      const body = loadBody(request.raw, { idleMsMax, pace, held, run, told: (bytes) => { run.watch.took(bytes); } });
       const commit = await commitOnce(call, note, async (terms) => {
         const outcome = await service.workers.load({
-          pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), body: bodyChunks(request.raw, idleMsMax), ...(whole && { whole }), watch: run.watch,
+          pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), ...body, watch: run.watch, client: pace,
           get signal() { return run.signal; },
         }, service.lentTo);
         return made(call, await outcome.settled(run.commit(() => target.load(params.branch, outcome.objects, terms))));

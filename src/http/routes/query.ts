@@ -6,6 +6,7 @@ import type { Plan } from '../../query/plan.ts';
 import { describePlan } from '../describe.ts';
 import { answerCoding, varyOf } from '../encoding.ts';
 import { isForeign } from '../origin.ts';
+import { paceOf } from '../pace.ts';
 import { boolParameter, boolSchema } from '../parameters.ts';
 import { descriptionValue, plainValue, queryStatusValue } from '../records.ts';
 import { sendChunks, sendValue } from '../reply.ts';
@@ -43,17 +44,18 @@ export const queryRoutes: readonly Route[] = [
       if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
       const readOnly = isForeign(service.originRules, request.headers);
       const coding = answerCoding(request.headers['accept-encoding']);
+      const pace = paceOf(request.raw, 'answer', service.config);
       const channelIds = response.mediaType === 'application/x-zjson';
       if (call.who) service.access!.owns(id, call.who);
       const run = service.running.beginQuery({ id, text, owner: call.who?.name, whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { query: run });
       try {
         const answer = await service.workers.query({
-          id, text, format: response.format, control, signal: run.signal, watch: run.watch, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
+          id, text, format: response.format, control, signal: run.signal, watch: run.watch, client: pace, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
         }, service.lentTo);
         reply.header('vary', varyOf(reply));
         if (coding && !answer.empty) reply.header('content-encoding', coding);
-        await sendChunks(reply, answer, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
+        await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
         return reply;
       } catch (error) {
         run.failed(error);

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { readControlBody } from '../../../src/http/body.ts';
+import { HeldBodies } from '../../../src/http/held-bodies.ts';
+import { Pace } from '../../../src/http/pace.ts';
 import { ColumnCache } from '../../../src/lake/columns/cache.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
@@ -130,7 +132,7 @@ test('a count of all rows needs none of them', async () => {
 test('a JSON body of strings says what the reader says', async () => {
   const body = (text: string): Promise<string | undefined> => {
     const raw = Object.assign(Readable.from([Buffer.from(text)]), { headers: { 'content-length': String(Buffer.byteLength(text)) } });
-    return readControlBody(raw as unknown as IncomingMessage, 'application/json', { bytesMax: 1000, idleMsMax: 60_000 }).then((record) => record.text('query')).catch((error: unknown) => (error instanceof Error ? error.message : ''));
+    return readControlBody(raw as unknown as IncomingMessage, 'application/json', { bytesMax: 1000, idleMsMax: 60_000, pace: new Pace('body', 0), held: new HeldBodies(1000) }).then((record) => record.text('query')).catch((error: unknown) => (error instanceof Error ? error.message : ''));
   };
   expect(await Promise.all(['{"query":"a\\n\\"b\\""}', '{"query":"a","query":"b"}', '{"query":"\\u0041"}', '{"other":"x"}', '{"query":"ü"}', '{"query":"a"} rest', '{"query":1}', '{"query":"a', '', '{"__proto__":"x","query":"y"}'].map(body)))
     .toEqual(['a\n"b"', 'b', 'A', undefined, 'ü', 'a', expect.stringContaining('int64'), expect.stringContaining('json'), undefined, 'y']);

@@ -1,0 +1,83 @@
+/**
+ * Answers that come before the request's body has ended. A connection that is closed with bytes unread is reset, and a client that still sends never sees the answer; so it is read on, and
+ * what comes is thrown away.
+ *
+ * Invariants:
+ * - A short body is waited for, and the connection goes on; behind a longer one, or one of unknown length, the answer is the connection's last: it says so, the connection is half closed
+ *   behind it, and no request that follows on it is looked at.
+ * - Either way there is a bound of time, of silence and of bytes; beyond it the connection is cut.
+ * - A client that waits for `100 Continue` gets it when the body is wanted, not before: else the answer is the final one.
+ */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** A body of at most so many bytes is waited for. */
+const keptBytesMax = 64 << 10;
+/** Bounds of what is thrown away. A client that sends at full speed, and reads when it is done, has sent it all within them. */
+const lingerBytesMax = 1 << 30, lingerMsMax = 30_000, silentMsMax = 5_000;
+
+/** Connections whose last answer was sent. */
+const ending = new WeakSet<Socket>();
+/** Answers of clients that wait for `100 Continue`. */
+const expecting = new WeakMap<IncomingMessage, ServerResponse>();
+
+/** Lets a listener have a server's requests, from now on; what it gives ends that. */
+export const listenTo = (server: Server, listener: RequestListener): (() => void) => {
+  const onRequest: RequestListener = (request, response) => {
+    if (ending.has(request.socket)) return;
+    if (hasBody(request)) response.prependOnceListener('finish', () => { answered(request); });
+    listener(request, response);
+  };
+  const onExpect: RequestListener = (request, response) => {
+    expecting.set(request, response);
+    onRequest(request, response);
+  };
+  server.on('request', onRequest);
+  server.on('checkContinue', onExpect);
+  return () => {
+    server.off('request', onRequest);
+    server.off('checkContinue', onExpect);
+  };
+};
+
+/** To be called when a body is about to be read: a client that waits for it is told to send it. */
+export const wantBody = (request: IncomingMessage): void => {
+  const response = expecting.get(request);
+  if (!response) return;
+  expecting.delete(request);
+  if (!response.headersSent && !response.destroyed) response.writeContinue();
+};
+
+/** Whether an answer that is sent now is the connection's last. */
+export const isLastAnswer = (request: IncomingMessage): boolean => !request.complete && hasBody(request) && !(Number(request.headers['content-length']) <= keptBytesMax);
+
+const hasBody = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+
+/** Runs before the server ends the connection, where the answer was its last. */
+const answered = (request: IncomingMessage): void => {
+  const { socket } = request;
+  if (request.readableEnded || request.destroyed || socket.destroyed) return;
+  let bytes = 0;
+  const cut = (): void => { socket.destroy(); };
+  const late = setTimeout(cut, lingerMsMax).unref(), silent = setTimeout(cut, silentMsMax).unref();
+  const stop = (): void => {
+    clearTimeout(late);
+    clearTimeout(silent);
+  };
+  // The server's own way to end a connection would reset it.
+  socket.destroySoon = () => {
+    ending.add(socket);
+    socket.end();
+  };
+  request.on('data', (chunk: Uint8Array) => {
+    silent.refresh();
+    bytes += chunk.length;
+    if (bytes > lingerBytesMax) cut();
+  });
+  request.once('end', () => {
+    stop();
+    Reflect.deleteProperty(socket, 'destroySoon');
+    if (ending.has(socket)) socket.destroySoon();
+  });
+  request.once('close', stop);
+};
