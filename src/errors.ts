@@ -102,7 +102,7 @@ export const errorTable = {
   'from-file-failed': bad('{path}: {fault}'),
   'from-file-many': bad('{pattern}: more than {limit} files match'),
   'from-http-refused': bad('{url}: not a URL that option -from.http lists'),
-  'from-http-malformed': bad('{url}: not an http or https URL without user and password'),
+  'from-http-malformed': bad('{url}: not an http or https URL without user, password, backslash or control character'),
   'from-http-address': bad('{url}: {host} has the address {address}, which is not public (option -from.http allows it if it names the host itself)'),
   'from-http-redirects': bad('{url}: more than {limit} redirects'),
   'from-http-bytes': { status: 413, kind: 'payload too large', text: '{url}: longer than {limit} bytes (option -from.http.max)' },
