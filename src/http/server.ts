@@ -77,8 +77,8 @@ interface LendOptions { readonly lake: Lake; readonly directory: string; readonl
 /** What another lake has of a server that was lent to it. */
 export interface LentServer {
   readonly port: number;
-  /** Lets in the client that has this port; no other is heard. */
-  admit(port: number): void;
+  /** What a connection says first: no other is heard. */
+  readonly secret: Uint8Array;
   /** When its requests were answered. */
   close(): Promise<void>;
 }
@@ -101,10 +101,10 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
 const lentRing = 500;
 const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, directory, watch }: LendOptions): Promise<LentServer> => {
   const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, directory, ...(watch && { inspect: watch.inspect }) });
-  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined, { port, admit, close: closeDoor } = await answering.lend(service);
+  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined, { port, secret, close: closeDoor } = await answering.lend(service);
   return {
     port,
-    admit,
+    secret,
     close: async () => {
       await closeDoor();
       inspection?.close();
