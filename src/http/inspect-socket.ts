@@ -50,6 +50,7 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, watc
       method: 'GET', url: feedPath, exposeHeadRoute: false,
       preValidation: async (request, reply) => {
         reply.header('x-request-id', request.id);
+        if (isUpgrade(request.raw)) endRefused(request, reply);
         await admission.admit(request, reply);
         if (!isUpgrade(request.raw)) throw new LakeError('feed-not-upgraded');
         if (open >= watchersMax) throw new LakeError('watchers-full', { limit: watchersMax });
@@ -64,6 +65,11 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, watc
       },
     });
   });
+};
+
+/** Nobody reads requests from a connection that asked for a WebSocket: one that is refused ends with its answer. */
+const endRefused = ({ raw }: FastifyRequest, reply: FastifyReply): void => {
+  reply.header('connection', 'close').raw.once('finish', () => { raw.socket.destroySoon(); });
 };
 
 /** The code of a connection that a policy ends. */

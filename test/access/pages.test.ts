@@ -52,7 +52,7 @@ describe.each([['without', []], ['with', ['-auth.keys']]] as const)('%s access c
   });
   test('may ask for nothing by a simple request, a preflight, a stream or a socket', async () => {
     const headers = foreign['of another site'], body = '{query:"from p | load p"}', before = service.lake.lastEventId();
-    for (const type of [{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/x-www-form-urlencoded' }]) {
+    for (const type of [{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/x-www-form-urlencoded' }] as readonly Readonly<Record<string, string>>[]) {
       expect(await send(service.url, { method: 'POST', path: '/query', headers: { ...headers, ...type }, body })).toMatchObject({ status: 403 });
     }
     const preflight = await send(service.url, { method: 'OPTIONS', path: '/query', headers: { ...headers, 'access-control-request-method': 'POST' } });
@@ -78,7 +78,7 @@ describe('pages that may', () => {
 
   test('the service\'s own need no header, by whatever scheme a proxy speaks, and neither do programs', async () => {
     const { host } = new URL(own.url), none = { status: 200, origin: undefined, credentials: undefined };
-    const sent = [{}, { origin: own.url }, { origin: `https://${host}` }, { 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }];
+    const sent: readonly Readonly<Record<string, string>>[] = [{}, { origin: own.url }, { origin: `https://${host}` }, { 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }];
     for (const headers of sent) expect(cors(await query(own, headers))).toEqual(none);
     expect((await send(own.url, { ...feed, headers: { ...feed.headers, origin: own.url } })).status).toBe(101);
   });

@@ -8,7 +8,7 @@
  *   Without any a token may do nothing.
  */
 import { createHash } from 'node:crypto';
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { IssuerKeys, type KeySet } from './issuer-keys.ts';
 import { parseGrant, type Principal } from './roles.ts';
 
@@ -58,6 +58,7 @@ export class Tokens {
   /** A signature is checked once by the same keys; whether it has expired is for the caller. @throws TokenRefused, KeysUnavailable */
   async principal(token: string): Promise<Principal> {
     if (token.length > tokenBytesMax) throw new TokenRefused('too long');
+    checkForm(token);
     const keys = await this.#keys.current(), digest = createHash('sha256').update(token).digest('base64');
     const known = keys.verified.get(digest);
     if (known) return known;
@@ -90,6 +91,18 @@ export class Tokens {
     return { name: payload.sub.slice(0, namesMax), grants: grantsOf(payload, rolesClaim), expiresMs: (payload.exp! + skewSeconds) * 1000 };
   }
 }
+
+/** So that nobody asks the issuer for the sake of what is no token. @throws TokenRefused */
+const checkForm = (token: string): void => {
+  let algorithm: unknown;
+  try {
+    decodeJwt(token);
+    algorithm = decodeProtectedHeader(token).alg;
+  } catch (cause) {
+    throw new TokenRefused('no token', { cause });
+  }
+  if (!algorithms.some((known) => known === algorithm)) throw new TokenRefused('its algorithm is not taken');
+};
 
 /** @throws TokenRefused for what is no time */
 const checkSeconds = (name: string, value: unknown): void => {
