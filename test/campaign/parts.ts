@@ -10,5 +10,6 @@ export const parts = {
   tables: async () => (await import('./damage.ts')).tables,
   faults: async () => (await import('./faults.ts')).faultsPart,
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,
+  rotation: async () => (await import('./rotation.ts')).rotation,
 } as const satisfies Record<string, () => Promise<PartRun>>;
 export type PartName = keyof typeof parts;

@@ -9,6 +9,7 @@ const texts: Readonly<Record<string, string>> = {
   objects: 'damaged data objects: the right rows, or an error that names the object',
   tables: 'damaged tables and copies of the log: found by `lake fsck`, never served, brought back by `lake fsck -repair`',
   laws: 'random histories beside a model',
+  rotation: 'an issuer\'s keys come, go, return and are replaced: tokens and sessions of those that went are refused after `-auth.jwks.ttl`, no others',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

@@ -59,7 +59,7 @@ export class IssuerKeys {
 
   /** Other keys than these, if there are any and it is not too soon to ask. @throws KeysUnavailable */
   async other(than: KeySet): Promise<KeySet | undefined> {
-    if (this.#set === than && this.#options.elapsedMs() - this.#beganAt >= againMs) await this.#fetch();
+    if (this.#set === than && (this.#fetching || this.#options.elapsedMs() - this.#beganAt >= againMs)) await this.#fetch();
     return this.#set === than ? undefined : this.#set;
   }
 
