@@ -10,13 +10,14 @@ type ErrorKind =
   | 'invalid operation' | 'item does not exist' | 'conflict with pending operation' | 'missing authentication credentials' | 'other error'
   | 'gone' | 'precondition failed' | 'payload too large' | 'overloaded' | 'storage full';
 
-interface ErrorRow { readonly status: number; readonly kind: ErrorKind; readonly text: string }
+/** `ours`: parameters whose text is the service's own, never a client's. Others are not logged. */
+interface ErrorRow { readonly status: number; readonly kind: ErrorKind; readonly text: string; readonly ours?: readonly string[] }
 
 const bad = (text: string, status = 400): ErrorRow => ({ status, kind: 'invalid operation', text });
 const absent = (text: string): ErrorRow => ({ status: 404, kind: 'item does not exist', text });
 const conflict = (text: string): ErrorRow => ({ status: 409, kind: 'conflict with pending operation', text });
 const unknownCaller = (text: string): ErrorRow => ({ status: 401, kind: 'missing authentication credentials', text });
-const internal = (text: string): ErrorRow => ({ status: 500, kind: 'other error', text });
+const internal = (text: string, ...ours: readonly string[]): ErrorRow => ({ status: 500, kind: 'other error', text, ours });
 
 /** The errors by code. */
 export const errorTable = {
@@ -42,16 +43,16 @@ export const errorTable = {
   'if-match-invalid': bad('If-Match: {value}: commit ids in quotes, or *'),
   'retry-key-invalid': bad('Idempotency-Key: {length} characters, 1 to {limit}'),
   'retry-key-reused': { status: 422, kind: 'invalid operation', text: 'Idempotency-Key {key}: used before for another request' },
-  'jobs-full': { status: 503, kind: 'overloaded', text: 'too many writes are waiting: {fault}' },
+  'jobs-full': { status: 503, kind: 'overloaded', text: 'too many writes are waiting: {fault}', ours: ['fault'] },
   'service-recovering': { status: 503, kind: 'overloaded', text: 'the service is recovering its lake; ask again soon' },
   'service-closing': { status: 503, kind: 'overloaded', text: 'the service is closing' },
   'lake-closing': { status: 503, kind: 'overloaded', text: 'the lake is closing' },
-  'lake-failed': { status: 503, kind: 'other error', text: 'the lake takes no writes since its store failed: {fault}' },
-  'lake-locked': { status: 503, kind: 'other error', text: 'lake {directory} is in use by another server ({owner})' },
-  'lake-newer': { status: 500, kind: 'other error', text: 'lake {directory} has format version {version}, this server reads up to {versionMax}' },
-  'lake-unreadable': internal('lake {directory}: its tables cannot be read: {fault}'),
-  'table-corrupt': internal('table {table}, key {key}: {fault}'),
-  'storage-full': { status: 507, kind: 'storage full', text: 'no room left on the disk: {fault}' },
+  'lake-failed': { status: 503, kind: 'other error', text: 'the lake takes no writes since its store failed: {fault}', ours: ['fault'] },
+  'lake-locked': { status: 503, kind: 'other error', text: 'lake {directory} is in use by another server ({owner})', ours: ['directory', 'owner'] },
+  'lake-newer': { status: 500, kind: 'other error', text: 'lake {directory} has format version {version}, this server reads up to {versionMax}', ours: ['directory'] },
+  'lake-unreadable': internal('lake {directory}: its tables cannot be read: {fault}', 'directory', 'fault'),
+  'table-corrupt': internal('table {table}, key {key}: {fault}', 'table', 'key', 'fault'),
+  'storage-full': { status: 507, kind: 'storage full', text: 'no room left on the disk: {fault}', ours: ['fault'] },
   'graph-limit': bad('limit is not a whole number from 1 to {limit}: {value}'),
   'meta-unknown': bad('unknown metadata type "{meta}"'),
   'meta-unknown-lake': bad('unknown database metadata type "{meta}" in from operator'),
@@ -77,11 +78,11 @@ export const errorTable = {
   'write-columns-value': bad('{writer}: {fault}'),
   'write-not-uniform': bad("{writer} output requires uniform records but multiple types encountered (consider 'fuse')"),
   // data objects and workers
-  'object-corrupt': internal('object {id}: {place}: {fault}'),
-  'object-missing': internal('object {id}: file does not exist'),
-  'object-unread': internal('object {id}: {place}: it cannot be read: {fault}'),
-  'object-unwritten': internal('object {id}: it cannot be written: {fault}'),
-  'object-version': internal('object {id}: format version {version}, this server reads up to {versionMax}'),
+  'object-corrupt': internal('object {id}: {place}: {fault}', 'id'),
+  'object-missing': internal('object {id}: file does not exist', 'id'),
+  'object-unread': internal('object {id}: {place}: it cannot be read: {fault}', 'id', 'fault'),
+  'object-unwritten': internal('object {id}: it cannot be written: {fault}', 'id', 'fault'),
+  'object-version': internal('object {id}: format version {version}, this server reads up to {versionMax}', 'id'),
   'worker-died': internal('worker thread ended while it was working on this: {reason}'),
   'worker-tasks-full': { status: 503, kind: 'overloaded', text: 'too many {tasks} at once: {limit} already (option -tasks.max {tasksMax})' },
   'workers-closed': { status: 503, kind: 'overloaded', text: 'the service is closing' },
@@ -102,7 +103,7 @@ export const errorTable = {
   'from-file-failed': bad('{path}: {fault}'),
   'from-file-many': bad('{pattern}: more than {limit} files match'),
   'from-http-refused': bad('{url}: not a URL that option -from.http lists'),
-  'from-http-malformed': bad('{url}: not an http or https URL without user and password'),
+  'from-http-malformed': bad('{url}: not an http or https URL without user, password, backslash or control character'),
   'from-http-address': bad('{url}: {host} has the address {address}, which is not public (option -from.http allows it if it names the host itself)'),
   'from-http-redirects': bad('{url}: more than {limit} redirects'),
   'from-http-bytes': { status: 413, kind: 'payload too large', text: '{url}: longer than {limit} bytes (option -from.http.max)' },
@@ -153,9 +154,8 @@ export const errorTable = {
   'body-slow': { status: 408, kind: 'other error', text: 'request body: {rate} bytes a second, at least {limit} while others wait (option -rate.min)' },
   'answer-slow': { status: 408, kind: 'other error', text: 'answer: the client took {rate} bytes a second, at least {limit} while others wait (option -rate.min)' },
   'bodies-full': { status: 503, kind: 'overloaded', text: 'request bodies: {limit} bytes of unfinished ones already' },
-  'query-read-only': bad('load: a web page of another origin may not write (option -cors.origin)', 403),
   'host-foreign': bad('host {host}: not a name of this machine (option -cors.origin allows others)', 403),
-  'origin-foreign': bad('origin {origin}: a web page of another origin may not change anything (option -cors.origin allows it)', 403),
+  'origin-foreign': bad('origin {origin}: web pages of another origin are refused (option -cors.origin allows them)', 403),
   'auth-missing': unknownCaller('no token present in request'),
   'auth-invalid': unknownCaller('invalid token'),
   'auth-role': bad('{name} may not do this: it needs the role {role} on {where}', 403),
@@ -202,3 +202,6 @@ export class LakeError extends Error {
   get status(): number { return errorTable[this.code].status; }
   get kind(): ErrorKind { return errorTable[this.code].kind; }
 }
+
+/** Where an error was thrown: the lines of its stack behind its message. */
+export const framesOf = ({ stack = '' }: Error): string => stack.split('\n').filter((line) => /^\s+at /.test(line)).join('\n');

@@ -70,7 +70,7 @@ describe('requests', () => {
   test('a web page of another origin that would write by a query', async () => {
     const tip = (): Promise<string> => service.query('from p | count()');
     const before = await tip();
-    expect(await refusal('POST', '/query', { headers: { ...json, origin: 'http://evil.example' }, body: '{"query":"values {a:2} | load p"}' })).toEqual({ status: 403, error: 'load: a web page of another origin may not write (option -cors.origin)' });
+    expect(await refusal('POST', '/query', { headers: { ...json, origin: 'http://evil.example' }, body: '{"query":"values {a:2} | load p"}' })).toEqual({ status: 403, error: 'origin http://evil.example: web pages of another origin are refused (option -cors.origin allows them)' });
     expect(await tip()).toBe(before);
   });
   test('bodies of requests in formats that need a whole file', async () => {

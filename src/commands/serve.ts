@@ -7,7 +7,10 @@ import { ConfigError } from '../config/options.ts';
 import { parseServe, type ServeConfig } from '../config/serve.ts';
 import { engineFlags } from '../engine-flags.ts';
 import { accessOf } from '../http/access/access.ts';
+import { KeysUnavailable } from '../http/access/issuer-keys.ts';
+import { TokenRefused } from '../http/access/tokens.ts';
 import { openDoor } from '../http/door.ts';
+import { loggedFault } from '../http/log-fault.ts';
 import { loopback } from '../http/origin.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
@@ -59,7 +62,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     ...(inspect && { inspect }),
   }, recorder?.lakeFor(lake, objects) ?? lake);
   const audit = config.auditFile === '' ? undefined : await openAudit(resolvePath(io.cwd, config.auditFile), (fault) => { log.error({ err: fault }, 'audit log'); });
-  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(directory, (fault) => { log.error({ err: fault }, 'keys'); }) }), refused: (reason) => { log.info({ reason }, 'token refused'); } });
+  const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(directory, (fault) => { log.error({ err: fault }, 'keys'); }) }), refused: (fault) => { log.info(refusalLine(fault), 'token refused'); } });
   const tracing = config.trace && (await import('../http/tracing-otlp.ts')).openTracing(config.trace, { version, log });
   const server = await startServer({ ...(access && { access }), ...(audit && { audit: audit.write }), ...(door && { door }), ...(tracing && { tracing }), config, version, lake, workers: recorder?.workersFor(workers) ?? workers, log, ...(inspect && { watch }) }).catch(async (problem: unknown) => {
     await workers.close();
@@ -92,6 +95,10 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   clearTimeout(deadline);
   return 0;
 };
+
+/** Why, as far as the text is ours. */
+const refusalLine = (fault: unknown): object =>
+  (fault instanceof TokenRefused || fault instanceof KeysUnavailable ? { reason: fault.message } : { fault: loggedFault(fault) });
 
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;

@@ -28,12 +28,12 @@ export class WarmClient {
   #text = '';
   #answered: ((fault?: Error) => void) | undefined;
 
-  /** Of a server on this machine. `connected`: told the port that the client has. */
-  constructor(port: number, connected: (port: number) => void) {
+  /** Of a lent server, which hears who knows the secret. */
+  constructor({ port, secret }: { readonly port: number; readonly secret: Uint8Array }) {
     this.#hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `warm-${++names}.localhost`];
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
     this.#socket.setEncoding('latin1');
-    this.#socket.once('connect', () => { connected(this.#socket.localPort!); });
+    this.#socket.write(secret);
     this.#socket.on('data', (text: string) => {
       this.#text += text;
       if (isWhole(this.#text)) this.#answered?.();

@@ -194,7 +194,7 @@ const askOne = async (client: WarmClient, asked: Turn): Promise<void> => {
 
 /** Sends requests while it `goesOn`. */
 const askAll = async (lent: readonly LentServer[], goesOn: () => Promise<boolean>): Promise<void> => {
-  const bodies = makeBodies(), crowds = lent.map((server) => Array.from({ length: crowd }, () => new WarmClient(server.port, (port) => { server.admit(port); })));
+  const bodies = makeBodies(), crowds = lent.map((server) => Array.from({ length: crowd }, () => new WarmClient(server)));
   try {
     for (const clients of crowds) await clients[0]!.ask({ method: 'POST', path: '/pool', body: '{"name":"warm"}' });
     for (let turn = 0; await goesOn(); turn++) {

@@ -63,6 +63,8 @@ export interface AuthConfig {
   readonly audience: string;
   readonly clientId: string;
   readonly keysFrom: string;
+  /** How old the issuer's keys may be. */
+  readonly keysMs: number;
   readonly rolesClaim: string;
   readonly skewMs: number;
   readonly sessionMs: number;
@@ -137,7 +139,7 @@ const authConfig = (values: ParsedOptions['values']): AuthConfig => {
   if (domain !== '' && (!/^https?:\/\//i.test(domain) || !URL.canParse(domain))) throw new ConfigError(`bad value for -auth.domain: ${JSON.stringify(domain)} (an https:// address)`);
   if (domain !== '' && text('auth.audience') === '') throw new ConfigError('-auth.domain needs -auth.audience: else a token for any other service of that issuer would do');
   return Object.freeze({
-    keys: values['auth.keys'] as boolean, domain, audience: text('auth.audience'), clientId: text('auth.clientid'),
+    keysMs: values['auth.jwks.ttl'] as number, keys: values['auth.keys'] as boolean, domain, audience: text('auth.audience'), clientId: text('auth.clientid'),
     keysFrom: text('auth.jwks') || `${domain.replace(/\/+$/, '')}/.well-known/jwks.json`, rolesClaim: text('auth.roles'), skewMs: values['auth.skew'] as number, sessionMs: values['auth.session.ttl'] as number,
   });
 };

@@ -43,11 +43,15 @@ const authOptions = [
   { name: 'auth.audience', type: 'text', fallback: '', value: 'TEXT', text: 'what tokens must be made out for', ...inEnvironment },
   { name: 'auth.clientid', type: 'text', fallback: '', value: 'TEXT', text: 'told to clients that want to log in at the issuer', ...inEnvironment },
   { name: 'auth.jwks', type: 'text', fallback: '', value: 'URL', text: 'URL or file of the issuer\'s keys; default /.well-known/jwks.json of -auth.domain', ...inEnvironment },
+  {
+    name: 'auth.jwks.ttl', type: 'duration', fallback: '30s', value: 'TIME', least: 1000, most: 86_400_000,
+    text: 'how old the issuer\'s keys may be: tokens, sessions and streams of a key that was taken out there end by then', ...inEnvironment,
+  },
   { name: 'auth.roles', type: 'text', fallback: 'roles', value: 'CLAIM', text: 'claim of a token that lists roles: reader, writer or admin, or with a pool writer:POOL', ...inEnvironment },
   { name: 'auth.skew', type: 'duration', fallback: '30s', value: 'TIME', text: 'how far the issuer\'s clock may be off', ...inEnvironment },
   { name: 'auth.session.ttl', type: 'duration', fallback: '12h', value: 'TIME', least: 1000, most: tenYearsMs, text: 'how long a browser\'s session lasts', ...inEnvironment },
   { name: 'insecure', type: 'switch', fallback: 'false', text: 'listen on an address that others can reach though there is no access control', ...inEnvironment },
-  { name: 'audit', type: 'text', fallback: '', value: 'FILE', text: 'append a line of JSON for each request that changed something or was refused for who sent it', ...inEnvironment },
+  { name: 'audit', type: 'text', fallback: '', value: 'FILE', text: 'append a line of JSON for each request that may change something, each commit of a query, and each refusal', ...inEnvironment },
 ] as const satisfies readonly OptionRow[];
 
 /** Options of `lake serve`. */
@@ -56,7 +60,7 @@ export const serveOptions = [
   { name: 'l', type: 'address', fallback: '127.0.0.1:9867', value: 'HOST:PORT', text: 'address to listen on; port 0 takes a free one', ...inEnvironment },
   { name: 'defaultfmt', type: 'text', fallback: 'sup', value: 'FORMAT', choices: responseFormats, text: 'format of responses to requests without Accept', ...inEnvironment },
   { name: 'log.level', type: 'text', fallback: 'info', value: 'LEVEL', choices: logLevels, text: 'least level that is logged', ...inEnvironment },
-  { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) that may use the service from elsewhere; may be repeated, * stands for anything', ...inEnvironment },
+  { name: 'cors.origin', type: 'list', fallback: '', value: 'ORIGIN', text: 'origin (and host) whose web pages may use the service; may be repeated, * stands for any part, * alone for any page (then without cookies); none: its own pages alone', ...inEnvironment },
   { name: 'workers', type: 'integer', fallback: '0', value: 'COUNT', least: 0, most: 256, text: 'worker threads for loads and queries; 0: one per core; long loads use idle ones too', ...inEnvironment },
   { name: 'memory', type: 'bytes', fallback: '256MiB', value: 'BYTES', least: 16 << 20, text: 'budget of operators and caches: a query may hold half of it, the loads of one worker a quarter, before they spill or end with an error; a quarter, shared out among the workers, keeps decoded columns for later queries', ...inEnvironment },
   { name: 'query.status.ttl', type: 'duration', fallback: '10s', value: 'TIME', text: 'how long the status of a query that ended can be asked for', ...inEnvironment },

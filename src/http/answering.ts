@@ -2,10 +2,12 @@
  * Which service answers a request: the server's own, or one of another lake that was lent the server for a while. All are answered by the same code with the same objects, which is what
  * that is for (commands/warm-service.ts).
  *
- * - A lent server has a port of its own on this machine, of the system's choice. Its connections are handed to the server as if they had come to its own: those that were announced, for
- *   it asks nobody for a key.
+ * - A lent server has a port of its own on this machine, of the system's choice, since compiled code is for sockets of one
+ *   kind. It asks nobody for a key: so a connection first says a secret that is drawn for this loan and never leaves the
+ *   process. It is then handed to the server as if it had come to its own port; without the secret it is cut off, unread.
  * - Nothing of them is counted or told by the server's own service.
  */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server as HttpServer } from 'node:http';
 import { type AddressInfo, type Socket, createServer } from 'node:net';
@@ -15,6 +17,10 @@ import type { Service } from './route.ts';
 const closeLookMs = 5;
 /** At a lent server's port, strangers among them. */
 const connectionsMax = 64;
+const secretBytes = 32, secretMsMax = 1000;
+
+/** Another service's use of the server: who says `secret` first is answered at `port`. */
+interface Loan { readonly port: number; readonly secret: Uint8Array; close(): Promise<void> }
 
 /** Tells by a request's connection which service answers it. */
 export class Answering {
@@ -36,29 +42,23 @@ export class Answering {
   of(request: IncomingMessage): Service { return this.#services.get(request.socket) ?? this.own; }
   isOwn(socket: Socket): boolean { return this.#services.get(socket) === this.own; }
 
-  /** Gives the port at which this service answers those whose own port it is told, and what ends it. */
-  async lend(service: Service): Promise<{ readonly port: number; admit(port: number): void; close(): Promise<void> }> {
-    const sockets = new Set<Socket>(), strangers = new Map<number, Socket>(), announced = new Set<number>();
-    const take = (socket: Socket): void => {
-      this.#services.set(socket, service);
-      this.#server.emit('connection', socket);
-    };
+  /** Answers for this service too, until the loan is closed. */
+  async lend(service: Service): Promise<Loan> {
+    const sockets = new Set<Socket>(), secret = randomBytes(secretBytes);
     const door = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       sockets.add(socket);
       socket.once('close', () => { sockets.delete(socket); });
-      if (announced.delete(socket.remotePort!)) take(socket);
-      else strangers.set(socket.remotePort!, socket);
+      hearSecret(socket, secret, () => {
+        this.#services.set(socket, service);
+        this.#server.emit('connection', socket);
+      });
     });
     door.maxConnections = connectionsMax;
     door.listen(0, '127.0.0.1');
     await once(door, 'listening');
     return {
       port: (door.address() as AddressInfo).port,
-      admit: (port) => {
-        const socket = strangers.get(port);
-        if (socket) take(socket);
-        else announced.add(port);
-      },
+      secret,
       close: async () => {
         door.close();
         while (service.requests.underWay > 0) await new Promise((resolve) => { setTimeout(resolve, closeLookMs); });
@@ -67,3 +67,17 @@ export class Answering {
     };
   }
 }
+
+/** Calls once a connection has said the secret; what follows it is left unread. Others are cut off. */
+const hearSecret = (socket: Socket, secret: Uint8Array, heard: () => void): void => {
+  const cut = (): void => { socket.destroy(); }, late = setTimeout(cut, secretMsMax).unref();
+  const look = (): void => {
+    const said = socket.read(secret.length) as Uint8Array | null;
+    if (!said) return;
+    clearTimeout(late);
+    socket.off('readable', look).off('end', cut).off('error', cut);
+    if (said.length === secret.length && timingSafeEqual(said, secret)) heard();
+    else cut();
+  };
+  socket.on('readable', look).on('end', cut).on('error', cut).once('close', () => { clearTimeout(late); });
+};

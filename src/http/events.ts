@@ -28,6 +28,8 @@ interface FeedOptions {
   readonly heartbeatMs: number;
   /** Told of every machine event and snapshot (XState inspection). */
   readonly inspect?: (event: unknown) => void;
+  /** Says when to ask again who may still listen; returns the call that ends it. */
+  readonly onRecheck?: (listener: () => void) => () => void;
 }
 /** A subscriber, and what it asks for. */
 interface SubscribeRequest {
@@ -40,7 +42,7 @@ interface SubscribeRequest {
   readonly lastEventId?: string;
   /** Whether an event is for this subscriber; default: every one is. */
   readonly wanted?: (event: LakeEvent) => boolean;
-  /** Whether the subscriber may still listen, asked at each heartbeat and when the keys have changed; default: yes. */
+  /** Whether the subscriber may still listen, asked when `onRecheck` says so; default: yes. */
   readonly stillMay?: () => Promise<boolean>;
 }
 
@@ -67,6 +69,7 @@ export class EventFeed {
   readonly #options: FeedOptions;
   readonly #subscribers = new Set<Subscriber>();
   readonly #unlisten: () => void;
+  readonly #endRechecks: (() => void) | undefined;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   #sent = 0;
   #dropped = 0;
@@ -75,6 +78,7 @@ export class EventFeed {
     this.#lake = lake;
     this.#options = options;
     this.#unlisten = lake.onEvent((event) => this.#publish(event));
+    this.#endRechecks = options.onRecheck?.(() => { this.#recheck(); });
     if (options.heartbeatMs > 0) {
       this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs);
       this.#heartbeat.unref();
@@ -114,6 +118,7 @@ export class EventFeed {
   /** Ends all streams and listens no more. */
   close(): void {
     this.#unlisten();
+    this.#endRechecks?.();
     clearInterval(this.#heartbeat);
     for (const { actor } of [...this.#subscribers]) actor.send({ type: 'service closing' });
   }
@@ -156,12 +161,11 @@ export class EventFeed {
   }
 
   /** Ends the streams of those who may no longer listen. */
-  recheck(): void {
+  #recheck(): void {
     for (const { actor, request } of this.#subscribers) void request.stillMay?.().then((may) => { if (!may) actor.send({ type: 'service closing' }); });
   }
 
   #beat(): void {
-    this.recheck();
     for (const { actor, request } of this.#subscribers) {
       if (actor.getSnapshot().value === 'open' && !request.response.write(heartbeat)) actor.send({ type: 'connection full' });
     }

@@ -6,13 +6,13 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import websocket from '@fastify/websocket';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import { LakeError } from '../errors.ts';
 import type { MachineWatch } from '../recording/watch.ts';
+import type { Access } from './access/access.ts';
 import type { Inspection } from './inspect.ts';
 import { statelyFeed } from './inspect-stately.ts';
-import { checkHost, checkOrigin, type OriginRules } from './origin.ts';
 import { sendError } from './reply.ts';
 
 /** Where the inspector's feed is. */
@@ -24,15 +24,20 @@ const pingMs = 30_000;
 interface InspectSocketOptions {
   readonly watch: MachineWatch;
   readonly inspection: Inspection;
-  readonly rules: OriginRules;
   /** Connections at a time. */
   readonly watchersMax: number;
-  /** Lets in who may; rejects for others. */
-  readonly admit?: (headers: IncomingMessage['headers']) => Promise<void>;
+  readonly admission: InspectAdmission;
+}
+/** Who may watch. */
+export interface InspectAdmission {
+  /** Rejects for who may not. */
+  readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  /** Asked again while somebody watches, where there is access control. */
+  readonly access?: Pick<Access, 'identify' | 'onRecheck'>;
 }
 
 /** Adds the route. Plain requests are told to upgrade. */
-export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rules, watchersMax, admit }: InspectSocketOptions): void => {
+export const addInspectSocket = (app: FastifyInstance, { watch, inspection, watchersMax, admission }: InspectSocketOptions): void => {
   let open = 0;
   const upgrades = new EventEmitter();
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -45,9 +50,8 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rule
       method: 'GET', url: feedPath, exposeHeadRoute: false,
       preValidation: async (request, reply) => {
         reply.header('x-request-id', request.id);
-        checkHost(rules, request.headers.host);
-        checkOrigin(rules, request.headers);
-        await admit?.(request.headers);
+        if (isUpgrade(request.raw)) endRefused(request, reply);
+        await admission.admit(request, reply);
         if (!isUpgrade(request.raw)) throw new LakeError('feed-not-upgraded');
         if (open >= watchersMax) throw new LakeError('watchers-full', { limit: watchersMax });
       },
@@ -55,11 +59,24 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, rule
       wsHandler: (socket, request) => {
         open++;
         socket.once('close', () => { open--; });
+        const unlisten = admission.access && recheck(socket, request, admission.access);
+        socket.once('close', () => { unlisten?.(); });
         attach(socket, request, watch, inspection);
       },
     });
   });
 };
+
+/** Nobody reads requests from a connection that asked for a WebSocket: one that is refused ends with its answer. */
+const endRefused = ({ raw }: FastifyRequest, reply: FastifyReply): void => {
+  reply.header('connection', 'close').raw.once('finish', () => { raw.socket.destroySoon(); });
+};
+
+/** The code of a connection that a policy ends. */
+const policyCode = 1008;
+/** Ends the connection of who may no longer watch. */
+const recheck = (socket: WebSocket, { headers }: FastifyRequest, access: Pick<Access, 'identify' | 'onRecheck'>): (() => void) =>
+  access.onRecheck(() => { access.identify(headers).catch(() => { socket.close(policyCode); }); });
 
 /**
  * A request that asks for another protocol (`Upgrade: h2c`, which some clients always send) is answered as if it had not asked. Since somebody listens for upgrades,

@@ -56,7 +56,8 @@ The schemas here are those of JSON. In SUP ids are written without quotes, and t
 **Errors** are JSON whatever is accepted; \`kind\` tells programs what \`error\` tells people. What is no request of an endpoint has answers of its own: 301 to the clean path for doubled slashes and dot segments, 404 with a plain text
 for unknown paths, 405 with \`Allow\` for other methods, 400 or 431 in plain text for what is no HTTP or has headers that are too long.
 
-**Web pages** of other origins may read; a preflight (OPTIONS) is answered on \`/query\`, \`/query/describe\` and the open endpoints. They may change nothing unless option \`-cors.origin\` lists their origin.`;
+**Web pages** of other origins are refused (403) unless option \`-cors.origin\` lists their origin: they may neither read nor change anything. A preflight (OPTIONS) is answered on \`/query\`, \`/query/describe\`
+and the open endpoints.`;
 
 const tagTexts = {
   Pools: 'Make, rename, delete and measure pools', Branches: 'Make, look at, merge, revert and delete branches', Data: 'Load and delete records; tidy up data objects',

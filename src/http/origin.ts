@@ -1,9 +1,12 @@
 /**
  * Which web pages may use the service.
  *
- * Without `-cors.origin` every page may read (the CORS headers say `*`), but a page of another origin may change nothing, and a request whose Host
- * is not a name of this machine is refused: it comes from a page whose DNS name was bent to point here. With `-cors.origin` the origins listed
- * (with `*` for any part), and their hosts, may do everything.
+ * - Without `-cors.origin` its own pages alone: those whose origin is the Host of the request, which must be a name of this
+ *   machine (a page whose DNS name was bent to point here has another). All others are refused, whatever they ask for, and
+ *   no header lets them read an answer.
+ * - With `-cors.origin` pages of the origins listed (with `*` for any part), and their hosts, may do everything. `*` alone is
+ *   any page: without cookies, since these are the user's and not the page's.
+ * - A request without Origin comes from a program, or from a browser that says in `Sec-Fetch-Site` where its page is from.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
@@ -43,15 +46,18 @@ const matches = (pattern: string, text: string): boolean => {
   return lower.length - last.length >= at && lower.endsWith(last);
 };
 
+const anybody = '*';
 const listed = (rules: OriginRules, origin: string): boolean => rules.origins.some((pattern) => matches(pattern, origin));
+/** Listed by more than `*`. */
+const named = (rules: OriginRules, origin: string): boolean => rules.origins.some((pattern) => pattern !== anybody && matches(pattern, origin));
 
-/** CORS headers of an answer to a request from `origin`; none if it is not allowed. */
+/** CORS headers of an answer to a request from `origin`; none if no option allows it. */
 export const corsHeaders = (rules: OriginRules, origin: string | undefined): Headers => {
-  if (!origin) return {};
-  if (rules.origins.length > 0 && !listed(rules, origin)) return {};
+  if (!origin || !listed(rules, origin)) return {};
+  const isNamed = named(rules, origin);
   return {
-    'access-control-allow-origin': rules.origins.length > 0 ? origin : '*',
-    'access-control-allow-credentials': 'true',
+    'access-control-allow-origin': isNamed ? origin : '*',
+    ...(isNamed && { 'access-control-allow-credentials': 'true' }),
     'access-control-expose-headers': 'ETag, X-Request-Id',
   };
 };
@@ -63,10 +69,10 @@ export const preflightHeaders = (rules: OriginRules, request: IncomingHttpHeader
   const method = (request['access-control-request-method'] ?? '').toUpperCase();
   const asked = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '');
   if (!cors['access-control-allow-origin'] || !methods.has(method) || asked.some((name) => !requestHeaders.has(name))) return vary;
+  const { 'access-control-expose-headers': _exposed, ...allowed } = cors;
   return {
     ...vary,
-    'access-control-allow-origin': cors['access-control-allow-origin']!,
-    'access-control-allow-credentials': 'true',
+    ...allowed,
     'access-control-allow-methods': method,
     ...(asked.length > 0 && { 'access-control-allow-headers': asked.map((name) => requestHeaders.get(name)!).join(', ') }),
   };
@@ -88,14 +94,24 @@ export const checkHost = (rules: OriginRules, host: string | undefined): void =>
   throw new LakeError('host-foreign', { host });
 };
 
-/** Whether the request comes from a web page of an origin that is neither ours nor allowed. */
-export const isForeign = (rules: OriginRules, headers: IncomingHttpHeaders): boolean => {
-  const origin = headers.origin;
-  if (!origin || listed(rules, origin)) return false;
-  return origin.toLowerCase() !== `http://${headers.host ?? ''}`.toLowerCase() && origin.toLowerCase() !== `https://${headers.host ?? ''}`.toLowerCase();
+/** Whose pages count: all that may use the service, or those that cookies count for. */
+type Whose = 'any' | 'cookie';
+
+/** The page that a browser sends a request for without saying its origin: one of another site, that does not navigate. */
+const hiddenPage = (headers: IncomingHttpHeaders): boolean => {
+  const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers;
+  return site !== 'none' && site !== 'same-origin' && mode !== 'navigate';
 };
 
-/** Refuses a foreign origin on what changes state. @throws origin-foreign */
-export const checkOrigin = (rules: OriginRules, headers: IncomingHttpHeaders): void => {
-  if (isForeign(rules, headers)) throw new LakeError('origin-foreign', { origin: headers.origin! });
+/** Whether the request comes from a web page of an origin that is neither ours nor allowed. */
+export const isForeign = (rules: OriginRules, headers: IncomingHttpHeaders, whose: Whose = 'any'): boolean => {
+  const { origin, host = '' } = headers;
+  if (!origin) return hiddenPage(headers) && (whose === 'cookie' || !rules.origins.includes(anybody));
+  if (whose === 'any' ? listed(rules, origin) : named(rules, origin)) return false;
+  return ![`http://${host}`, `https://${host}`].some((own) => own.toLowerCase() === origin.toLowerCase());
+};
+
+/** Refuses pages of foreign origins. @throws origin-foreign */
+export const checkOrigin = (rules: OriginRules, headers: IncomingHttpHeaders, whose: Whose = 'any'): void => {
+  if (isForeign(rules, headers, whose)) throw new LakeError('origin-foreign', { origin: headers.origin ?? 'of another site' });
 };

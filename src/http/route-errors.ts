@@ -28,7 +28,7 @@ export const queryTextErrors: Codes = [
 const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'object-unread', 'object-version', 'table-corrupt'];
 /** While a query runs, before its first byte. */
 export const queryRunErrors: Codes = [
-  ...queryTextErrors, ...readErrors, 'query-read-only', 'query-memory', 'query-time', 'answer-slow', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
+  ...queryTextErrors, ...readErrors, 'query-memory', 'query-time', 'answer-slow', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
   'from-http-address', 'from-http-redirects', 'from-http-bytes', 'from-http-time', 'from-http-failed', 'auth-role', 'load-empty', 'jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'object-unwritten',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
@@ -45,7 +45,8 @@ export const changeErrors: Codes = jobErrors;
 /** What every row of this kind can answer. */
 const kindErrors = (row: Route): Codes => [
   ...(row.answers[503] ? [] : ['service-recovering'] satisfies Codes),
-  ...(row.open ? [] : ['service-closing', 'host-foreign', 'accept-unknown', 'internal'] satisfies Codes),
+  ...(row.open ? [] : ['service-closing', 'accept-unknown', 'internal'] satisfies Codes),
+  ...(row.open && row.need === 'open' ? [] : ['host-foreign'] satisfies Codes),
   ...(row.writes || row.need !== 'open' ? ['origin-foreign'] satisfies Codes : []),
   ...(row.need === 'open' ? [] : ['auth-missing', 'auth-invalid', 'auth-keys-unavailable'] satisfies Codes),
   ...(row.need === 'open' || row.need === 'known' ? [] : ['auth-role'] satisfies Codes),

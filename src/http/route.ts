@@ -7,7 +7,7 @@ import type { Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { EventFeed } from './events.ts';
 import type { Access, Need } from './access/access.ts';
-import type { AuditEntry } from './access/audit.ts';
+import type { AuditEntry, AuditTrail } from './access/audit.ts';
 import type { Principal } from './access/roles.ts';
 import type { LakeServices, LentTo } from '../workers/pool.types.ts';
 import type { HeldBodies } from './held-bodies.ts';
@@ -65,6 +65,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly contentType: string | undefined;
   /** Who asks; absent without access control. */
   readonly who?: Principal;
+  /** Absent: nobody keeps book of it. */
+  readonly audit?: AuditTrail;
   /** The lake as the one who asks sees it. */
   readonly visible: LakeServices;
   /** Calls when the client goes away before the answer's end; at once if it is gone. */
@@ -120,7 +122,7 @@ export interface Route extends RouteDescription {
   readonly body?: TSchema | 'data';
   /** Fields of the body are bytes: formats that have none cannot carry it. */
   readonly bytesBody?: boolean;
-  /** Changes the lake: refused for web pages of foreign origins. */
+  /** May change the lake: each request has a line in the audit log. */
   readonly writes?: boolean;
   /** Answers HEAD too, whatever Accept says, without a request id. */
   readonly open?: boolean;

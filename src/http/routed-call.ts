@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { LakeServices } from '../workers/pool.types.ts';
 import type { Identified } from './access/access.ts';
-import { auditEntry } from './access/audit.ts';
+import type { AuditTrail } from './access/audit.ts';
 import { lakeOf } from './access/lake-view.ts';
 import type { Principal } from './access/roles.ts';
 import { readControlBody } from './body.ts';
@@ -19,6 +19,7 @@ interface Routed {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly response: ResponseFormat;
+  readonly audit?: AuditTrail | undefined;
 }
 
 /** What a handler is given. */
@@ -28,17 +29,19 @@ export class RoutedCall implements Call {
   readonly reply: FastifyReply;
   readonly response: ResponseFormat;
   readonly who?: Principal;
+  readonly audit?: AuditTrail;
   readonly visible: LakeServices;
   readonly #row: Route;
 
-  constructor({ service, row, request, reply, response }: Routed, who: Identified | undefined) {
-    const { lake, audit } = service;
+  constructor({ service, row, request, reply, response, audit }: Routed, who: Identified | undefined) {
+    const { lake } = service;
     this.service = service;
     this.request = request;
     this.reply = reply;
     this.response = response;
     if (who) this.who = who.principal;
-    this.visible = who || audit ? lakeOf(lake, who?.principal, audit && ((change) => audit(auditEntry(request, reply, who?.principal, change)))) : lake;
+    if (audit) this.audit = audit;
+    this.visible = who || audit ? lakeOf(lake, who?.principal, audit && viewListener(audit)) : lake;
     this.#row = row;
   }
 
@@ -60,4 +63,6 @@ export class RoutedCall implements Call {
     return fieldsOf(await readControlBody(raw, this.contentType, { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held }), this.#row.body as TSchema, this.#row.bytesBody);
   }
 }
+const viewListener = (audit: AuditTrail): Parameters<typeof lakeOf>[2] =>
+  ({ changed: (change) => { audit.changed(change); }, refused: (refusal) => { audit.refused(refusal); } });
 const isAscii = /^[\0-\x7f]*$/;

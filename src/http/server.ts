@@ -1,24 +1,25 @@
 /**
  * The HTTP server: route table -> Fastify, with the rules that hold on every route.
  *
- * - Order of checks: route (404) and method (405), Host, Origin, Accept (400), handler.
+ * - Order of checks: route (404) and method (405), who and what (admission.ts), Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
  */
 import assert from 'node:assert/strict';
-import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
+import { METHODS, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
-import type { Lake, PoolConfig } from '../lake/lake.types.ts';
+import type { Lake } from '../lake/lake.types.ts';
 import { newIdText } from '../lake/ksuid.ts';
 import type { LentTo, WorkerPool } from '../workers/pool.types.ts';
 import type { MachineWatch } from '../recording/watch.ts';
-import { type Access, checkNeed, type Identified } from './access/access.ts';
-import { type AuditEntry, auditEntry, isAudited } from './access/audit.ts';
+import type { Access } from './access/access.ts';
+import { type AuditEntry, AuditTrail } from './access/audit.ts';
+import { callerOf, checkSource } from './admission.ts';
 import { Answering } from './answering.ts';
 import { Connections } from './connections.ts';
 import { type Door, httpServer } from './door.ts';
@@ -26,13 +27,14 @@ import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
 import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts';
 import { Inspection } from './inspect.ts';
-import { addInspectSocket, feedPath } from './inspect-socket.ts';
+import { addInspectSocket, feedPath, type InspectAdmission } from './inspect-socket.ts';
 import { connectStately } from './inspect-stately.ts';
 import { isLastAnswer } from './linger.ts';
 import { startMetrics } from './metrics.ts';
+import { logFailure, logId } from './log-fault.ts';
 import { writeFormat } from './commit-answer.ts';
 import { responseFormat, type ResponseFormat } from './negotiate.ts';
-import { checkHost, checkOrigin, corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
+import { corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { sendError, sendText } from './reply.ts';
 import { RoutedCall } from './routed-call.ts';
 import type { Route, Service } from './route.ts';
@@ -78,8 +80,8 @@ interface LendOptions { readonly lake: Lake; readonly directory: string; readonl
 /** What another lake has of a server that was lent to it. */
 export interface LentServer {
   readonly port: number;
-  /** Lets in the client that has this port; no other is heard. */
-  admit(port: number): void;
+  /** What a connection says first: no other is heard. */
+  readonly secret: Uint8Array;
   /** When its requests were answered. */
   close(): Promise<void>;
 }
@@ -98,10 +100,10 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
 const lentRing = 500;
 const lend = async (app: FastifyInstance, answering: Answering, { config, version, workers, log }: ServerOptions, { lake, directory, watch }: LendOptions): Promise<LentServer> => {
   const service = serviceOf({ config, version, lake, workers, log: log.child({}, { level: 'silent' }), ...(watch && { watch }) }, app, { lake, directory, ...(watch && { inspect: watch.inspect }) });
-  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined, { port, admit, close: closeDoor } = await answering.lend(service);
+  const inspection = watch && config.inspect.on ? new Inspection(watch, lake, version, lentRing) : undefined, { port, secret, close: closeDoor } = await answering.lend(service);
   return {
     port,
-    admit,
+    secret,
     close: async () => {
       await closeDoor();
       inspection?.close();
@@ -137,9 +139,8 @@ const end = ({ feed, metrics, running }: Service): void => {
 
 /** What the handlers work with, for a server's own lake or for one that it is lent to. */
 const serviceOf = ({ config, version, lake, workers, log, watch, access, audit, tracing }: ServerOptions, app: FastifyInstance, lentTo?: LentTo): Service => {
-  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }) });
+  const feed = new EventFeed(lake, { subscribersMax: config.subscribersMax, waitingMax: config.subscriberEventsMax, heartbeatMs: config.heartbeatMs, ...(watch && { inspect: watch.inspect }), ...(access && { onRecheck: access.onRecheck }) });
   const running = new Running({ queryMsMax: config.queryMsMax, keepMs: config.queryStatusMs }), metrics = startMetrics({ lake, workers, feed, running, version, poolsMax: config.metricsPoolsMax });
-  access?.onKeysChange(() => { feed.recheck(); });
   return {
     config, version, lake, workers, lentTo, log, feed, metrics, running, underWay: new Map(), controlBodies: new HeldBodies(controlBytesMax), loadBodies: new HeldBodies(beginningBytesMax),
     requests: { underWay: 0, endedAt: -Infinity }, closing: () => closingApps.has(app), originRules: originRules(config, access),
@@ -174,7 +175,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   app.addHook('onClose', async () => { connections.close(); });
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => {
-    if (!(error instanceof LakeError) || error.status >= 500) answering.of(request.raw).log.error({ err: error, cause: error instanceof Error ? error.cause : undefined, id: request.id }, 'request failed');
+    logFailure(answering.of(request.raw).log, request, reply, error);
     return sendError(reply, error);
   });
   app.setNotFoundHandler((_request, reply) => notFound(reply));
@@ -247,38 +248,41 @@ const addHooks = (app: FastifyInstance, answering: Answering, connections: Conne
   });
   app.addHook('onSend', encodeAnswer);
   app.addHook('onResponse', (request, reply, done) => {
-    const { metrics, tracing, audit, log } = answering.of(request.raw);
-    metrics.answered({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000);
-    log.debug({ id: request.id, method: request.method, url: request.originalUrl, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered');
+    const { metrics, tracing, log } = answering.of(request.raw);
+    const { method, routeOptions: { url: route = 'none' } } = request, { statusCode: status, elapsedTime: ms } = reply;
+    metrics.answered({ method, route, status }, ms / 1000);
+    log.debug({ id: logId(request), method, route, status, ms: Math.round(ms) }, 'answered');
     if (tracing) tracing.answered(request, reply);
-    if (audit) audited(audit, request, reply);
     done();
   });
 };
 
-/** Who sent a request, and the row that it went to, where somebody keeps book of it. */
-const callers = new WeakMap<FastifyRequest, { readonly row: Route; who?: Identified }>();
-
-const audited = (audit: (entry: AuditEntry) => void, request: FastifyRequest, reply: FastifyReply): void => {
-  const call = callers.get(request);
-  if (call && isAudited(call.row, reply.statusCode)) audit(auditEntry(request, reply, call.who?.principal));
-};
-
 /** The inspector's feed, until the server closes. */
-const addInspection = (app: FastifyInstance, { config, version, lake, log, access, originRules: rules }: Service, watch: MachineWatch): void => {
-  const inspection = new Inspection(watch, lake, version), { stately, watchersMax } = config.inspect;
+const addInspection = (app: FastifyInstance, service: Service, watch: MachineWatch): void => {
+  const { config, version, lake, log } = service, inspection = new Inspection(watch, lake, version), { stately, watchersMax } = config.inspect;
   const disconnect = stately === '' ? undefined : connectStately(watch, stately, (fault) => { log.warn({ err: fault, url: stately }, 'the Stately inspector cannot be reached'); });
-  addInspectSocket(app, { watch, inspection, watchersMax, rules, ...(access && { admit: async (headers: IncomingHttpHeaders) => { await admitted(access, headers); } }) });
+  const row = routes.find(({ path }) => path === feedPath)!;
+  addInspectSocket(app, { watch, inspection, watchersMax, admission: admissionOf(service, row) });
   app.addHook('onClose', async () => {
     disconnect?.();
     inspection.close();
   });
 };
 
-const originRules = (config: ServeConfig, access: Access | undefined): OriginRules => ({ origins: config.corsOrigins, listen: config.listen, ...(config.insecure && { insecure: true }), ...(access && { guarded: true }) });
+/** The same checks as those of other rows, for one whose requests become connections. */
+const admissionOf = (service: Service, row: Route): InspectAdmission => ({
+  ...(service.access && { access: service.access }),
+  admit: async (request, reply) => {
+    const audit = service.audit && new AuditTrail(service.audit, row, request, reply);
+    const admit = async (): Promise<void> => {
+      checkSource(service.originRules, row, request.headers);
+      await callerOf(service, row, request, audit);
+    };
+    await (audit ? audit.follow(admit) : admit());
+  },
+});
 
-/** Lets in who may see all of the lake. @throws auth-missing, auth-invalid, auth-role */
-const admitted = async (access: Access, headers: IncomingHttpHeaders): Promise<void> => checkNeed('reader', (await access.identify(headers)).principal, undefined);
+const originRules = (config: ServeConfig, access: Access | undefined): OriginRules => ({ origins: config.corsOrigins, listen: config.listen, ...(config.insecure && { insecure: true }), ...(access && { guarded: true }) });
 
 /** `inspected`: the feed has a route of its own. */
 const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolean): void => {
@@ -302,38 +306,31 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
   }
 };
 
-const answer = async (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+const answer = (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  if (!service.audit) return answerRow(service, row, request, reply, undefined);
+  const audit = new AuditTrail(service.audit, row, request, reply);
+  return audit.follow(() => answerRow(service, row, request, reply, audit));
+};
+
+const answerRow = async (
+  service: Service, row: Route, request: FastifyRequest, reply: FastifyReply, audit: AuditTrail | undefined,
+): Promise<unknown> => {
   const { config, access, originRules: rules } = service, { headers } = request;
-  if (service.audit) callers.set(request, { row });
   if (!row.open) reply.header('x-request-id', request.id);
   if (row.preflight && request.method === 'OPTIONS' && headers['access-control-request-method']) {
     return reply.code(204).headers(preflightHeaders(rules, headers)).send();
   }
   reply.header('vary', 'Origin');
   if (headers.origin) reply.headers(corsHeaders(rules, headers.origin));
-  if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat }, await callerOf(service, row, request)));
-  if (service.closing()) throw new LakeError('service-closing');
-  checkHost(rules, headers.host);
-  if (row.writes) checkOrigin(rules, headers);
+  if (!row.open && service.closing()) throw new LakeError('service-closing');
+  checkSource(rules, row, headers);
+  const who = access && (await callerOf(service, row, request, audit));
+  if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
   const accepted = responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
   const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
-  return row.handler(new RoutedCall({ service, row, request, reply, response }, access && (await callerOf(service, row, request))));
+  return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };
 const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };
-
-/** Who sends a request that needs somebody, once it is clear that they may. @throws auth-missing, auth-invalid, auth-role, origin-foreign, pool-not-found */
-const callerOf = async ({ access, lake, originRules: rules }: Service, row: Route, request: FastifyRequest): Promise<Identified | undefined> => {
-  if (!access || row.need === 'open') return undefined;
-  const who = await access.identify(request.headers), call = callers.get(request);
-  if (call) call.who = who;
-  if (who.byCookie) checkOrigin(rules, request.headers);
-  const reference = (request.params as { readonly pool?: string } | undefined)?.pool;
-  checkNeed(row.need, who.principal, reference === undefined ? undefined : { reference, found: poolOf(lake, reference) });
-  return who;
-};
-const poolOf = (lake: Lake, reference: string): PoolConfig | undefined => {
-  try { return lake.pool(reference).config; } catch { return undefined; }
-};
 
 /** Answers what is no HTTP request, or has headers beyond the limit. */
 const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {

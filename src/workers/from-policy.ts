@@ -5,6 +5,8 @@
  * - Nothing is allowed that no entry lists; the empty policy allows nothing.
  * - An address that is not on the public Internet is allowed only to a host that an entry names as it is (no `*` in it), so that neither a name that
  *   resolves to the inside nor a redirect leads there.
+ * - An entry's path holds however the server reads paths: below it, what could be a separator or a dot segment after
+ *   decoding is refused.
  */
 import { BlockList, isIP } from 'node:net';
 import { LakeError } from '../errors.ts';
@@ -57,8 +59,11 @@ export const parseHttpRule = (entry: string): HttpRule | undefined => {
   }
 };
 
-/** The host in lower case, without the dot of a fully qualified name. */
-const plainHost = (url: URL): string => url.hostname.toLowerCase().replace(/\.$/, '');
+/**
+ * The host in lower case, without the dot of a fully qualified name. A single label keeps it: without the dot the
+ * resolver would search its domains.
+ */
+const plainHost = (url: URL): string => url.hostname.toLowerCase().replace(/(\..*[^.])\.$/, '$1');
 const portOf = (url: URL): string => url.port || (url.protocol === 'https:' ? '443' : '80');
 
 const hostFits = (rule: HttpRule, host: string): boolean => {
@@ -66,13 +71,51 @@ const hostFits = (rule: HttpRule, host: string): boolean => {
   return rule.host.startsWith('*.') ? host.endsWith(rule.host.slice(1)) : host === rule.host;
 };
 const portFits = ({ port }: HttpRule, url: URL): boolean => port === '*' || (port === undefined ? url.port === '' : portOf(url) === port);
-const pathFits = ({ path }: HttpRule, url: URL): boolean => url.pathname === path || url.pathname.startsWith(path.endsWith('/') ? path : `${path}/`);
+const pathFits = ({ path }: HttpRule, { pathname }: URL): boolean => {
+  const folder = path.endsWith('/') ? path : `${path}/`;
+  if (pathname === path) return true;
+  return pathname.startsWith(folder) && (folder === '/' || staysBelow(pathname.slice(folder.length)));
+};
+
+/** Servers decode a path once, some of them twice. */
+const decodingsMax = 8;
+/**
+ * Whether the rest of a path stays in its folder for any server: for those that decode it (again), fold its
+ * characters, or cut off the parameters of segments.
+ */
+const staysBelow = (rest: string): boolean => {
+  for (let text = rest, decodings = 0; decodings < decodingsMax; decodings++) {
+    if (!isPlainPath(text) || text.split('/').length !== rest.split('/').length) return false;
+    let next;
+    try {
+      // A percent sign that stands for itself ends the decoding.
+      next = decodings > 0 && !/%[0-9a-f]{2}/i.test(text) ? text : decodeURIComponent(text);
+    } catch {
+      return false;
+    }
+    if (next === text) return true;
+    text = next;
+  }
+  return false;
+};
+const isPlainPath = (text: string): boolean => {
+  const folded = text.normalize('NFKC');
+  if (/[\\\0-\x1f\x7f]/.test(folded) || folded.split('/').length !== text.split('/').length) return false;
+  const isPlain = (segment: string, isLast: boolean): boolean =>
+    (segment !== '' || isLast) && !/^\.{1,2}(?:;.*)?$/s.test(segment);
+  return folded.split('/').every((segment, i, all) => isPlain(segment, i === all.length - 1));
+};
+
+/** What programs read in different ways: control characters, backslashes, and an `@` before the host. */
+const isAmbiguous = (text: string): boolean =>
+  /[\0-\x1f\x7f]/.test(text) || /^[^?#]*\\/.test(text) || /^[a-z][a-z\d+.-]*:\/*[^/?#]*@/i.test(text);
 
 /** The URL, and whether its host may have any address. @throws from-http-refused, from-http-malformed */
 export const allowedUrl = (text: string, { rules }: HttpPolicy): { readonly url: URL; readonly anyAddress: boolean } => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') throw new LakeError('from-http-malformed', { url: text });
   if (rules === 'all') return { url, anyAddress: true };
+  if (isAmbiguous(text)) throw new LakeError('from-http-malformed', { url: text });
   const host = plainHost(url);
   const fitting = rules.filter((r) => (r.scheme === undefined || r.scheme === url.protocol) && hostFits(r, host) && portFits(r, url) && pathFits(r, url));
   if (fitting.length === 0) throw new LakeError('from-http-refused', { url: text });

@@ -129,6 +129,7 @@ export class LakeSession {
         case 'url': return [this.url(source)];
       }
     } catch (error) {
+      if (source.kind === 'name' && error instanceof LakeError && error.code === 'pool-not-found') this.lake.missed?.(source.name);
       // The worker puts plain errors at their place in the query text.
       if (!(error instanceof LakeError) || !nameFaults.has(error.code)) throw error;
       const hint = this.hint(error, source);

@@ -82,12 +82,11 @@ const pagesOf = (task: Task, handle: string): ScanSource['page'] => {
 };
 
 /** The engine's surroundings for one query. */
-export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, readOnly: boolean, debug: (batch: Vector) => void): ExecutionHost => ({
+export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, debug: (batch: Vector) => void): ExecutionHost => ({
   scan: (source, request) => scan(task, tools, progress, source, request),
   filters: (source) => source.kind === 'pool',
   open: (name) => { throw new LakeError('query-invalid', { text: `${name}: cannot open in a database environment` }); },
   load: async (target, batches, note) => {
-    if (readOnly) throw new LakeError('query-read-only');
     const layout = await task.call({ kind: 'layout', handle: target.handle });
     const share = tools.budget.begin();
     try {

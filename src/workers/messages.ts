@@ -8,7 +8,7 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors, hintText } from '../query/parse-error.ts';
-import { LakeError, type ErrorCode, type ErrorParameters, errorTable } from '../errors.ts';
+import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
 import type { CommitNote, MetaPage, MetaSource, ObjectMeta, PageRequest, SortOrder } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/encoding.ts';
 import type { AnswerCoding } from '../formats/encoding-encode.ts';
@@ -24,7 +24,7 @@ export interface PoolLayout { readonly keys: readonly (readonly string[])[]; rea
 export type TaskRequest =
   | { readonly kind: 'load'; readonly pool: PoolLayout; readonly format: FormatName | 'auto'; readonly csvDelimiter?: string; readonly contentCodings?: readonly ContentCoding[]; /** Of another lake: objects go there. */ readonly directory: string | undefined }
   | {
-      readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean; readonly readOnly: boolean;
+      readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean;
       readonly channelIds?: boolean; readonly coding?: AnswerCoding;
       readonly head?: { readonly pool: string; readonly branch?: string };
     }
@@ -98,6 +98,8 @@ export interface WireError {
   readonly message: string;
   /** What was wrong with a source: it counts where the query text has no place for it, as for that of `head`. */
   readonly source?: { readonly code: ErrorCode; readonly parameters: ErrorParameters };
+  /** Where what is no LakeError was thrown. */
+  readonly frames?: string;
 }
 
 /** Faults of a query text become `query-invalid` with the marked lines; what is no LakeError keeps its text. */
@@ -112,13 +114,16 @@ export const toWire = (error: unknown, queryText = ''): WireError => {
     const { message, hint, cause } = error;
     return { message, ...(hint !== undefined && { details: { hint } }), ...(cause instanceof LakeError && { source: { code: cause.code, parameters: cause.parameters } }) };
   }
-  return { message: error instanceof Error ? error.message : String(error) };
+  return error instanceof Error ? { message: error.message, frames: framesOf(error) } : { message: String(error) };
 };
 
 /** The error as it was thrown in the other thread; what was no LakeError is `internal`. */
 export const fromWire = (error: WireError): LakeError => {
   const { code, parameters } = error.source ?? error;
-  return code && code in errorTable ? new LakeError(code, parameters, { details: error.details }) : new LakeError('internal', { text: error.message });
+  if (code && code in errorTable) return new LakeError(code, parameters, { details: error.details });
+  const cause = new Error(error.message);
+  if (error.frames !== undefined) cause.stack = error.frames;
+  return new LakeError('internal', { text: error.message }, { cause });
 };
 
 /** Places for the numbers of tasks that were given up. Two tasks that share one are told by message alone. */

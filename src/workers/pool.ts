@@ -148,7 +148,7 @@ class Workers implements WorkerPool {
     }
   }
 
-  async query({ id, text, format, control, channelIds, coding, head, readOnly, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
+  async query({ id, text, format, control, channelIds, coding, head, lake, client, watch, signal }: QueryRequest, lentTo?: LentTo): Promise<QueryReply> {
     const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, (lentTo ?? this.options).inspect), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
@@ -183,7 +183,7 @@ class Workers implements WorkerPool {
     };
     try {
       const request: TaskRequest = {
-        kind: 'query', text, format, control, readOnly: readOnly ?? false, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }),
+        kind: 'query', text, format, control, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }),
       };
       const foreseen = await session.foresee(text, head), started = this.start(request, session, events, { client, foreseen });
       task = started;

@@ -62,8 +62,6 @@ export interface QueryRequest {
   readonly coding?: AnswerCoding;
   /** What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head` is all its data. */
   readonly head?: { readonly pool: string; readonly branch?: string };
-  /** Set for requests of foreign web pages: operators that write (`load`) are refused with `query-read-only`. */
-  readonly readOnly?: boolean;
   /** The lake as the one who asks sees it; default: all of it. */
   readonly lake?: LakeServices;
   /** Who takes the answer; without it the query keeps its place, however slowly that goes. */
@@ -202,6 +200,8 @@ export interface LakeServices {
     branches(): readonly { readonly name: string }[];
     load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<{ readonly commit: string }>;
   };
+  /** Told of a pool that a query names and that is not there, or is not to be seen. */
+  missed?(reference: string): void;
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
 }

@@ -77,7 +77,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
     const tellDebugged = async (): Promise<void> => {
       for (const batch of debugged.splice(0)) await output.batch('debug', batch);
     };
-    const host = executionHost(task, tools, spill, progress, request.readOnly, (batch) => { debugged.push(batch); });
+    const host = executionHost(task, tools, spill, progress, (batch) => { debugged.push(batch); });
     const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() };
     const parts = request.control ? undefined : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
     if (parts) await output.parts(parts, joinParts(format === 'json'));

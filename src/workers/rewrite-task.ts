@@ -57,7 +57,7 @@ const filterOf = async (task: Task, where: string, tools: WorkerTools, spill: Ta
   try {
     const { expr, functions } = await compileFilter(where, lakeEnvironment(task, tools.from));
     const host: ExecutionHost = {
-      ...executionHost(task, tools, spill, task.counter, true, () => undefined), load: () => { throw new LakeError('query-invalid', { text: 'load: the filter of a delete only reads' }); },
+      ...executionHost(task, tools, spill, task.counter, () => undefined), load: () => { throw new LakeError('query-invalid', { text: 'load: the filter of a delete only reads' }); },
     };
     return compileAlone(expr, functions, { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() });
   } catch (error) {

@@ -150,7 +150,7 @@ export class WarmUp {
     const task = new Task(-1, this.options.windowBytes, post, foreseen), spill = this.options.spill();
     this.current = task;
     try {
-      await runQuery(task, { kind: 'query', text, format, control: false, readOnly: true }, tools, spill);
+      await runQuery(task, { kind: 'query', text, format, control: false }, tools, spill);
     } catch (error) {
       if (!task.signal.aborted) throw error;
     } finally {

@@ -66,6 +66,11 @@ describe('tokens', () => {
       expired: await signed(rs, claims({ exp: nowSeconds() - 60 })),
       'not yet': await signed(rs, claims({ nbf: nowSeconds() + 120 })),
       'no end': await signed(rs, (({ exp: _exp, ...rest }) => rest)(claims())),
+      'no time': await signed(rs, claims({ exp: 1e300 })),
+      'beyond the year 9999': await signed(rs, claims({ exp: 253_402_300_800 })),
+      'made in the future': await signed(rs, claims({ iat: nowSeconds() + 120 })),
+      'made at no time': await signed(rs, claims({ iat: -1e300 })),
+      'not before no time': await signed(rs, claims({ nbf: -1 })),
       nobody: await signed(rs, (({ sub: _sub, ...rest }) => rest)(claims())),
       'key of a stranger': await signed(stranger, claims()),
       'keys of its own': await signed(stranger, claims(), { jku: keysUrl() }),
@@ -80,7 +85,8 @@ describe('tokens', () => {
   });
 
   test('clocks may differ by the option', async () => {
-    expect((await identity(await signed(rs, claims({ exp: nowSeconds() - 10 })))).status).toBe(200);
+    const slightly = [{ exp: nowSeconds() - 10 }, { iat: nowSeconds() + 10 }, { nbf: nowSeconds() + 10 }, { exp: 253_402_300_799, iat: 0, nbf: 0 }];
+    for (const times of slightly) expect((await identity(await signed(rs, claims(times)))).status).toBe(200);
   });
 
   test('roles are a list or a text with spaces; what is none is left out; none at all may do nothing', async () => {
@@ -93,21 +99,21 @@ describe('tokens', () => {
   });
 
   test('a key that the issuer made later is found, an unknown one does not make us ask again and again', async () => {
-    const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0 });
+    const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0, keysMs: 30_000 });
     await tokens.principal(await signed(rs, claims()));
     const before = asked;
     for (let i = 0; i < 20; i++) await expect(tokens.principal(await signed(rotated, claims()))).rejects.toThrow();
     expect(asked - before).toBeLessThanOrEqual(1);
     const keys = await published([rs, rotated]);
     answer = () => ({ status: 200, body: keys });
-    expect((await new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0 }).principal(await signed(rotated, claims()))).name).toBe('ann');
+    expect((await new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0, keysMs: 30_000 }).principal(await signed(rotated, claims()))).name).toBe('ann');
   });
 
   test('without the issuer\'s keys nobody is let in, and it is told as our trouble', async () => {
     const { answer: good } = { answer };
     for (const [body, status] of [['', 500], ['no JSON', 200], ['{"keys":5}', 200]] as const) {
       answer = () => ({ status, body });
-      const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0 });
+      const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0, keysMs: 30_000 });
       await expect(tokens.principal(await signed(rs, claims()))).rejects.toMatchObject({ name: 'KeysUnavailable' });
     }
     answer = () => ({ status: 500, body: '' });
@@ -117,15 +123,19 @@ describe('tokens', () => {
     await without.close();
     // A redirect leads to no other place than the one that was named.
     answer = () => ({ status: 302, body: '', location: 'http://169.254.169.254/latest/meta-data' });
-    const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0 });
+    const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: keysUrl(), rolesClaim: 'roles', skewSeconds: 0, keysMs: 30_000 });
     await expect(tokens.principal(await signed(rs, claims()))).rejects.toThrow(/169\.254\.169\.254/);
     answer = good;
   });
 
   test('keys may come from a file', async () => {
-    const path = join(service.directory, 'issuer.json'), tokens = new Tokens({ issuer, audience: 'lake', keysFrom: path, rolesClaim: 'roles', skewSeconds: 0 });
+    let elapsed = 0;
+    const clock = { wallMs: () => Date.now(), elapsedMs: () => elapsed }, path = join(service.directory, 'issuer.json');
+    const tokens = new Tokens({ issuer, audience: 'lake', keysFrom: path, rolesClaim: 'roles', skewSeconds: 0, keysMs: 30_000, clock });
     await expect(tokens.principal(await signed(es, claims()))).rejects.toMatchObject({ name: 'KeysUnavailable' });
     writeFileSync(path, await published([es]));
+    await expect(tokens.principal(await signed(es, claims()))).rejects.toMatchObject({ name: 'KeysUnavailable' });
+    elapsed = 1000;
     expect((await tokens.principal(await signed(es, claims()))).grants).toEqual([{ role: 'reader' }]);
   });
 });

@@ -11,5 +11,6 @@ export const parts = {
   faults: async () => (await import('./faults.ts')).faultsPart,
   floods: async () => (await import('./floods.ts')).floods,
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,
+  rotation: async () => (await import('./rotation.ts')).rotation,
 } as const satisfies Record<string, () => Promise<PartRun>>;
 export type PartName = keyof typeof parts;

@@ -3,16 +3,19 @@
  *
  * - A token is a local API key or a JSON Web Token, in `Authorization: Bearer`, or behind the session cookie of our own pages.
  * - Who may not read a pool does not learn that it is there: its name is not found. Who may read but not write it is told so (403).
- * - A request with a cookie must come from our own pages, whatever it asks for; one with a token in a header cannot come from a foreign page, which has none.
+ * - A cookie counts for our own pages, and for those of origins that an option names.
  */
-import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../../errors.ts';
 import type { AuthConfig } from '../../config/serve.ts';
+import type { PoolConfig } from '../../lake/lake.types.ts';
+import type { LakeServices } from '../../workers/pool.types.ts';
+import { KeysUnavailable } from './issuer-keys.ts';
 import { isKey, keyPrincipal, type KeyRing } from './keys.ts';
+import { Rechecks } from './rechecks.ts';
 import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role } from './roles.ts';
 import { Sessions } from './sessions.ts';
-import { KeysUnavailable, TokenRefused, Tokens } from './tokens.ts';
+import { type Clock, systemClock, TokenRefused, Tokens } from './tokens.ts';
 
 /** What a route asks for: `open` to everybody, `known` to everybody with a token, a role on the lake, or a role on the pool that its path names. */
 export type Need = 'open' | 'known' | Role | `${Role} of pool`;
@@ -22,8 +25,11 @@ export interface Access {
   /** Who sends a request. @throws auth-missing, auth-invalid, auth-keys-unavailable */
   identify(headers: IncomingHttpHeaders): Promise<Identified>;
   readonly sessions: Sessions;
-  /** Calls when keys were added or revoked. */
-  onKeysChange(listener: () => void): void;
+  /**
+   * Calls when keys were added or revoked, here or at the issuer, and otherwise every `-auth.jwks.ttl`: time to look again
+   * whether who is still connected may be. Returns the call that ends it.
+   */
+  onRecheck(listener: () => void): () => void;
   /** Notes whose query a request id is. */
   owns(id: string, principal: Principal): void;
   /** Whether somebody may ask about a query: it is theirs, or they administer the lake. */
@@ -37,37 +43,30 @@ interface AccessOptions {
   readonly auth: AuthConfig;
   readonly ring?: KeyRing;
   /** Told why a token was refused. */
-  readonly refused?: (reason: string) => void;
+  readonly refused?: (reason: unknown) => void;
+  readonly clock?: Clock;
 }
 
-/** Tokens whose signature is known to be right, and queries whose owner is known, at most. */
-const cacheMax = 1000, ownersMax = 10_000;
+/** Queries whose owner is known, at most. */
+const ownersMax = 10_000;
 
 /** The access control that the options ask for; undefined for none. */
-export const accessOf = ({ auth, ring, refused }: AccessOptions): Access | undefined => {
+export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOptions): Access | undefined => {
   if (!auth.keys && auth.domain === '') return undefined;
-  const tokens = auth.domain === '' ? undefined : new Tokens({ issuer: auth.domain, audience: auth.audience, keysFrom: auth.keysFrom, rolesClaim: auth.rolesClaim, skewSeconds: auth.skewMs / 1000 });
-  const sessions = new Sessions(auth.sessionMs), checked = new Map<string, Principal>();
-
-  /** A token's signature is checked once; its time each time. */
-  const byToken = async (token: string): Promise<Principal> => {
-    const key = createHash('sha256').update(token).digest('base64');
-    let principal = checked.get(key);
-    if (!principal) {
-      principal = await tokens!.principal(token);
-      if (checked.size >= cacheMax) checked.delete(checked.keys().next().value!);
-      checked.set(key, principal);
-    }
-    return principal;
-  };
+  const rechecks = new Rechecks(auth.keysMs), sessions = new Sessions(auth.sessionMs, clock);
+  ring?.onChange?.(() => { rechecks.tell(); });
+  const tokens = auth.domain === '' ? undefined : new Tokens({
+    issuer: auth.domain, audience: auth.audience, keysFrom: auth.keysFrom, keysMs: auth.keysMs, rolesClaim: auth.rolesClaim,
+    skewSeconds: auth.skewMs / 1000, clock, keysChanged: () => { rechecks.tell(); },
+  });
   const owner = async (token: string): Promise<Principal> => {
     try {
-      const principal = ring && isKey(token) ? keyPrincipal(token, ring) : tokens ? await byToken(token) : undefined;
+      const principal = ring && isKey(token) ? keyPrincipal(token, ring) : tokens ? await tokens.principal(token) : undefined;
       if (!principal) throw new TokenRefused('no such key');
-      if (principal.expiresMs !== undefined && principal.expiresMs <= Date.now()) throw new TokenRefused('it has expired');
+      if (principal.expiresMs !== undefined && principal.expiresMs <= clock.wallMs()) throw new TokenRefused('it has expired');
       return principal;
     } catch (error) {
-      refused?.(error instanceof Error ? error.message : String(error));
+      refused?.(error);
       if (error instanceof KeysUnavailable) throw new LakeError('auth-keys-unavailable', {}, { cause: error });
       throw new LakeError('auth-invalid', {}, { cause: error });
     }
@@ -75,7 +74,7 @@ export const accessOf = ({ auth, ring, refused }: AccessOptions): Access | undef
   const owners = new Map<string, string>();
   return {
     sessions,
-    onKeysChange: (listener) => { ring?.onChange?.(listener); },
+    onRecheck: (listener) => rechecks.add(listener),
     owns: (id, { name }) => {
       if (owners.size >= ownersMax) owners.delete(owners.keys().next().value!);
       owners.set(id, name);
@@ -94,17 +93,44 @@ export const accessOf = ({ auth, ring, refused }: AccessOptions): Access | undef
   };
 };
 
-/** Refuses what a principal may not do. `pool`: the one that the path names, if it is there. @throws auth-role, pool-not-found */
-export const checkNeed = (need: Need, principal: Principal, pool: { readonly reference: string; readonly found: PoolName | undefined } | undefined): void => {
+/**
+ * What somebody may not do: the role that they lack, on the lake, or on a pool that is there. `token`: they are nobody;
+ * `host`, `origin`: they came the wrong way.
+ */
+export interface Refusal { readonly lacks: Role | 'token' | 'host' | 'origin'; readonly pool?: string }
+
+/** The pool that a path names, if it is there. */
+interface NamedPool { readonly reference: string; readonly found: PoolName | undefined }
+
+/**
+ * Refuses what a principal may not do; `refused` is told what they lack.
+ * @throws auth-role, pool-not-found
+ */
+export const checkNeed = (
+  need: Need, principal: Principal, pool: NamedPool | undefined, refused?: (refusal: Refusal) => void,
+): void => {
   if (need === 'open' || need === 'known') return;
-  const [role, ofPool] = need.split(' ') as [Role, 'of'?];
+  const [role, ofPool] = need.split(' ') as [Role, 'of'?], { name } = principal;
   if (!ofPool) {
-    if (!mayOnLake(principal, role)) throw new LakeError('auth-role', { name: principal.name, role, where: 'the lake' });
-    return;
+    if (mayOnLake(principal, role)) return;
+    refused?.({ lacks: role });
+    throw new LakeError('auth-role', { name, role, where: 'the lake' });
   }
-  // A pool that is not there is for the handler to tell.
-  if (!pool?.found) return;
-  if (mayOnPool(principal, role, pool.found)) return;
-  if (!mayOnPool(principal, 'reader', pool.found)) throw new LakeError('pool-not-found', { pool: pool.reference });
-  throw new LakeError('auth-role', { name: principal.name, role, where: `pool ${pool.found.name}` });
+  // Who may not read it gets the same from the same place.
+  const { reference, found } = pool!;
+  if (found && mayOnPool(principal, role, found)) return;
+  const isReadable = found && mayOnPool(principal, 'reader', found);
+  if (found) refused?.({ lacks: isReadable ? role : 'reader', pool: found.id });
+  if (!isReadable) throw new LakeError('pool-not-found', { pool: reference });
+  throw new LakeError('auth-role', { name, role, where: `pool ${found.name}` });
+};
+
+/** The pool that a reference names; undefined if there is none. */
+export const poolNamed = (lake: Pick<LakeServices, 'pool'>, reference: string): PoolConfig | undefined => {
+  try {
+    return lake.pool(reference).config;
+  } catch (error) {
+    if (error instanceof LakeError && error.code === 'pool-not-found') return undefined;
+    throw error;
+  }
 };

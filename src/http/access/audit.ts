@@ -1,10 +1,25 @@
-/** The audit log's lines: who changed what, and who was refused. Values are what the client sent, as JSON: a line is always one line. */
+/**
+ * The audit log's lines: who changed what, and who was refused. Values are what the client sent, as JSON: a line is always
+ * one line.
+ *
+ * - A request that may change something has a line, each commit that a query makes has one, and so has each refusal, also
+ *   one that the client sees as a pool that is not there.
+ * - A line has the answer's status: it is written when both the handler and the connection are done with the request, whoever
+ *   left first, and that of a commit of a query as soon as its answer has begun.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LakeError, type ErrorCode } from '../../errors.ts';
+import { errorAnswer } from '../reply.ts';
 import type { Route } from '../route.ts';
+import type { Refusal } from './access.ts';
 import type { Change } from './lake-view.ts';
 import type { Principal } from './roles.ts';
 
-/** One line. `who` is absent without access control and for who could not be identified. `commit`: what a write made; a query that makes commits has a line for each. */
+/**
+ * One line. `who` is absent without access control and for who could not be identified. `commit`: what a write made; a
+ * query that makes commits has a line for each, with `pool` and `branch`. `refused`: the role that was lacking (on `pool`,
+ * where there is one), or `token`, `host`, `origin`.
+ */
 export interface AuditEntry {
   readonly time: string;
   readonly request: string;
@@ -12,25 +27,82 @@ export interface AuditEntry {
   readonly from: string;
   readonly method: string;
   readonly path: string;
-  readonly status?: number;
+  readonly status: number;
+  readonly refused?: Refusal['lacks'];
   readonly pool?: string;
   readonly branch?: string;
   readonly commit?: string;
 }
 
-const refusedFor: ReadonlySet<number> = new Set([401, 403]);
-/** Whether an answered request gets a line. */
-export const isAudited = (row: Pick<Route, 'writes'>, status: number): boolean => row.writes === true || refusedFor.has(status);
-
 const commits = new WeakMap<FastifyReply, string>();
 /** Notes the commit that a request made. */
 export const noteCommit = (reply: FastifyReply, commit: string): void => { commits.set(reply, commit); };
 
-/** The line of a request. `change`: of one commit that a query made; its line has pool and branch instead of a status. */
-export const auditEntry = (request: FastifyRequest, reply: FastifyReply, who: Principal | undefined, change?: Change): AuditEntry => {
-  const commit = change?.commit ?? commits.get(reply);
-  return {
-    time: new Date().toISOString(), request: Buffer.from(request.id, 'latin1').toString('utf8'), ...(who && { who: who.name }), from: request.ip, method: request.method, path: request.originalUrl,
-    ...(change ? { pool: `0x${change.pool}`, branch: change.branch } : { status: reply.statusCode }), ...(commit !== undefined && { commit: `0x${commit}` }),
-  };
-};
+/** Refusals that an error says by itself. */
+const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> =
+  { 'auth-missing': 'token', 'auth-invalid': 'token', 'origin-foreign': 'origin', 'host-foreign': 'host' };
+
+/** One request, from its admission to its lines. */
+export class AuditTrail {
+  who: Principal | undefined;
+  readonly #write: (entry: AuditEntry) => void;
+  readonly #row: Pick<Route, 'writes'>;
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+  readonly #refusals = new Map<string, Refusal>();
+  #changes: Change[] = [];
+  #status: number | undefined;
+
+  constructor(write: (entry: AuditEntry) => void, row: Pick<Route, 'writes'>, request: FastifyRequest, reply: FastifyReply) {
+    this.#write = write;
+    this.#row = row;
+    this.#request = request;
+    this.#reply = reply;
+  }
+
+  /** What its sender may not do; the same again is one line. */
+  refused(refusal: Refusal): void { this.#refusals.set(`${refusal.lacks} ${refusal.pool ?? ''}`, refusal); }
+  /** A commit that a query made. */
+  changed(change: Change): void {
+    this.#changes.push(change);
+    if (this.#status !== undefined) this.#tellChanges(this.#status);
+  }
+  /** The answer has this status, though it may go on for long. */
+  begun(status: number): void {
+    this.#status = status;
+    this.#tellChanges(status);
+  }
+
+  /** Runs the handler; the lines are written when it has ended and the connection is done. */
+  async follow<T>(handle: () => Promise<T>): Promise<T> {
+    const { raw } = this.#reply, closed = new Promise<void>((resolve) => { raw.once('close', resolve); });
+    let failure: unknown;
+    try {
+      return await handle();
+    } catch (error) {
+      failure = error ?? new Error();
+      throw error;
+    } finally {
+      void closed.then(() => { this.#end(failure); });
+    }
+  }
+
+  #end(failure: unknown): void {
+    const lacks = failure instanceof LakeError ? refusals[failure.code] : undefined;
+    if (lacks) this.refused({ lacks });
+    const status = failure === undefined ? this.#reply.statusCode : errorAnswer(failure).status, commit = commits.get(this.#reply);
+    this.#tellChanges(status);
+    for (const refusal of this.#refusals.values()) this.#tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });
+    if (this.#row.writes && this.#refusals.size === 0) this.#tell(status, commit === undefined ? {} : { commit: `0x${commit}` });
+  }
+  #tellChanges(status: number): void {
+    for (const { pool, branch, commit } of this.#changes.splice(0)) this.#tell(status, { pool: `0x${pool}`, branch, commit: `0x${commit}` });
+  }
+  #tell(status: number, more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'commit'>): void {
+    const { id, ip, method, originalUrl } = this.#request;
+    this.#write({
+      time: new Date().toISOString(), request: Buffer.from(id, 'latin1').toString('utf8'), ...(this.who && { who: this.who.name }),
+      from: ip, method, path: originalUrl, status, ...more,
+    });
+  }
+}

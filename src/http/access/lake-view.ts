@@ -2,14 +2,20 @@
 import { LakeError } from '../../errors.ts';
 import type { MetaPage } from '../../lake/lake.types.ts';
 import type { LakeServices } from '../../workers/pool.types.ts';
+import { type Refusal, poolNamed } from './access.ts';
 import { mayOnLake, mayOnPool, type PoolName, type Principal } from './roles.ts';
 
 /** A commit that a query made. */
 export interface Change { readonly pool: string; readonly branch: string; readonly commit: string }
 
-/** The lake without what is not theirs to see, which refuses what is not theirs to change; without a principal, all of it. `changed` is told of each commit. */
-export const lakeOf = (lake: LakeServices, principal: Principal | undefined, changed?: (change: Change) => void): LakeServices => {
-  if ((!principal || mayOnLake(principal, 'writer')) && !changed) return lake;
+/** Told of each commit, and of what was refused. */
+interface ViewListener { readonly changed: (change: Change) => void; readonly refused: (refusal: Refusal) => void }
+
+/**
+ * The lake without what is not theirs to see, which refuses what is not theirs to change; without a principal, all of it.
+ */
+export const lakeOf = (lake: LakeServices, principal: Principal | undefined, listener?: ViewListener): LakeServices => {
+  if ((!principal || mayOnLake(principal, 'writer')) && !listener) return lake;
   const readable = (pool: PoolName): boolean => !principal || mayOnPool(principal, 'reader', pool);
   const poolOf: LakeServices['pool'] = (reference) => {
     const pool = lake.pool(reference), { config } = pool;
@@ -19,9 +25,12 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, cha
       branch: (name) => pool.branch(name),
       branches: () => pool.branches(),
       load: async (branch, objects, note) => {
-        if (principal && !mayOnPool(principal, 'writer', config)) throw new LakeError('auth-role', { name: principal.name, role: 'writer', where: `pool ${config.name}` });
+        if (principal && !mayOnPool(principal, 'writer', config)) {
+          listener?.refused({ lacks: 'writer', pool: config.id });
+          throw new LakeError('auth-role', { name: principal.name, role: 'writer', where: `pool ${config.name}` });
+        }
         const committed = await pool.load(branch, objects, note);
-        changed?.({ pool: config.id, branch, commit: committed.commit });
+        listener?.changed({ pool: config.id, branch, commit: committed.commit });
         return committed;
       },
     };
@@ -30,6 +39,10 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, cha
   return {
     pools: () => lake.pools().filter(readable),
     pool: poolOf,
+    missed: (reference) => {
+      const hidden = poolNamed(lake, reference);
+      if (hidden && !readable(hidden)) listener?.refused({ lacks: 'reader', pool: hidden.id });
+    },
     openSnapshot: (reference, commitish) => {
       poolOf(reference);
       return lake.openSnapshot(reference, commitish);

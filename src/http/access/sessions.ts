@@ -6,6 +6,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Principal } from './roles.ts';
+import type { Clock } from './tokens.ts';
 
 const cookieName = 'lake_session';
 const sessionsMax = 10_000;
@@ -15,20 +16,24 @@ interface Session { readonly token: string; readonly expiresMs: number }
 export class Sessions {
   readonly #ttlMs: number;
   readonly #open = new Map<string, Session>();
-  constructor(ttlMs: number) { this.#ttlMs = ttlMs; }
+  readonly #clock: Clock;
+  constructor(ttlMs: number, clock: Clock) {
+    this.#ttlMs = ttlMs;
+    this.#clock = clock;
+  }
 
   /** Opens one for the owner of a token; the value of `Set-Cookie`. `secure`: the page came by HTTPS. */
   open(token: string, { expiresMs = Infinity }: Principal, secure: boolean): string {
-    const secret = randomBytes(32).toString('base64url'), until = Math.min(Date.now() + this.#ttlMs, expiresMs);
+    const secret = randomBytes(32).toString('base64url'), until = Math.min(this.#clock.wallMs() + this.#ttlMs, expiresMs);
     if (this.#open.size >= sessionsMax) this.#open.delete(this.#open.keys().next().value!);
     this.#open.set(keyOf(secret), { token, expiresMs: until });
-    return cookie(secret, Math.max(0, Math.floor((until - Date.now()) / 1000)), secure);
+    return cookie(secret, Math.max(0, Math.floor((until - this.#clock.wallMs()) / 1000)), secure);
   }
-  /** The token behind a request's cookie. It is checked anew each time: a key that was revoked has no sessions. */
+  /** The token behind a request's cookie. It is checked again each time: a key that was revoked, here or at the issuer, has no sessions. */
   token(cookies: string | undefined): string | undefined {
     const secret = secretOf(cookies), session = secret === undefined ? undefined : this.#open.get(keyOf(secret));
     if (!session) return undefined;
-    if (session.expiresMs > Date.now()) return session.token;
+    if (session.expiresMs > this.#clock.wallMs()) return session.token;
     this.#open.delete(keyOf(secret!));
     return undefined;
   }

@@ -1,15 +1,21 @@
 /**
- * JSON Web Tokens of an issuer: RS256, ES256 or EdDSA by the issuer's published keys, never an unsigned one nor one signed with a shared secret.
+ * JSON Web Tokens of an issuer: RS256, ES256 or EdDSA by the issuer's published keys (issuer-keys.ts), never an unsigned one
+ * nor one signed with a shared secret.
  *
- * - Where the keys come from is the service's option alone: addresses in a token (`jku`, `x5u`) are not looked at. They are fetched as `from` fetches URLs: the address is pinned, redirects are checked.
- * - The keys are kept, and fetched again when a token names one that is not there, at most every 30 s.
- * - Roles come from one claim: a list of texts, or one text with spaces, each as in `parseGrant`; others are left out. Without any a token may do nothing.
+ * - Addresses of keys in a token (`jku`, `x5u`) are not looked at.
+ * - Times are seconds of this age: `exp` is asked for, a token from the future (`iat`, `nbf`) is refused.
+ * - Roles come from one claim: a list of texts, or one text with spaces, each as in `parseGrant`; others are left out.
+ *   Without any a token may do nothing.
  */
-import { readFile } from 'node:fs/promises';
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { openUrl } from '../../workers/from-http.ts';
-import { parseHttpRule } from '../../workers/from-policy.ts';
+import { createHash } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import { IssuerKeys, type KeySet } from './issuer-keys.ts';
 import { parseGrant, type Principal } from './roles.ts';
+
+/** Milliseconds since 1970, and of a clock that never goes back. */
+export interface Clock { readonly wallMs: () => number; readonly elapsedMs: () => number }
+/** This machine's. */
+export const systemClock: Clock = { wallMs: () => Date.now(), elapsedMs: () => performance.now() };
 
 /** Whose tokens are taken. */
 interface TokenRules {
@@ -18,71 +24,100 @@ interface TokenRules {
   readonly audience: string;
   /** URL or file of the issuer's keys. */
   readonly keysFrom: string;
+  /** How old the keys may be that a token is held against. */
+  readonly keysMs: number;
   /** The claim that lists the roles. */
   readonly rolesClaim: string;
   /** By so much the clocks may differ. */
   readonly skewSeconds: number;
+  readonly clock?: Clock;
+  /** Told when the issuer has other keys than before. */
+  readonly keysChanged?: () => void;
 }
-/** Why a token is refused: for the log, not for the client. */
+/** Why a token is refused: for the log, not for the client; nothing in it is of the token. */
 export class TokenRefused extends Error { override readonly name = 'TokenRefused'; }
-/** The issuer's keys could not be had: nobody's fault but ours or the issuer's. */
-export class KeysUnavailable extends Error { override readonly name = 'KeysUnavailable'; }
 
 const algorithms = ['RS256', 'ES256', 'EdDSA', 'Ed25519'];
-const tokenBytesMax = 16_384, answerBytesMax = 1 << 20, fetchMsMax = 5_000, namesMax = 256;
+const tokenBytesMax = 16_384, namesMax = 256, verifiedMax = 1000;
+/** The end of the year 9999. */
+const secondsMax = 253_402_300_799;
 
 /** Reads tokens of one issuer. */
 export class Tokens {
   readonly #rules: TokenRules;
-  readonly #keys: JWTVerifyGetKey;
+  readonly #clock: Clock;
+  readonly #keys: IssuerKeys;
 
   constructor(rules: TokenRules) {
+    const { keysFrom, keysMs, keysChanged, clock = systemClock } = rules;
     this.#rules = rules;
-    this.#keys = /^https?:\/\//i.test(rules.keysFrom) ? remoteKeys(rules.keysFrom) : fileKeys(rules.keysFrom);
+    this.#clock = clock;
+    this.#keys = new IssuerKeys({ from: keysFrom, ttlMs: keysMs, elapsedMs: clock.elapsedMs, ...(keysChanged && { changed: keysChanged }) });
   }
 
-  /** @throws TokenRefused, KeysUnavailable */
+  /** A signature is checked once by the same keys; whether it has expired is for the caller. @throws TokenRefused, KeysUnavailable */
   async principal(token: string): Promise<Principal> {
-    if (token.length > tokenBytesMax) throw new TokenRefused(`longer than ${tokenBytesMax} bytes`);
-    const { issuer, audience, skewSeconds } = this.#rules, bare = issuer.replace(/\/+$/, '');
-    const { payload } = await jwtVerify(token, this.#keys, { algorithms, issuer: [bare, `${bare}/`], audience, clockTolerance: skewSeconds, requiredClaims: ['exp', 'sub'] }).catch((error: unknown) => {
-      if (error instanceof KeysUnavailable || error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) throw new KeysUnavailable(error.message, { cause: error });
-      throw new TokenRefused(error instanceof Error ? error.message : String(error), { cause: error });
+    if (token.length > tokenBytesMax) throw new TokenRefused('too long');
+    checkForm(token);
+    const keys = await this.#keys.current(), digest = createHash('sha256').update(token).digest('base64');
+    const known = keys.verified.get(digest);
+    if (known) return known;
+    const { by, principal } = await this.#verified(token, keys);
+    if (by.verified.size >= verifiedMax) by.verified.delete(by.verified.keys().next().value!);
+    by.verified.set(digest, principal);
+    return principal;
+  }
+
+  async #verified(token: string, keys: KeySet): Promise<{ readonly by: KeySet; readonly principal: Principal }> {
+    try {
+      return { by: keys, principal: await this.#verify(token, keys) };
+    } catch (error) {
+      // The issuer may have made its key since, or put another in its place.
+      const isKeyFault = error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+      const others = isKeyFault ? await this.#keys.other(keys) : undefined;
+      if (!others) throw refusal(error);
+      return { by: others, principal: await this.#verify(token, others).catch((again: unknown) => { throw refusal(again); }) };
+    }
+  }
+
+  async #verify(token: string, { find }: KeySet): Promise<Principal> {
+    const { issuer, audience, skewSeconds, rolesClaim } = this.#rules, bare = issuer.replace(/\/+$/, ''), nowMs = this.#clock.wallMs();
+    const { payload } = await jwtVerify(token, find, {
+      algorithms, issuer: [bare, `${bare}/`], audience, clockTolerance: skewSeconds, requiredClaims: ['exp', 'sub'], currentDate: new Date(nowMs),
     });
-    return { name: payload.sub!.slice(0, namesMax), grants: grantsOf(payload, this.#rules.rolesClaim), expiresMs: (payload.exp! + skewSeconds) * 1000 };
+    for (const name of ['exp', 'iat', 'nbf'] as const) checkSeconds(name, payload[name]);
+    if (payload.iat !== undefined && payload.iat > nowMs / 1000 + skewSeconds) throw new TokenRefused('iat is in the future');
+    if (typeof payload.sub !== 'string' || payload.sub === '') throw new TokenRefused('sub is no name');
+    return { name: payload.sub.slice(0, namesMax), grants: grantsOf(payload, rolesClaim), expiresMs: (payload.exp! + skewSeconds) * 1000 };
   }
 }
+
+/** So that nobody asks the issuer for the sake of what is no token. @throws TokenRefused */
+const checkForm = (token: string): void => {
+  let algorithm: unknown;
+  try {
+    decodeJwt(token);
+    algorithm = decodeProtectedHeader(token).alg;
+  } catch (cause) {
+    throw new TokenRefused('no token', { cause });
+  }
+  if (!algorithms.some((known) => known === algorithm)) throw new TokenRefused('its algorithm is not taken');
+};
+
+/** @throws TokenRefused for what is no time */
+const checkSeconds = (name: string, value: unknown): void => {
+  if (value === undefined || (typeof value === 'number' && value >= 0 && value <= secondsMax)) return;
+  throw new TokenRefused(`${name} is no time`);
+};
+
+/** The library's texts may hold what the token holds: its codes do not. */
+const refusal = (error: unknown): TokenRefused => {
+  if (error instanceof TokenRefused) return error;
+  const { code = 'ERR_TOKEN', claim, reason } = error as { readonly code?: string; readonly claim?: string; readonly reason?: string };
+  return new TokenRefused([code, claim, reason].filter((text) => text !== undefined && text !== 'unspecified').join(' '), { cause: error });
+};
 
 const grantsOf = (payload: JWTPayload, claim: string): Principal['grants'] => {
   const value = payload[claim], texts = typeof value === 'string' ? value.split(/\s+/) : Array.isArray(value) ? value : [];
   return texts.flatMap((text) => (typeof text === 'string' ? parseGrant(text) ?? [] : []));
-};
-
-/** Read once, when the first token comes; read again while it fails. */
-const fileKeys = (path: string): JWTVerifyGetKey => {
-  let keys: Promise<JWTVerifyGetKey> | undefined;
-  const read = async (): Promise<JWTVerifyGetKey> => createLocalJWKSet(JSON.parse(await readFile(path, 'utf8')) as JSONWebKeySet);
-  return async (header, token) => {
-    const found = await (keys ??= read()).catch((cause: unknown) => {
-      keys = undefined;
-      throw new KeysUnavailable(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-    });
-    return found(header, token);
-  };
-};
-
-const remoteKeys = (address: string): JWTVerifyGetKey => {
-  const rule = parseHttpRule(address.replace(/[?#].*$/s, '')), policy = { rules: rule ? [rule] : [], bytesMax: answerBytesMax, waitMsMax: fetchMsMax };
-  const fetchKeys = async (url: string): Promise<Response> => {
-    try {
-      const answer = await openUrl({ url }, { policy }), pieces: Uint8Array[] = [];
-      for await (const piece of answer.bytes) pieces.push(piece);
-      const text = Buffer.concat(pieces).toString();
-      JSON.parse(text);
-      return new Response(text, { status: 200 });
-    } catch (cause) {
-      throw new KeysUnavailable(cause instanceof Error ? cause.message : String(cause), { cause });
-    }
-  };
-  return createRemoteJWKSet(new URL(address), { timeoutDuration: fetchMsMax, cooldownDuration: 30_000, [customFetch]: fetchKeys });
 };

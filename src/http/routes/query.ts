@@ -5,7 +5,7 @@ import { idBuffer } from '../../lake/ksuid.ts';
 import type { Plan } from '../../query/plan.ts';
 import { describePlan } from '../describe.ts';
 import { answerCoding, varyOf } from '../encoding.ts';
-import { isForeign } from '../origin.ts';
+import { logCutAnswer } from '../log-fault.ts';
 import { paceOf } from '../pace.ts';
 import { boolParameter, boolSchema } from '../parameters.ts';
 import { descriptionValue, plainValue, queryStatusValue } from '../records.ts';
@@ -42,7 +42,6 @@ export const queryRoutes: readonly Route[] = [
       const control = boolParameter(query.ctrl);
       const { text, head } = await queryBody(call);
       if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
-      const readOnly = isForeign(service.originRules, request.headers);
       const coding = answerCoding(request.headers['accept-encoding']);
       const pace = paceOf(request.raw, 'answer', service.config);
       const channelIds = response.mediaType === 'application/x-zjson';
@@ -51,11 +50,13 @@ export const queryRoutes: readonly Route[] = [
       service.tracing?.note(request, { query: run });
       try {
         const answer = await service.workers.query({
-          id, text, format: response.format, control, signal: run.signal, watch: run.watch, client: pace, ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(readOnly && { readOnly }), ...(call.visible !== service.lake && { lake: call.visible }),
+          id, text, format: response.format, control, signal: run.signal, watch: run.watch, client: pace,
+          ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(call.visible !== service.lake && { lake: call.visible }),
         }, service.lentTo);
         reply.header('vary', varyOf(reply));
         if (coding && !answer.empty) reply.header('content-encoding', coding);
-        await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => service.log.info({ id, err: fault }, 'query failed while it streamed'));
+        call.audit?.begun(200);
+        await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => { logCutAnswer(service.log, request, reply, fault); });
         return reply;
       } catch (error) {
         run.failed(error);

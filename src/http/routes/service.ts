@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import { checkOrigin } from '../origin.ts';
 import { authIdentityValue, authMethodValue } from '../records.ts';
 import { sendText, sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
@@ -57,9 +56,8 @@ export const serviceRoutes: readonly Route[] = [
   route({
     id: 'openSession', tag: 'Access', method: 'POST', path: '/auth/session', summary: 'Change a token for a session cookie, for pages in a browser', need: 'known', writes: true, silent: true,
     description: 'A browser\'s EventSource and WebSocket cannot send a token.', answers: { 204: { text: 'The cookie is set.', headers: ['Set-Cookie'] } }, errors: ['auth-off'],
-    handler: async ({ service: { access, config }, request, reply }) => {
+    handler: async ({ service: { access }, request, reply }) => {
       if (!access) throw new LakeError('auth-off');
-      checkOrigin({ origins: config.corsOrigins, listen: config.listen }, request.headers);
       const { principal, token } = await access.identify(request.headers);
       return reply.code(204).header('set-cookie', access.sessions.open(token, principal, cameByHttps(request.headers))).send();
     },

@@ -6,9 +6,9 @@ const open: OriginRules = { origins: [], listen };
 const listed: OriginRules = { origins: ['http://a', 'http://*.b'], listen };
 
 describe('CORS', () => {
-  test('without a list any origin may read', () => {
-    expect(corsHeaders(open, 'http://x')).toMatchObject({ 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' });
-    expect(corsHeaders(open, undefined)).toEqual({});
+  test('without a list no origin is told that it may read; with * any may, without cookies', () => {
+    expect([corsHeaders(open, 'http://x'), corsHeaders(open, 'null'), corsHeaders(open, undefined)]).toEqual([{}, {}, {}]);
+    expect(corsHeaders({ origins: ['*'], listen }, 'http://x')).toEqual({ 'access-control-allow-origin': '*', 'access-control-expose-headers': 'ETag, X-Request-Id' });
   });
   test('with a list the origin is echoed if it matches', () => {
     expect(corsHeaders(listed, 'http://x.b')).toMatchObject({ 'access-control-allow-origin': 'http://x.b' });
@@ -39,13 +39,16 @@ describe('Host and Origin', () => {
     expect(refused({ origins: [], listen: { host: '10.0.0.1', port: 1 } }, '10.0.0.1:1')).toBe(false);
     expect(refused({ origins: ['*'], listen: { host: '0.0.0.0', port: 1 } }, 'db.example')).toBe(false);
   });
-  test('a page of another origin may not write, the own one and listed ones may', () => {
+  test('a page of another origin is refused, the own one and listed ones are not', () => {
     const headers = (origin?: string): { host: string; origin?: string } => ({ host: '127.0.0.1:9867', ...(origin && { origin }) });
     expect(isForeign(open, headers())).toBe(false);
     expect(isForeign(open, headers('http://127.0.0.1:9867'))).toBe(false);
     expect(isForeign(open, headers('http://127.0.0.1:80'))).toBe(true);
     expect(isForeign(listed, headers('http://a'))).toBe(false);
     expect(isForeign(open, headers('null'))).toBe(true);
-    expect(() => checkOrigin(open, headers('http://evil'))).toThrow('origin http://evil: a web page of another origin may not change anything');
+    expect([{}, { origins: ['*'] }].map((more) => isForeign({ ...open, ...more }, { ...headers(), 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }))).toEqual([true, false]);
+    // Cookies are the user's: any page must not use them.
+    expect(['http://a', 'http://x'].map((origin) => isForeign({ origins: ['*', 'http://a'], listen }, headers(origin), 'cookie'))).toEqual([false, true]);
+    expect(() => checkOrigin(open, headers('http://evil'))).toThrow('origin http://evil: web pages of another origin are refused');
   });
 });

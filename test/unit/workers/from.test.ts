@@ -15,9 +15,10 @@ const rules = (...entries: readonly string[]): readonly HttpRule[] => entries.ma
 const policy = (entries: readonly string[], limits: Partial<HttpPolicy> = {}): HttpPolicy => ({ rules: rules(...entries), bytesMax: 1 << 20, waitMsMax: 5000, ...limits });
 
 describe('entries of -from.http', () => {
-  const allows = (entry: string, url: string): boolean => {
+  const allows = (entry: string, url: string): boolean => isAllowed(url, entry);
+  const isAllowed = (url: string, ...entries: readonly string[]): boolean => {
     try {
-      allowedUrl(url, policy([entry]));
+      allowedUrl(url, policy(entries));
       return true;
     } catch {
       return false;
@@ -42,6 +43,45 @@ describe('entries of -from.http', () => {
   ])('%s allows nothing else', (entry, ...urls) => expect(urls.filter((url) => allows(entry, url))).toEqual([]));
   test('what is no host or URL is no entry', () => {
     expect(['', 'a b', 'http://', 'ftp://a', 'a:99999999', 'http://user@a/', 'a*b', 'http://a/?q', 'file:///etc'].map(parseHttpRule)).toEqual(Array.from({ length: 9 }, () => undefined));
+  });
+  test('a path that another program could read as one outside of the folder is refused', () => {
+    const listed = ['http://h/data/', 'http://h/public'];
+    const outside = [
+      'data/..%2fsecret', 'data/..%2Fsecret', 'data/%2e%2e%2fsecret', 'data/%2e%2e/secret', 'data/../secret',
+      'data/x/%2e%2E%5csecret', 'data/..%5csecret', 'data\\..\\..\\secret', 'data/..\\secret',
+      'data/%252e%252e%252fsecret', 'data/%25252e%25252e%25252fsecret', 'data/a%2fb', 'data/a%5cb',
+      'data/..;/secret', 'data/..;x=1/secret', 'data/%2e%2e;/secret', 'data/..%3b/secret', 'data/.;/a',
+      'data//etc/secret',
+      'data/%2fetc/secret', 'data/..%00/secret', 'data/a%00', 'data/a%0a', 'data/%c0%ae%c0%ae%c0%afsecret',
+      'data/%ff', 'data/..%ef%bc%8fsecret', 'data/\u2025/secret', 'data/.\t./secret', 'da\nta/a', '/data/a', 'data',
+      'DATA/a', 'data/a%zz', 'public%2f..%2fsecret', 'publicity', 'public/..%2fsecret',
+    ];
+    expect(outside.filter((path) => isAllowed(`http://h/${path}`, ...listed))).toEqual([]);
+    const inside = [
+      'data/', 'data/a', 'data/a/b.json', 'data/a/', 'data/a%20b', 'data/a b', 'data/%C3%A4', 'data/\u00e4',
+      'data/..a', 'data/a..b', 'data/...', 'data/a;v=1', 'data/100%25', 'data/a?x=..%2f..%2f#/../', 'public',
+      'public/a', 'data/x/../a',
+    ];
+    expect(inside.filter((path) => !isAllowed(`http://h/${path}`, ...listed))).toEqual([]);
+    expect(isAllowed('http://h/projects/a%2fb', 'h')).toBe(true);
+    expect(isAllowed('http://h/data/a%2fb', 'h', 'http://h/data/')).toBe(true);
+  });
+  test('a URL is refused where programs differ about what its host is; an address may be spelled in its ways', () => {
+    const spelled = [
+      'http://@h/', 'http://:@h/', 'http://u@h/', 'http://u:p@h/', 'http://h\\@evil/', 'http://evil\\@h/',
+      'http:\\\\h\\', 'ht\ttp://h/', 'http://h\t/', 'http://h\n.evil/', '\u0001http://h/', 'http://h./',
+      'http://h.:80/', 'http://h../', 'http://h%00/',
+    ];
+    expect(spelled.filter((url) => isAllowed(url, 'h'))).toEqual([]);
+    const loopback = [
+      'http://2130706433/', 'http://0x7f.1/', 'http://0177.0.0.1/', 'http://127.1/', 'http://127.0.0.1./',
+      'http://[0:0:0:0:0:0:0:1]/', 'http://\uff11\uff12\uff17.0.0.1/',
+    ];
+    expect(loopback.filter((url) => !isAllowed(url, '127.0.0.1', '[::1]'))).toEqual([]);
+    expect(loopback.filter((url) => isAllowed(url, '127.0.0.2', '[::2]', 'h', '*.h'))).toEqual([]);
+    expect([
+      'http://H/', 'HTTP://h/', 'http://h:80/', 'http://m\u00fcller.example/', 'http://xn--mller-kva.example./',
+    ].filter((url) => !isAllowed(url, 'h', 'm\u00fcller.example'))).toEqual([]);
   });
 });
 
@@ -127,7 +167,7 @@ describe('URLs', () => {
       expect(await fault(at(`/to?url=${encodeURIComponent(target)}`), { policy: listed })).toMatch(/which is not public/);
     }
     expect(await fault(at(`/to?url=${encodeURIComponent(at('/x', '127.0.0.1', inner))}`), { policy: policy([`127.0.0.1:${outer}`]) })).toMatch(/not a URL that option -from\.http lists/);
-    expect(await fault(at(`/to?url=${encodeURIComponent('file:///etc/passwd')}`), { policy: listed })).toBe('file:///etc/passwd: not an http or https URL without user and password');
+    expect(await fault(at(`/to?url=${encodeURIComponent('file:///etc/passwd')}`), { policy: listed })).toBe('file:///etc/passwd: not an http or https URL without user, password, backslash or control character');
     expect(reached).toEqual([]);
     expect(await fault(at('/round'), { policy: listed })).toBe(`${at('/round')}: more than 5 redirects`);
   });
