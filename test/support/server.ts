@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { fromPolicyOf } from '../../src/commands/from-options.ts';
 import { openAudit } from '../../src/commands/audit.ts';
 import { watchKeys } from '../../src/commands/key-file.ts';
@@ -35,8 +35,8 @@ export interface TestService {
 interface AskOptions { readonly headers?: Readonly<Record<string, string>>; readonly body?: string | Uint8Array }
 export interface Answer { readonly status: number; readonly headers: Headers; readonly body: string }
 
-/** Starts a service with the given flags; `directory` keeps a lake that is already there. */
-export const startService = async (flags: readonly string[] = [], directory?: string): Promise<TestService> => {
+/** Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines. */
+export const startService = async (flags: readonly string[] = [], directory?: string, log?: Logger): Promise<TestService> => {
   const folder = directory ?? await mkdtemp(join(tmpdir(), 'lake-test-'));
   const config = parseServe(['-lake', folder, '-l', '127.0.0.1:0', '-log.level', 'silent', '-shutdown.grace', '200ms', ...flags]);
   if ('help' in config) throw new Error('no flags of a service');
@@ -48,7 +48,7 @@ export const startService = async (flags: readonly string[] = [], directory?: st
   const workers = startWorkerPool({ lakeDirectory: folder, threads: config.workerCount, queryStatusMs: config.queryStatusMs, tasksMax: config.tasksMax, expandedBytesMax: config.expandedBytesMax, formatLimits: config.formatLimits, recursion: config.recursion, from: fromPolicyOf(config.from, process.cwd()), ...inspect }, recorder?.lakeFor(lake, objects) ?? lake);
   const access = accessOf({ auth: config.auth, ...(config.auth.keys && { ring: watchKeys(folder, (fault) => { throw fault; }) }) });
   const audit = config.auditFile === '' ? undefined : await openAudit(config.auditFile, (fault) => { throw fault; });
-  const server = await startServer({ config, ...(access && { access }), ...(audit && { audit: audit.write }), version: 'v0.0.0-test', lake, workers: recorder?.workersFor(workers) ?? workers, log: pino({ level: config.logLevel }), ...('inspect' in inspect && { watch }) });
+  const server = await startServer({ config, ...(access && { access }), ...(audit && { audit: audit.write }), version: 'v0.0.0-test', lake, workers: recorder?.workersFor(workers) ?? workers, log: log ?? pino({ level: config.logLevel }), ...('inspect' in inspect && { watch }) });
   const ask = async (method: string, path: string, { headers = {}, body }: AskOptions = {}): Promise<Answer> => {
     // A text body would get a Content-Type of fetch's own choice.
     const response = await fetch(server.address + path, { method, headers, redirect: 'manual', ...(body !== undefined && { body: Buffer.from(body as string) }) });

@@ -26,7 +26,7 @@ export interface Access {
   identify(headers: IncomingHttpHeaders): Promise<Identified>;
   readonly sessions: Sessions;
   /**
-   * Calls when keys were added or revoked, here or at the issuer, and otherwise every `-auth.jwks.ttl`: time to look again
+   * Calls when keys were added or revoked, here or at the issuer, and otherwise twice in `-auth.jwks.ttl`: time to look again
    * whether who is still connected may be. Returns the call that ends it.
    */
   onRecheck(listener: () => void): () => void;
@@ -53,7 +53,8 @@ const ownersMax = 10_000;
 /** The access control that the options ask for; undefined for none. */
 export const accessOf = ({ auth, ring, refused, clock = systemClock }: AccessOptions): Access | undefined => {
   if (!auth.keys && auth.domain === '') return undefined;
-  const rechecks = new Rechecks(auth.keysMs), sessions = new Sessions(auth.sessionMs, clock);
+  // Twice in that time: a look fetches keys that are half as old.
+  const rechecks = new Rechecks(auth.keysMs / 2), sessions = new Sessions(auth.sessionMs, clock);
   ring?.onChange?.(() => { rechecks.tell(); });
   const tokens = auth.domain === '' ? undefined : new Tokens({
     issuer: auth.domain, audience: auth.audience, keysFrom: auth.keysFrom, keysMs: auth.keysMs, rolesClaim: auth.rolesClaim,

@@ -52,14 +52,22 @@ export class IssuerKeys {
   /** Keys that are no older than they may be. @throws KeysUnavailable */
   async current(): Promise<KeySet> {
     const { ttlMs, elapsedMs } = this.#options, askedAt = elapsedMs();
-    while (!this.#set || askedAt - this.#setAt >= ttlMs) await this.#fetch();
+    while (!this.#set || askedAt - this.#setAt >= ttlMs) {
+      const fetching = this.#fetch(), isLate = this.#fetching !== undefined && this.#beganAt < askedAt;
+      await fetching.catch((fault: unknown) => {
+        // One that began before this request says nothing of now.
+        if (!isLate) throw fault;
+      });
+    }
     if (askedAt - this.#setAt >= ttlMs / 2) this.#fetch().catch(() => undefined);
     return this.#set;
   }
 
   /** Other keys than these, if there are any and it is not too soon to ask. @throws KeysUnavailable */
   async other(than: KeySet): Promise<KeySet | undefined> {
-    if (this.#set === than && (this.#fetching || this.#options.elapsedMs() - this.#beganAt >= againMs)) await this.#fetch();
+    const askedAt = this.#options.elapsedMs();
+    if (this.#set === than) await this.#fetching?.catch(() => undefined);
+    if (this.#set === than && askedAt - this.#beganAt >= againMs) await this.#fetch();
     return this.#set === than ? undefined : this.#set;
   }
 
