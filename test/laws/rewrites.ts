@@ -28,13 +28,14 @@ const same = <T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean => a.size === b.
 const threeWay = <T>(base: ReadonlySet<T>, one: ReadonlySet<T>, two: ReadonlySet<T>): Set<T> =>
   new Set([...one, ...two].filter((x) => (base.has(x) ? one.has(x) && two.has(x) : true)));
 
-/** What a run did, for the totals. `refused`: merges and reverts; of these `needlessly in this world`: only records that were compared could have told. */
-export type RewriteCounts = Readonly<Record<'steps' | 'commits' | 'rewrites' | 'merges' | 'reverts' | 'refused' | 'refused for records that were not compared', number>>;
+/** What a run did, for the totals. That some of the conflicts are none with the rows that there are only records could tell that are compared. */
+export type RewriteCounts = Readonly<Record<'steps' | 'commits' | 'rewrites' | 'merges' | 'crosswise merges' | 'reverts' | 'empty' | 'conflicts' | 'conflicts for records that were not compared', number>>;
 
 /** Runs a history in a pool of its own. Throws for the first law that is broken. */
 export const runRewrites = async (lake: Lake, name: string, history: readonly Step[]): Promise<RewriteCounts> => {
   await lake.createPool({ name, keys: [['k']] });
   const run = new Rewrites(lake.pool(name));
+  await run.begin();
   for (const [at, step] of history.entries()) {
     try {
       await run.step(step);
@@ -47,7 +48,7 @@ export const runRewrites = async (lake: Lake, name: string, history: readonly St
 
 class Rewrites {
   last = '';
-  readonly counts = { steps: 0, commits: 0, rewrites: 0, merges: 0, reverts: 0, refused: 0, 'refused for records that were not compared': 0 };
+  readonly counts = { steps: 0, commits: 0, rewrites: 0, merges: 0, 'crosswise merges': 0, reverts: 0, empty: 0, conflicts: 0, 'conflicts for records that were not compared': 0 };
   readonly #pool: Pool;
   readonly #rows = new Map<Id, ReadonlySet<number>>();
   readonly #steps: LineageStep[] = [];
@@ -60,14 +61,21 @@ class Rewrites {
 
   constructor(pool: Pool) { this.#pool = pool; }
 
+  /** Three branches that begin with the same objects. */
+  async begin(): Promise<void> {
+    await this.#load('main', 3, 4);
+    for (let i = 0; i < 2; i++) await this.#fork('main', 0, 1);
+  }
+
   async step([kind, a, b, c]: Step): Promise<void> {
     this.counts.steps++;
-    const names = [...this.#branches.keys()], branch = names[a % names.length]!, other = names[b % names.length]!;
-    if (kind < 15) await this.#load(branch, 1 + (b % 3), 1 + (c % 4));
+    const names = [...this.#branches.keys()], branch = names[a % names.length]!, others = names.filter((name) => name !== branch), other = others[b % others.length] ?? branch;
+    if (kind < 15) await this.#load(branch, 1 + (b % 3), 1 + (c % 6));
     else if (kind < 25) await this.#delete(branch, b, 1 + (c % 2));
     else if (kind < 39) await this.#deleteWhere(branch, b, c);
     else if (kind < 47) await this.#compact(branch, b, c);
-    else if (kind < 63) await this.#merge(branch, other);
+    else if (kind < 58) await this.#merge(branch, other);
+    else if (kind < 64) await this.#cross(branch, other, [kind, a, b, c]);
     else if (kind < 84) await this.#revert(branch, b, c);
     else if (kind < 93) await this.#fork(branch, b, c);
     else if (kind < 96) await this.#vacuum(branch);
@@ -95,7 +103,7 @@ class Rewrites {
     for (const id of this.#tip(branch).objects) {
       const rows = [...this.#rows.get(id)!], rest = rows.filter((n) => !isHit(n));
       if (rest.length === rows.length) continue;
-      const cut = rest.length > 1 && pick % 3 === 0 ? [rest.slice(0, 1), rest.slice(1)] : rest.length > 0 ? [rest] : [];
+      const cut = rest.length > 1 && pick % 2 === 0 ? [rest.slice(0, 1), rest.slice(1)] : rest.length > 0 ? [rest] : [];
       removes.push(id);
       adds.push(...cut.map((part) => this.#object(part)));
       parts.push(cut.length);
@@ -126,12 +134,30 @@ class Rewrites {
   async #merge(target: string, child: string): Promise<void> {
     this.last = `merge of ${child} into ${target}`;
     const one = this.#tip(target), two = this.#tip(child), bases = this.#bestCommon(one.id, two.id);
+    if (bases.length > 1) this.counts['crosswise merges']++;
     const made = await this.#decide({ target: one.objects, child: two.objects, ...this.#base(bases) }, {
       tip: one, preview: () => this.#pool.previewMerge(target, child), make: () => this.#pool.merge(target, child), conflicts: ['merge-conflict'], empty: 'merge-empty',
     });
     if (!made) return;
     this.counts.merges++;
     this.#noteAs(target, made.commit, [one.id, two.id], made.objects);
+  }
+
+  /** Merges two branches into each other as they were before: what comes then has several common ancestors, that may be at odds. */
+  async #cross(one: string, two: string, [kind, a, b, c]: Step): Promise<void> {
+    if (one === two) return;
+    const before = [one, two].map((name) => ({ name: `b${this.#nextBranch++}`, commit: this.#branches.get(name)! }));
+    for (const { name, commit } of before) {
+      this.last = `branch ${name} at ${commit}`;
+      await this.#pool.createBranch(name, commit);
+      this.#branches.set(name, commit);
+    }
+    if (c % 3 === 0) await this.#delete(one, a, 3);
+    await this.#merge(one, before[1]!.name);
+    if (c % 3 < 2) await this.#delete(two, b, 3);
+    await this.#merge(two, before[0]!.name);
+    if (kind % 2 === 0) await this.#merge(one, two);
+    for (const { name } of before) await this.#drop(name);
   }
 
   /** Of any commit of the pool, of this branch or another, often the one that was reverted last. */
@@ -168,14 +194,15 @@ class Rewrites {
       if (!same(new Set(preview.adds), minus(objects, asked.tip.objects)) || !same(new Set(preview.removes), minus(asked.tip.objects, objects))) throw new Error('the dry run told otherwise');
       return { commit: ended.commit, objects };
     }
-    this.counts.refused++;
     if (ended.code === asked.empty) {
+      this.counts.empty++;
       if (isWrongHere || worlds.wrong !== undefined || !same(objects, asked.tip.objects)) throw new Error(`called empty: ${worlds.wrong ?? 'there is something to do'}`);
     } else if (!asked.conflicts.includes(ended.code)) throw new Error(`${ended.code}`);
     else {
       if (worlds.wrong === undefined && !worlds.tooMany) throw new Error(`refused (${ended.code}, ${ended.objects.join(' ')}) although it is right in every world`);
       if (ended.objects.length === 0 || !same(new Set(ended.objects), new Set(preview.conflicts))) throw new Error('the refusal names other objects than the dry run');
-      if (!isWrongHere) this.counts['refused for records that were not compared']++;
+      this.counts.conflicts++;
+      if (!isWrongHere) this.counts['conflicts for records that were not compared']++;
     }
     return undefined;
   }
