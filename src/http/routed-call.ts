@@ -56,7 +56,7 @@ export class RoutedCall implements Call {
 
   async body(): Promise<unknown> {
     const { config } = this.service;
-    return fieldsOf(await readControlBody(this.request.raw, this.contentType, { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax }), this.#row.body as TSchema, this.#row.bytesBody);
+    return fieldsOf(await readControlBody(this.request.raw, this.contentType, { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax }), this.#row.body as TSchema);
   }
 }
 const isAscii = /^[\0-\x7f]*$/;

@@ -11,7 +11,7 @@ import type { ObjectEntry } from './object-list.ts';
 const lookUpsPerTurn = 512;
 
 /** Objects of one side that may share rows with others, and these others. */
-interface Kin { readonly ids: readonly Id[]; readonly others: readonly Id[] }
+export interface Kin { readonly ids: readonly Id[]; readonly others: readonly Id[] }
 
 /** The kin of `ids`, which share no rows with each other, among those for which `other` holds. `relatives`: theirs, if they are known. */
 const kin = async (lineage: Lineage, ids: readonly Id[], other: (id: Id) => boolean, relatives?: ReadonlySet<Id>): Promise<Kin> => {
@@ -26,15 +26,19 @@ const kin = async (lineage: Lineage, ids: readonly Id[], other: (id: Id) => bool
   return { ids: ids.filter((id) => back.has(id)), others };
 };
 
-/** Objects with rows that would come twice, or that a side deleted and that would be there: those that are gone on both sides, if it is about any, else those that would be beside each other. */
-export interface Clash { readonly gone: readonly Id[]; readonly beside: readonly Id[] }
+/** Objects of base and sides that stand in the way. */
+export interface Clash {
+  /** Pairs of what is gone, or lost, and what has rows of it. */
+  readonly gone: Kin;
+  /** Would be beside each other with the same rows. */
+  readonly beside: Kin;
+}
 
 /** `isOwn`: of an object that is neither one of `adds` nor of `gone`. */
 export const clashOf = async (lineage: Lineage, { adds, gone }: Pick<Sides, 'adds' | 'gone'>, isOwn: (id: Id) => boolean): Promise<Clash> => {
   const goneIds = new Set(idsOf(gone)), addIds = idsOf(adds), ofAdds = await lineage.relatives(addIds);
-  const rewritten = await kin(lineage, [...goneIds], isOwn), back = await kin(lineage, addIds, (id) => goneIds.has(id), ofAdds);
-  const beside = await kin(lineage, addIds, isOwn, ofAdds);
-  return { gone: [...new Set([...rewritten.ids, ...back.others])], beside: [...beside.ids, ...beside.others] };
+  const stay = await kin(lineage, [...goneIds], isOwn), come = await kin(lineage, addIds, (id) => goneIds.has(id), ofAdds);
+  return { gone: joined(stay, { ids: come.others, others: come.ids }), beside: await kin(lineage, addIds, isOwn, ofAdds) };
 };
 
 /** The same of two lists. `isVirtual`: the base is no commit's list but several merged with each other, and may hold rows twice itself. */
@@ -42,18 +46,29 @@ export const clashOfSides = async (lineage: Lineage, sides: Sides, isVirtual: bo
   const [few, many] = sides.adds.length <= sides.own.length ? [sides.adds, sides.own] : [sides.own, sides.adds], others = new Set(idsOf(many));
   const clash = await clashOf(lineage, { adds: few, gone: sides.gone }, (id) => others.has(id));
   if (!isVirtual) return clash;
-  const removed = new Set(idsOf(sides.removed)), twice = await kin(lineage, idsOf(sides.removes), (id) => removed.has(id));
-  return { gone: [...new Set([...clash.gone, ...twice.ids, ...twice.others])], beside: clash.beside };
+  // Each side deleted another one of two with the same rows, and kept the rows.
+  const removed = new Set(idsOf(sides.removed)), lost = await kin(lineage, idsOf(sides.removes), (id) => removed.has(id));
+  return { gone: joined(clash.gone, lost), beside: clash.beside };
 };
 
-/** Objects that may hold rows of these, and these, as far as one list has them and the other does not. */
-export const differing = async (lineage: Lineage, ids: readonly Id[], has: (id: Id) => readonly [boolean, boolean]): Promise<readonly Id[]> => {
-  const all = new Set<Id>(ids);
-  for (const id of ids) for (const each of await lineage.relatives([id])) all.add(each);
-  return [...all].filter((id) => {
+/** The objects to be named: those that are gone, if it is about any, else those that would be beside each other. */
+export const named = ({ gone, beside }: Clash): readonly Id[] => (gone.ids.length > 0 ? gone.ids : [...beside.ids, ...beside.others]);
+
+/** Objects that may hold rows of both parts of a pair, as far as one list has them and the other does not. */
+export const differing = async (lineage: Lineage, pair: Kin, has: (id: Id) => readonly [boolean, boolean]): Promise<readonly Id[]> => {
+  const near = await circle(lineage, pair.ids), far = await circle(lineage, pair.others);
+  return [...near].filter((id) => {
+    if (!far.has(id)) return false;
     const [one, other] = has(id);
     return one !== other;
   });
 };
+/** The objects and their relatives. They may share rows with each other. */
+const circle = async (lineage: Lineage, ids: readonly Id[]): Promise<ReadonlySet<Id>> => {
+  const all = new Set<Id>(ids);
+  for (const id of ids) for (const each of await lineage.relatives([id])) all.add(each);
+  return all;
+};
 
+const joined = (one: Kin, other: Kin): Kin => ({ ids: [...new Set([...one.ids, ...other.ids])], others: [...new Set([...one.others, ...other.others])] });
 const idsOf = (entries: readonly ObjectEntry[]): readonly Id[] => entries.map((e) => e.id);

@@ -8,7 +8,7 @@
 import { LakeError } from '../errors.ts';
 import { planMerge, type Changes } from './commit.ts';
 import { commonAncestors } from './history.ts';
-import { clashOfSides, differing } from './kinship.ts';
+import { clashOfSides, differing, type Kin, named } from './kinship.ts';
 import { base62 } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
 import { ObjectList } from './object-list.ts';
@@ -28,8 +28,9 @@ export const prepareMerge = async (store: PoolStore, target: string, child: stri
   const bases = await commonAncestors(store.commit, targetTip, childTip), base = await baseOf(store, bases, 0);
   const targetList = await store.list(targetTip), childList = await store.list(childTip), sides = planMerge(base.list, targetList, childList);
   const clash = await clashOfSides(store.lineage, sides, bases.length > 1);
-  const disputed = await differing(store.lineage, base.disputed, (id) => [holds(store, targetList, id), holds(store, childList, id)]);
-  const objects = clash.gone.length > 0 ? clash.gone : [...new Set([...clash.beside, ...disputed])];
+  const disputed: Id[] = [];
+  for (const pair of base.disputed) disputed.push(...await differing(store.lineage, pair, (id) => [holds(store, targetList, id), holds(store, childList, id)]));
+  const clashing = named(clash), objects = clashing.length > 0 ? clashing : [...new Set(disputed)];
   if (objects.length > 0) throw new LakeError('merge-conflict', { child, target, objects: objectNames(objects) }, { details: { object_ids: objects.map((id) => `0x${id}`) } });
   const { adds, removes } = sides;
   if (adds.length === 0 && removes.length === 0) throw new LakeError('merge-empty', { child, target });
@@ -40,17 +41,17 @@ export const prepareMerge = async (store: PoolStore, target: string, child: stri
 export const objectNames = (ids: readonly Id[]): string =>
   ids.slice(0, namedObjectsMax).map(base62).join(', ') + (ids.length > namedObjectsMax ? ` and ${ids.length - namedObjectsMax} more` : '');
 
-/** `disputed`: objects about which the ancestors themselves were at odds. What became of their rows is clear only where both sides say the same. */
-interface Base { readonly list: ObjectList; readonly disputed: readonly Id[] }
+/** `disputed`: pairs of objects about whose rows the ancestors themselves were at odds. What became of them is clear only where both sides have the same of them. */
+interface Base { readonly list: ObjectList; readonly disputed: readonly Kin[] }
 
 const baseOf = async (store: PoolStore, bases: readonly Id[], depth: number): Promise<Base> => {
   let list = bases.length > 0 ? await store.list(bases[0]!) : ObjectList.empty(store.order);
-  const disputed: Id[] = [];
+  const disputed: Kin[] = [];
   if (depth >= crossingsMax) return { list, disputed };
   for (const [i, other] of bases.slice(1).entries()) {
     const belowBases = await commonAncestors(store.commit, bases[0]!, other), below = await baseOf(store, belowBases, depth + 1);
     const sides = planMerge(below.list, list, await store.list(other)), clash = await clashOfSides(store.lineage, sides, i > 0 || belowBases.length > 1);
-    disputed.push(...below.disputed, ...clash.gone, ...clash.beside);
+    disputed.push(...below.disputed, ...(clash.gone.ids.length > 0 ? [clash.gone] : []));
     list = list.change(sides.removes, sides.adds);
   }
   return { list, disputed };

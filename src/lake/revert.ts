@@ -6,7 +6,7 @@
  */
 import { type ErrorCode, LakeError } from '../errors.ts';
 import { planRevert, type Changes } from './commit.ts';
-import { clashOf } from './kinship.ts';
+import { clashOf, named } from './kinship.ts';
 import { base62, zeroId } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
 import { objectNames } from './merge.ts';
@@ -31,8 +31,8 @@ export const prepareRevert = async (store: PoolStore, branch: string, commitId: 
   if (vacuumed.length > 0) throw withObjects('revert-vacuumed', commitId, vacuumed);
   const after = adds.length + gone.length > 0 ? await store.list(commitId) : list;
   const clash = await clashOf(store.lineage, { adds, gone }, ownOf(store, list, { commit, after }));
-  if (clash.gone.length > 0) throw withObjects('revert-conflict', commitId, clash.gone);
-  if (clash.beside.length > 0) throw withObjects('revert-rewritten', commitId, clash.beside);
+  const objects = named(clash);
+  if (objects.length > 0) throw withObjects(clash.gone.ids.length > 0 ? 'revert-conflict' : 'revert-rewritten', commitId, objects);
   if (adds.length === 0 && removes.length === 0) throw new LakeError('revert-empty');
   return { adds, removes };
 };

@@ -9,6 +9,7 @@ const texts: Readonly<Record<string, string>> = {
   objects: 'damaged data objects: the right rows, or an error that names the object',
   tables: 'damaged tables and copies of the log: found by `lake fsck`, never served, brought back by `lake fsck -repair`',
   laws: 'random histories beside a model',
+  rewrites: 'random histories of rewritten objects beside a model of all courses that their rows may have taken: what a merge or a revert does is right in each, what it refuses is wrong in one',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

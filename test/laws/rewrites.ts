@@ -155,6 +155,7 @@ class Rewrites {
     if (c % 3 === 0) await this.#delete(one, a, 3);
     await this.#merge(one, before[1]!.name);
     if (c % 3 < 2) await this.#delete(two, b, 3);
+    if (c % 4 === 0) await this.#revert(two, b, a);
     await this.#merge(two, before[0]!.name);
     if (kind % 2 === 0) await this.#merge(one, two);
     for (const { name } of before) await this.#drop(name);
