@@ -78,7 +78,7 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_http_connections', help: 'Open connections' },
   { name: 'lake_pools', help: 'Pools of the lake' },
   { name: 'lake_commits', help: 'Commits that are kept' },
-  { name: 'lake_objects', help: 'Data objects that are kept, those of no branch too' },
+  { name: 'lake_objects', help: 'Data objects that are kept, those of no branch too; vacuumed ones are gone' },
   { name: 'lake_tables_bytes', help: 'Size of the tables\' file' },
   { name: 'lake_pool_queue_jobs', help: 'Jobs that wait in the queue of a pool; pool="" is all pools that are not told apart', labels: ['pool'] },
   { name: 'lake_jobs_total', help: 'Jobs that pools did: loads, merges, deletions and what else changes a pool', labels: ['kind', 'outcome'] },

@@ -109,7 +109,7 @@ export const branchRoutes: readonly Route[] = [
   }),
   route({
     id: 'revert', tag: 'Branches', method: 'POST', path: '/pool/:pool/branch/:branch/revert/:commit', summary: 'Undo a commit by a new one', need: 'writer of pool', writes: true,
-    description: 'What the commit added goes, and what it deleted comes back. A revert can be reverted.',
+    description: 'What the commit added goes, and what it deleted comes back: all of it, or it is a 409. A revert can be reverted.',
     params: Type.Object({ pool: poolParameter, branch: branchParameter, commit: commitParameter }), query: dryRunQuery, takes: commitHeaders,
     answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'path-id', 'commit-not-found', 'object-not-found', 'revert-empty', 'revert-conflict', 'revert-rewritten', 'revert-vacuumed'],
     handler: async (call) => {
