@@ -9,8 +9,11 @@ export type PoolTask = { readonly ifTip?: readonly string[] } & (
   /** Objects are added, one commit. Those that wait one behind the other are committed as a group. */
   | { readonly kind: 'load'; readonly branch: string; readonly objects: readonly string[] }
   | { readonly kind: 'delete'; readonly branch: string; readonly objects: readonly string[] }
-  /** Objects are replaced: a delete by filter or a compaction that was prepared outside of the queue. */
-  | { readonly kind: 'rewrite'; readonly branch: string; readonly cause: 'delete where' | 'compact'; readonly removes: readonly string[]; readonly adds: readonly string[]; readonly vectors: boolean }
+  /** Objects are replaced: a delete by filter or a compaction that was prepared outside of the queue. `parts`: how many of `adds` each of `removes` was made into. */
+  | {
+    readonly kind: 'rewrite'; readonly branch: string; readonly cause: 'delete where' | 'compact'; readonly removes: readonly string[]; readonly adds: readonly string[];
+    readonly parts?: readonly number[]; readonly vectors: boolean;
+  }
   | { readonly kind: 'merge'; readonly target: string; readonly child: string }
   | { readonly kind: 'revert'; readonly branch: string; readonly commit: string }
   | { readonly kind: 'vectors'; readonly branch: string; readonly action: 'add' | 'delete'; readonly objects: readonly string[] }

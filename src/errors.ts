@@ -33,6 +33,7 @@ export const errorTable = {
   'merge-conflict': conflict('error merging "{child}" into "{target}": both changed the same data objects since their common ancestor: {objects}'),
   'revert-empty': conflict('revert commit is empty'),
   'revert-conflict': conflict('commit {id} cannot be reverted: the data objects it added were rewritten since or deleted: {objects}'),
+  'revert-rewritten': conflict('commit {id} cannot be reverted: the branch has rows of the data objects it deleted, rewritten since: {objects}'),
   'revert-vacuumed': conflict('commit {id} cannot be reverted: its data objects were vacuumed: {objects}'),
   'rewrite-overtaken': conflict('branch "{branch}" changed while this was prepared, {attempts} times: data objects {objects} are gone'),
   'vacuumed': { status: 410, kind: 'gone', text: 'commit {id}: its data objects were vacuumed: {objects}' },

@@ -12,27 +12,29 @@ interface Shape {
   readonly anyOf?: readonly Shape[];
 }
 
+/** The format of ids of data objects, which are text or, as the lake's own sources give them, bytes. */
+export const objectIdFormat = 'lake-object';
+
 /** The fields that are there. @throws body-field-type, body-not-array, body-not-record, id-invalid */
-export const fieldsOf = (record: BodyRecord, schema: TSchema, asBytes = false): Readonly<Record<string, unknown>> => {
+export const fieldsOf = (record: BodyRecord, schema: TSchema): Readonly<Record<string, unknown>> => {
   const out: Record<string, unknown> = {};
   for (const [name, shape] of Object.entries((schema as Shape).properties ?? {})) {
-    const value = fieldOf(record, name, shape, asBytes);
+    const value = fieldOf(record, name, shape);
     if (value !== undefined) out[name] = value;
   }
   return out;
 };
 
-/** `asBytes`: ids in arrays are bytes of the value, not text. */
-const fieldOf = (record: BodyRecord, name: string, shape: Shape, asBytes: boolean): unknown => {
+const fieldOf = (record: BodyRecord, name: string, shape: Shape): unknown => {
   const known = shape.anyOf?.find((s) => s.type !== 'null') ?? shape, { type, format, items } = known;
   if (shape.anyOf?.some((s) => s.type === 'null') && record.isNull(name)) return undefined;
   if (type === 'string') return record.text(name);
   if (type === 'integer') return record.integer(name, format === 'int64' ? 'int64' : 'int');
   if (type === 'object') {
     const inner = record.record(name);
-    return inner && fieldsOf(inner, (known as TSchema), asBytes);
+    return inner && fieldsOf(inner, (known as TSchema));
   }
   assert(type === 'array' && items, `a field of a body cannot be ${type}`);
   if (items.type === 'array') return record.paths(name);
-  return asBytes ? record.ids(name)?.map((id) => `0x${id}`) : record.texts(name);
+  return items.format === objectIdFormat ? record.ids(name) : record.texts(name);
 };

@@ -20,7 +20,7 @@ export interface BodyRecord {
   texts(name: string): readonly string[] | undefined;
   /** Arrays of strings of an array. @throws body-not-array, body-field-type */
   paths(name: string): readonly (readonly string[])[] | undefined;
-  /** 20-byte ids of an array, in hexadecimal. @throws body-not-array, id-invalid */
+  /** Ids of an array: texts as they are, 20 bytes as `0x` and hexadecimal digits. @throws body-not-array, id-invalid */
   ids(name: string): readonly string[] | undefined;
 }
 
@@ -58,9 +58,10 @@ const recordOf = (fields: ReadonlyMap<string, Value>): BodyRecord => {
     paths: (name) => read(name, (value) => items(value)?.map((path) => items(path)?.map(stringOf) ?? [])),
     ids: (name) => read(name, (value) => items(value)?.map((id) => {
       const { type, data } = underValue(id);
+      if (type === types.string) return data as string;
       if (type !== types.bytes) throw new LakeError('body-not-array', { type: supType(id.type) });
       if ((data as Uint8Array).length !== 20) throw new LakeError('id-invalid', { id: supText({ type, data }) });
-      return Buffer.from(data as Uint8Array).toString('hex');
+      return `0x${Buffer.from(data as Uint8Array).toString('hex')}`;
     })),
   };
 };

@@ -82,7 +82,7 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_http_connections_cut_total', help: 'Connections that were cut: full, to make room at -connections.max or for want of it; unread, when answers that no client reads held too much', labels: ['reason'] },
   { name: 'lake_pools', help: 'Pools of the lake' },
   { name: 'lake_commits', help: 'Commits that are kept' },
-  { name: 'lake_objects', help: 'Data objects that are kept, those of no branch too' },
+  { name: 'lake_objects', help: 'Data objects that are kept, those of no branch too; vacuumed ones are gone' },
   { name: 'lake_tables_bytes', help: 'Size of the tables\' file' },
   { name: 'lake_pool_queue_jobs', help: 'Jobs that wait in the queue of a pool; pool="" is all pools that are not told apart', labels: ['pool'] },
   { name: 'lake_jobs_total', help: 'Jobs that pools did: loads, merges, deletions and what else changes a pool', labels: ['kind', 'outcome'] },

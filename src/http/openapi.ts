@@ -119,20 +119,19 @@ const httpFormats = Object.values(formatTable as Readonly<Record<string, Format>
 const binary: ReadonlySet<string> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 /** Formats that a body of one record cannot have: they need the whole file, or hold no records. */
 const noRecord: ReadonlySet<string> = new Set(['csup', 'parquet', 'line', 'ndjson']);
-const withBytes: ReadonlySet<string> = new Set(['sup', 'bsup', 'jsup', 'arrows']);
 const ofFormats = (formats: readonly Format[], content: (format: Format) => Json): Json => Object.fromEntries(formats.flatMap((format) => format.mediaTypes.map((type) => [type, content(format)])));
 /** Of formats whose schema is not that of JSON. */
 const otherContent = ({ name }: Format): Json => (binary.has(name) ? {} : { schema: { type: 'string' } });
 
-const requestBody = ({ body, bytesBody, examples }: Route, refs: (schema: TSchema) => Json): Json => {
+const requestBody = ({ body, examples }: Route, refs: (schema: TSchema) => Json): Json => {
   const shown = (values: Readonly<Record<string, unknown>> | undefined): Json => (values === undefined ? {} : { examples: Object.fromEntries(Object.entries(values).map(([summary, value]) => [nameOf(summary), { summary, value }])) });
   if (body === 'data' || body === undefined) {
     return { required: true, description: 'Records in any format. Without a Content-Type (or with `*/*`, or curl\'s form-urlencoded) the format is found out. gzip is recognised by its first bytes.', content: ofFormats(httpFormats.filter((format) => !format.responseOnly), (format) => (format.name === 'json' ? { schema: {}, ...shown(examples) } : { ...otherContent(format), ...shown(dataExamples[format.name]) })) };
   }
-  const schema = refs(body), formats = httpFormats.filter(({ name }) => (bytesBody ? withBytes.has(name) : !noRecord.has(name)));
+  const schema = refs(body), formats = httpFormats.filter(({ name }) => !noRecord.has(name)), isRequired = ['required', 'anyOf', 'oneOf'].some((word) => word in body);
   return {
-    ...(bytesBody !== undefined && !('required' in body) ? {} : { required: true }), description: 'One record; what follows the first value is not looked at. Without a Content-Type it is SUP.',
-    content: ofFormats(formats, ({ name }) => (name === 'json' ? { schema, ...shown(examples) } : name === 'sup' ? { schema, ...(bytesBody && shown(examples)) } : {})),
+    ...(isRequired && { required: true }), description: 'One record; what follows the first value is not looked at. Without a Content-Type it is SUP.',
+    content: ofFormats(formats, ({ name }) => (name === 'json' ? { schema, ...shown(examples) } : name === 'sup' ? { schema } : {})),
   };
 };
 const dataExamples: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -120,8 +120,6 @@ export interface Route extends RouteDescription {
   readonly query?: TSchema;
   /** The record that `call.body()` reads. `data`: records in any format, as they come. */
   readonly body?: TSchema | 'data';
-  /** Fields of the body are bytes: formats that have none cannot carry it. */
-  readonly bytesBody?: boolean;
   /** May change the lake: each request has a line in the audit log. */
   readonly writes?: boolean;
   /** Answers HEAD too, whatever Accept says, without a request id. */

@@ -60,7 +60,8 @@ export class RoutedCall implements Call {
 
   async body(): Promise<unknown> {
     const { config, controlBodies: held } = this.service, { raw } = this.request, pace = paceOf(raw, 'body', config);
-    return fieldsOf(await readControlBody(raw, this.contentType, { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held }), this.#row.body as TSchema, this.#row.bytesBody);
+    const limits = { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held };
+    return fieldsOf(await readControlBody(raw, this.contentType, limits), this.#row.body as TSchema);
   }
 }
 const viewListener = (audit: AuditTrail): Parameters<typeof lakeOf>[2] =>

@@ -5,6 +5,7 @@
  * `format`s of our own: `superql` (the text of a query), `superql-filter` (a filter expression), `sup` (text of SUP values), `lake-id` (an id), `lake-object` (one of a data object).
  */
 import { type TSchema, Type } from 'typebox';
+import { objectIdFormat } from './body-fields.ts';
 
 /** Integers that a JSON number of JavaScript holds exactly. */
 const integerMax = Number.MAX_SAFE_INTEGER;
@@ -134,12 +135,12 @@ export const NewBranch = Type.Object({
 export const Deletion = Type.Object({
   object_ids: Type.Optional(nullable(array(idText))), where: Type.Optional(Type.String({ format: 'superql-filter', description: 'A filter expression: what it selects is deleted.' })),
 }, { $id: 'Deletion', description: 'Either `object_ids` or `where`.', oneOf: [{ required: ['object_ids'], properties: { object_ids: { type: 'array', minItems: 1 }, where: { const: '' } } }, { required: ['where'], properties: { where: { minLength: 1 }, object_ids: { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] } } }] });
-/** Ids as bytes, not as text. */
-const byteId = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', format: 'lake-object', description: 'Bytes, in SUP `0x1785...` without quotes: text is refused.' });
+/** Ids as the lake's own sources give them, too. */
+const objectId = Type.String({ pattern: `^${idPattern}$`, format: objectIdFormat, description: '`0x` and 40 hexadecimal digits, or 27 characters of base 62; or 20 bytes, in SUP `0x1785...` without quotes' });
 /** The body of `POST /pool/:pool/branch/:branch/compact`. */
-export const Compaction = Type.Object({ object_ids: Type.Array(byteId, { minItems: 2 }) }, { $id: 'Compaction' });
+export const Compaction = Type.Object({ object_ids: Type.Array(objectId, { minItems: 2 }) }, { $id: 'Compaction' });
 /** The body of `POST` and `DELETE` of `/pool/:pool/revision/:revision/vector`: objects whose marker comes or goes. */
-export const ObjectIds = Type.Object({ object_ids: Type.Optional(nullable(Type.Array(byteId))) }, { $id: 'ObjectIds' });
+export const ObjectIds = Type.Object({ object_ids: Type.Optional(nullable(Type.Array(objectId))) }, { $id: 'ObjectIds' });
 /** The body of `POST /query`, `/query/describe` and `/compile`. */
 export const QueryRequest = Type.Object({
   query: Type.Optional(Type.String({ format: 'superql', description: 'SuperSQL or SQL. Without it all data of `head` comes.' })),

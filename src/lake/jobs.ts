@@ -125,8 +125,9 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
       throw new Overtaken(ids.filter((id) => !there.has(id)));
     }
     const message = job.cause === 'compact' ? compactMessage(removes, objects) : deleteMessage(removes, objects);
-    const changes = { removes, adds: [] };
-    return commitOne(store, { branch: job.branch, note, message, changes, created: objects, vectorsOfCreated: job.vectors });
+    const changes = { removes, adds: [] }, rewrite = job.parts && fits(job.parts, ids, objects) ? job.parts : true;
+    const lineage = await store.lineage.changes({ adds: objects.map((o) => o.id), deletes: ids, rewrite });
+    return commitOne(store, { branch: job.branch, note, message, changes, created: objects, vectorsOfCreated: job.vectors, rewrite, lineage });
   },
   merge: async ({ store, payload }, job) => {
     const { changes, childTip } = await prepareMerge(store, job.target, job.child);
@@ -155,6 +156,7 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
     return { objects: entries.map((e) => e.id) };
   },
   'create branch': async ({ store }, job) => {
+    store.mustBeNew(job.name);
     if (!store.hasCommit(job.commit)) throw new LakeError('commit-not-found', { id: base62(job.commit) });
     if (job.commit !== zeroId) {
       const missing = store.missing(await store.list(job.commit));
@@ -168,6 +170,9 @@ const work: { readonly [K in PoolJobKind]: Work<K> } = {
     return {};
   },
 };
+
+const fits = (parts: readonly number[], removes: readonly Id[], adds: readonly ObjectMeta[]): boolean =>
+  parts.length === removes.length && parts.reduce((sum, n) => sum + n, 0) === adds.length;
 
 /** The error of a commit some of whose objects were vacuumed. */
 export const vacuumedError = (commit: Id, missing: readonly Id[]): LakeError =>

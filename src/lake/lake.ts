@@ -19,6 +19,7 @@ import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
 import type {
   BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot,
 } from './lake.types.ts';
+import { lineageIsWhole } from './lineage.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
 import { killPoint } from './kill-points.ts';
 import { LogCopy } from './log-copy.ts';
@@ -239,7 +240,7 @@ class OpenLake implements Lake {
   }
   figures(): LakeFigures {
     const { tables } = this.stores;
-    return { commits: tables.count('commits'), objects: tables.count('objects'), tableBytes: tables.fileBytes() };
+    return { commits: tables.count('commits'), objects: tables.count('objects') - tables.count('vacuumed'), tableBytes: tables.fileBytes() };
   }
 
   async close(): Promise<void> {
@@ -329,6 +330,7 @@ class OpenLake implements Lake {
       { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
       { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
       { table: 'branches', key: branchKey(id, 'main'), payload: encodeBranch(branch) },
+      lineageIsWhole(id),
     ], () => this.checkFree(name), () => { this.addPool(config); });
   }
 

@@ -69,8 +69,11 @@ export interface Retry { readonly key: string; readonly request: string }
 /** `marks`: when the job that made the commit waited and worked. */
 export interface CommitResult { readonly commit: Id; readonly marks?: JobMarks }
 
-/** Objects to be replaced in one commit: those of `removes` go, those of `adds` (written and synced already) come. */
-export interface Rewrite { readonly removes: readonly Id[]; readonly adds: readonly ObjectMeta[] }
+/**
+ * Objects to be replaced in one commit: those of `removes` go, those of `adds` (written and synced already) come. `parts`: how many of `adds` each of `removes` was made into,
+ * in their order; absent: rows of any may be in any.
+ */
+export interface Rewrite { readonly removes: readonly Id[]; readonly adds: readonly ObjectMeta[]; readonly parts?: readonly number[] }
 /** Prepares a rewrite against one snapshot. Called again with a newer snapshot when the branch lost a removed object in the meantime. */
 export type PrepareRewrite = (snapshot: Snapshot) => Promise<Rewrite>;
 
@@ -214,7 +217,7 @@ export interface JobMarks { readonly askedAt: number; readonly beganAt: number; 
 export interface DoneJob extends JobMarks { readonly kind: string; readonly isDone: boolean }
 /** `waiting`: jobs in the queue; `running`: those that are done just now. */
 export interface PoolQueue { readonly pool: string; readonly waiting: number; readonly running: number }
-/** Rows of the tables: all that is kept, whether a branch still holds it or not. */
+/** All that is kept, whether a branch still holds it or not. */
 export interface LakeFigures { readonly commits: number; readonly objects: number; readonly tableBytes: number }
 
 /** What the service needs of a lake that is open. Calls throw LakeError. */

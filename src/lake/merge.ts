@@ -6,9 +6,10 @@
  * look new. The zero commit is the root of everything, so there always is a base.
  */
 import { LakeError } from '../errors.ts';
-import { mergedBase, planMerge, type Changes } from './commit.ts';
-import { ancestors, commonAncestors } from './history.ts';
-import { base62, zeroId } from './ksuid.ts';
+import { planMerge, type Changes } from './commit.ts';
+import { commonAncestors } from './history.ts';
+import { clashOfSides, differing, type Kin, named } from './kinship.ts';
+import { base62 } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
 import { ObjectList } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
@@ -23,39 +24,40 @@ interface Merge { readonly changes: Changes; readonly childTip: Id }
 /** @throws branch-not-found, merge-empty, merge-conflict */
 export const prepareMerge = async (store: PoolStore, target: string, child: string): Promise<Merge> => {
   const childTip = store.branch(child).commit, targetTip = store.branch(target).commit;
-  const bases = await commonAncestors(store.commit, targetTip, childTip);
-  const [base, targetList, childList] = [await baseList(store, bases, 0), await store.list(targetTip), await store.list(childTip)];
-  const { changes, deletedTwice } = planMerge(base, targetList, childList);
-  if (deletedTwice.length > 0) {
-    const ids = new Set(deletedTwice.map((e) => e.id));
-    const rewritten = new Set([...await rewrittenSince(store, targetTip, bases, ids), ...await rewrittenSince(store, childTip, bases, ids)]);
-    if (rewritten.size > 0) throw new LakeError('merge-conflict', { child, target, objects: objectNames([...rewritten]) }, { details: { object_ids: [...rewritten].map((id) => `0x${id}`) } });
-  }
-  if (changes.adds.length === 0 && changes.removes.length === 0) throw new LakeError('merge-empty', { child, target });
-  return { changes, childTip };
+  await store.lineage.ready();
+  const bases = await commonAncestors(store.commit, targetTip, childTip), base = await baseOf(store, bases, 0);
+  const targetList = await store.list(targetTip), childList = await store.list(childTip), sides = planMerge(base.list, targetList, childList);
+  const clash = await clashOfSides(store.lineage, sides, bases.length > 1);
+  const disputed: Id[] = [];
+  for (const pair of base.disputed) disputed.push(...await differing(store.lineage, pair, (id) => [holds(store, targetList, id), holds(store, childList, id)]));
+  const clashing = named(clash), objects = clashing.length > 0 ? clashing : [...new Set(disputed)];
+  if (objects.length > 0) throw new LakeError('merge-conflict', { child, target, objects: objectNames(objects) }, { details: { object_ids: objects.map((id) => `0x${id}`) } });
+  const { adds, removes } = sides;
+  if (adds.length === 0 && removes.length === 0) throw new LakeError('merge-empty', { child, target });
+  return { changes: { adds, removes }, childTip };
 };
 
 /** Ids in base 62 for an error text, the first twenty of them. */
 export const objectNames = (ids: readonly Id[]): string =>
   ids.slice(0, namedObjectsMax).map(base62).join(', ') + (ids.length > namedObjectsMax ? ` and ${ids.length - namedObjectsMax} more` : '');
 
-const baseList = async (store: PoolStore, bases: readonly Id[], depth: number): Promise<ObjectList> => {
+/** `disputed`: pairs of objects about whose rows the ancestors themselves were at odds. What became of them is clear only where both sides have the same of them. */
+interface Base { readonly list: ObjectList; readonly disputed: readonly Kin[] }
+
+const baseOf = async (store: PoolStore, bases: readonly Id[], depth: number): Promise<Base> => {
   let list = bases.length > 0 ? await store.list(bases[0]!) : ObjectList.empty(store.order);
-  if (depth >= crossingsMax) return list;
-  for (const other of bases.slice(1)) {
-    const below = await baseList(store, await commonAncestors(store.commit, bases[0]!, other), depth + 1);
-    list = mergedBase(below, list, await store.list(other));
+  const disputed: Kin[] = [];
+  if (depth >= crossingsMax) return { list, disputed };
+  for (const [i, other] of bases.slice(1).entries()) {
+    const belowBases = await commonAncestors(store.commit, bases[0]!, other), below = await baseOf(store, belowBases, depth + 1);
+    const sides = planMerge(below.list, list, await store.list(other)), clash = await clashOfSides(store.lineage, sides, i > 0 || belowBases.length > 1);
+    disputed.push(...below.disputed, ...(clash.gone.ids.length > 0 ? [clash.gone] : []));
+    list = list.change(sides.removes, sides.adds);
   }
-  return list;
+  return { list, disputed };
 };
 
-/** Those of the objects that a commit of this side since the bases replaced by others. A merge commit's own deletes come from commits that are walked too. */
-const rewrittenSince = async (store: PoolStore, tip: Id, bases: readonly Id[], ids: ReadonlySet<Id>): Promise<ReadonlySet<Id>> => {
-  const found = new Set<Id>();
-  const heights = bases.map((id) => (id === zeroId ? 0 : store.commit(id)!.height));
-  for await (const commit of ancestors(store.commit, tip, { heightMin: Math.min(...heights), stopAt: new Set(bases) })) {
-    if (commit.secondParent || commit.adds.length === 0) continue;
-    for (const id of commit.deletes) if (ids.has(id)) found.add(id);
-  }
-  return found;
+const holds = (store: PoolStore, list: ObjectList, id: Id): boolean => {
+  const entry = store.entry(id);
+  return entry !== undefined && list.has(entry);
 };

@@ -13,6 +13,7 @@ import { idBuffer, zeroId } from './ksuid.ts';
 import type { BranchRecord, CommitNote, Draws, Id, LakeEvent, LakeFact, ObjectMeta, PoolConfig } from './lake.types.ts';
 import type { Feed } from './feed.ts';
 import type { Changes } from './commit.ts';
+import { Lineage } from './lineage.ts';
 import type { ObjectEntry, ObjectList } from './object-list.ts';
 import {
   branchKey, decodeBranch, decodeCommit, decodeObject, encodeBranch, encodeCommit, encodeObject, pairKey, type StoredCommit,
@@ -47,6 +48,9 @@ export interface NewCommit {
   /** The created objects get the marker that `:vectors` lists. */
   readonly vectorsOfCreated?: boolean;
   readonly secondParent?: Id;
+  /** It makes its objects of those that it removes (`StoredCommit.rewrite`); `lineage`: what that adds to the pool's lineage. */
+  readonly rewrite?: Exclude<StoredCommit['rewrite'], undefined | false>;
+  readonly lineage?: readonly Change[];
   readonly addVectors?: readonly ObjectEntry[];
   readonly deleteVectors?: readonly ObjectEntry[];
   /** No event tells of it. */
@@ -65,6 +69,7 @@ export class PoolStore {
   readonly poolId: Id;
   config: PoolConfig;
   readonly packs: PackIndex;
+  readonly lineage: Lineage;
   /** Lists of open snapshots, and how many of them hold each. */
   readonly pins = new Map<ObjectList, number>();
   /** Objects whose vacuum is under way: gone for whoever comes now. */
@@ -86,6 +91,7 @@ export class PoolStore {
     this.poolId = config.id;
     this.poolKey = idBuffer(config.id);
     this.packs = new PackIndex(stores.tables, config.id);
+    this.lineage = new Lineage({ tables: stores.tables, poolId: config.id, entry: (id) => this.entry(id), checkPool: () => { this.checkPool(); } });
   }
 
   get order(): PoolConfig['layout']['order'] { return this.config.layout.order; }
@@ -195,7 +201,9 @@ export class PoolStore {
       adds: adds.map((e) => e.id), deletes: changes.removes.map((e) => e.id),
       ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
       ...(deleteVectors && { deleteVectors: deleteVectors.map((e) => e.id) }),
+      ...(adds.length > 0 && changes.removes.length > 0 && !secondParent && { rewrite: commit.rewrite ?? false }),
     };
+    if (commit.lineage) rows.push(...commit.lineage);
     if (stores.drew) this.drewCommit(branch, row);
     rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
     if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id));
@@ -210,7 +218,7 @@ export class PoolStore {
     return row.id;
   }
 
-  private drewCommit(branch: string, { height: _, dateNs, ...commit }: StoredCommit): void {
+  private drewCommit(branch: string, { height: _, rewrite: __, dateNs, ...commit }: StoredCommit): void {
     this.stores.drew?.(this.poolId, { what: 'commit', branch, commit: { ...commit, dateNs: String(dateNs) } });
   }
 
@@ -265,8 +273,12 @@ export class PoolStore {
     return row.height;
   }
 
-  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+  /** @throws branch-exists */
+  mustBeNew(name: string): void {
     if (this.loadBranches().has(name)) throw new LakeError('branch-exists', { pool: this.config.name, branch: name });
+  }
+  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+    this.mustBeNew(name);
     const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
     this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
     const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, branch: name });

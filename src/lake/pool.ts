@@ -122,10 +122,11 @@ export class PoolFace implements Pool {
       const written: ObjectMeta[] = [];
       try {
         for (const id of wanted ?? []) this.mustHave(list, id);
-        const { removes, adds } = await prepare(snapshot);
+        const { removes, adds, parts } = await prepare(snapshot);
         written.push(...adds);
         if (removes.length === 0) throw new LakeError('transaction-empty');
-        return await this.commit({ kind: 'rewrite', branch, cause, removes, adds: adds.map((o) => o.id), vectors }, { ...nothing, note, objects: adds });
+        const job: PoolTask = { kind: 'rewrite', branch, cause, removes, adds: adds.map((o) => o.id), ...(parts && { parts }), vectors };
+        return await this.commit(job, { ...nothing, note, objects: adds });
       } catch (error) {
         // What was written for nothing would otherwise lie there until the next start. Only where the commit is known not to exist.
         if (error instanceof Overtaken || (error instanceof LakeError && !unknownEnds.has(error.code))) await this.removeFiles(written);

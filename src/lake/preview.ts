@@ -9,7 +9,7 @@ import { prepareRevert } from './revert.ts';
 import { objectMeta } from './snapshot.ts';
 
 /** Refusals that a preview shows instead of being refused itself. */
-const shown: ReadonlySet<string> = new Set(['merge-empty', 'merge-conflict', 'revert-empty', 'revert-conflict', 'revert-vacuumed', 'transaction-empty']);
+const shown: ReadonlySet<string> = new Set(['merge-empty', 'merge-conflict', 'revert-empty', 'revert-conflict', 'revert-rewritten', 'revert-vacuumed', 'transaction-empty']);
 
 /** What a merge of branch `child` into `target` would do. */
 export const previewMerge = (store: PoolStore, target: string, child: string): Promise<Preview> =>

@@ -16,7 +16,7 @@ import type { Change, TableName, Tables } from './tables.ts';
 const rowsPerTransaction = 500;
 /** So many times as long as a file took nothing is removed: it is a twentieth of a processor then, whatever a file's size. */
 const restTimes = 20, restMsMax = 200;
-const byPool: readonly TableName[] = ['branches', 'commits', 'vacuumed', 'checkpoints', 'packs'];
+const byPool: readonly TableName[] = ['branches', 'commits', 'vacuumed', 'checkpoints', 'packs', 'lineage'];
 
 /** Removes rows and files of a pool that was deleted. `ended`: stop, the rest waits for the next start. */
 export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, ended: () => boolean): Promise<void> => {
@@ -28,7 +28,11 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
     const entries = rows.map((row) => ({ key: row.key, entry: decodeObject(row.payload) }));
     for (const { entry } of entries) if (!entry.inTable && !await removed(files, entry.id, ended)) return;
     killPoint('purge: files gone');
-    await tables.write(entries.flatMap(({ key, entry }): Change[] => [{ table: 'objects', key }, { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) }]));
+    await tables.write(entries.flatMap(({ key, entry }): Change[] => [
+      // With it, so that the objects less those that were vacuumed are those that are kept.
+      { table: 'objects', key }, { table: 'vacuumed', key },
+      { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) },
+    ]));
     killPoint('purge: rows gone');
   }
   for (const table of byPool) {

@@ -62,15 +62,19 @@ export const decodeBranch = (payload: Buffer): BranchRecord => {
   return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
 };
 
-/** A commit with what only the lake needs: `height` is one more than that of its higher parent. */
-export interface StoredCommit extends CommitRecord { readonly height: number }
+/**
+ * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it made its objects of those that it deletes; numbers: how
+ * many of each, in their order. Earlier builds did not say.
+ */
+export interface StoredCommit extends CommitRecord { readonly height: number; readonly rewrite?: boolean | readonly number[] }
 interface CommitRow {
   p: Id; q?: Id; h: number; a: string; d: string; m: string; x: string; add: Id[]; del: Id[]; addV?: Id[]; delV?: Id[];
+  w?: boolean | number[];
 }
 /** A row of `commits`. The commit's id is in the key only. */
 export const encodeCommit = (commit: StoredCommit): Buffer => json({
   p: commit.parent, q: commit.secondParent, h: commit.height, a: commit.author, d: String(commit.dateNs), m: commit.message, x: commit.meta,
-  add: commit.adds, del: commit.deletes, addV: commit.addVectors, delV: commit.deleteVectors,
+  add: commit.adds, del: commit.deletes, addV: commit.addVectors, delV: commit.deleteVectors, w: commit.rewrite,
 });
 /** The commit of a row of `commits`. */
 export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => {
@@ -78,6 +82,7 @@ export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => {
   return {
     id, parent: row.p, ...(row.q && { secondParent: row.q }), height: row.h, author: row.a, dateNs: BigInt(row.d), message: row.m, meta: row.x,
     adds: row.add, deletes: row.del, ...(row.addV && { addVectors: row.addV }), ...(row.delV && { deleteVectors: row.delV }),
+    ...(row.w !== undefined && { rewrite: row.w }),
   };
 };
 

@@ -4,10 +4,10 @@
  * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
  * objects small enough to live here), `files` (object id -> pool: objects with a file), `vacuumed` (pool, object), `checkpoints` (pool, commit, part),
  * `events` (number), `purges` (pools whose rows are still to be removed), `packs` (pool, pack: copies, see packs.ts),
- * `retries` (keys of requests that may be sent again, see retries.ts).
+ * `retries` (keys of requests that may be sent again, see retries.ts), `lineage` (pool; pool, object; pool, step: see lineage.ts).
  */
 export const tableNames = [
-  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs', 'retries',
+  'about', 'pools', 'names', 'branches', 'commits', 'objects', 'bodies', 'files', 'vacuumed', 'checkpoints', 'events', 'purges', 'packs', 'retries', 'lineage',
 ] as const;
 /** The name of a table. */
 export type TableName = (typeof tableNames)[number];

@@ -24,8 +24,11 @@ export { StoreFailure } from './environment.ts';
 
 export { type Change, type Put, type Remove, type TableName, tableNames } from './table-rows.ts';
 
-/** Layout of the rows; a lake of a newer one is refused. Since 2 there is the journal, without which a reader would miss the last commits. */
-export const formatVersion = 2;
+/**
+ * Layout of the rows; a lake of a newer one is refused. Since 2 there is the journal, without which a reader would miss the last commits; since 3 the lineage of rewritten
+ * objects, which an older build would not add to.
+ */
+export const formatVersion = 3;
 const versionKey = Buffer.from('format version');
 
 /** Up to where LMDB has the journal. */

@@ -39,7 +39,7 @@ export type TaskRequest =
 export type PartOf = 'load' | 'query' | 'output';
 
 /** What a delete or a compaction gives: ids of the objects that go, and the objects that it wrote. */
-export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[] }
+export interface RewriteOutcome { readonly removes: readonly string[]; readonly adds: readonly ObjectMeta[]; readonly parts?: readonly number[] }
 /** What a task gives at its end; in this order of a load, a delete or compact, a part, a compile, a query. */
 export type TaskOutcome = LoadOutcome | RewriteOutcome | undefined | { readonly ast: unknown; readonly plan: unknown } | QueryStats;
 

@@ -34,7 +34,7 @@ const pageObjects = 1024;
 export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTools, spill: TaskSpill): Promise<RewriteOutcome> => {
   const matches = await filterOf(task, request.where, tools, spill);
   const source = poolSource(task, '0', request.pool, tools);
-  const removes: string[] = [], adds: ObjectMeta[] = [];
+  const removes: string[] = [], adds: ObjectMeta[] = [], parts: number[] = [];
   try {
     for (let cursor: number | undefined; ;) {
       const page = await source.page({ limit: pageObjects, ...(cursor !== undefined && { cursor }) });
@@ -43,9 +43,10 @@ export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTo
         if (!rest) continue;
         removes.push(meta.id);
         adds.push(...rest);
+        parts.push(rest.length);
       }
       cursor = page.next;
-      if (cursor === undefined) return { removes, adds };
+      if (cursor === undefined) return { removes, adds, parts };
     }
   } catch (error) {
     for (const meta of adds) if (!meta.inline) await tools.objects.delete(meta.id);

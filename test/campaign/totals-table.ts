@@ -11,6 +11,7 @@ const texts: Readonly<Record<string, string>> = {
   laws: 'random histories beside a model',
   floods: 'drips, floods, requests given up, answers nobody reads and half-open connections of 30 to 90 clients, beside one that behaves, which must succeed; afterwards the service holds nothing for them',
   rotation: 'an issuer\'s keys come, go, return and are replaced: tokens and sessions of those that went are refused after `-auth.jwks.ttl`, no others',
+  rewrites: 'random histories of rewritten objects beside a model of all courses that their rows may have taken: what a merge or a revert does is right in each, what it refuses is wrong in one',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

@@ -109,9 +109,9 @@ export const branchRoutes: readonly Route[] = [
   }),
   route({
     id: 'revert', tag: 'Branches', method: 'POST', path: '/pool/:pool/branch/:branch/revert/:commit', summary: 'Undo a commit by a new one', need: 'writer of pool', writes: true,
-    description: 'What the commit added goes, and what it deleted comes back. A revert can be reverted.',
+    description: 'What the commit added goes, and what it deleted comes back: all of it, or it is a 409. A revert can be reverted.',
     params: Type.Object({ pool: poolParameter, branch: branchParameter, commit: commitParameter }), query: dryRunQuery, takes: commitHeaders,
-    answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'path-id', 'commit-not-found', 'object-not-found', 'revert-empty', 'revert-conflict', 'revert-vacuumed'],
+    answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'path-id', 'commit-not-found', 'object-not-found', 'revert-empty', 'revert-conflict', 'revert-rewritten', 'revert-vacuumed'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
@@ -123,7 +123,7 @@ export const branchRoutes: readonly Route[] = [
   }),
   route({
     id: 'compact', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch/compact', summary: 'Merge objects into new ones', need: 'writer of pool', writes: true, params: branchParams,
-    description: 'The rows stay the same; there is a commit all the same.', query: Type.Object({ vectors: Type.Optional(boolSchema('T: mark the new objects as columnar')) }), body: Compaction, bytesBody: true, takes: commitHeaders,
+    description: 'The rows stay the same; there is a commit all the same.', query: Type.Object({ vectors: Type.Optional(boolSchema('T: mark the new objects as columnar')) }), body: Compaction, takes: commitHeaders,
     examples: { 'Two data objects': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', '0x178f59edf229d07129141a81303201975db3d24b'] } },
     answers: { 200: committed('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'compact-few'],
     handler: async (call) => {

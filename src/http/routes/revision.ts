@@ -20,7 +20,7 @@ const vectorHandler = (action: 'add' | 'delete') => async (call: Call<{ readonly
 };
 
 const vectorRow = {
-  tag: 'Data', path: '/pool/:pool/revision/:revision/vector', need: 'writer of pool', writes: true, params, body: ObjectIds, bytesBody: true, takes: ['SuperDB-Commit'],
+  tag: 'Data', path: '/pool/:pool/revision/:revision/vector', need: 'writer of pool', writes: true, params, body: ObjectIds, takes: ['SuperDB-Commit'],
   description: 'Data objects are columnar here already: it keeps the list that `:vectors` gives.', answers: { 200: { text: 'The commit.', value: CommitResult, headers: ['ETag'] } }, examples: { 'A data object': { object_ids: ['0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066'] } },
 } as const;
 

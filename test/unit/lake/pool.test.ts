@@ -209,10 +209,13 @@ describe('vacuum', () => {
     const a = await fileObject(lake, 1);
     const { commit: first } = await pool.load('main', [a]);
     const { commit: second } = await pool.deleteObjects('main', [a.id]);
+    expect(lake.figures()).toMatchObject({ commits: 2, objects: 1 });
     await pool.vacuum('main', { dryRun: false });
+    expect(lake.figures()).toMatchObject({ commits: 2, objects: 0 });
     const gone = { code: 'vacuumed', status: 410, text: `commit ${base62(first)}: its data objects were vacuumed: ${base62(a.id)}` };
     expect(await failure(lake.openSnapshot('p', first))).toEqual(gone);
     expect(await failure(pool.createBranch('kid', first))).toEqual(gone);
+    expect(await failure(pool.createBranch('main', first))).toEqual({ code: 'branch-exists', status: 409, text: 'p/main: branch already exists' });
     expect(await failure(pool.revert('main', second))).toEqual({
       code: 'revert-vacuumed', status: 409, text: `commit ${base62(second)} cannot be reverted: its data objects were vacuumed: ${base62(a.id)}`,
     });
