@@ -14,6 +14,7 @@ import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import { type PoolActor, provideLake } from './actors.ts';
+import { compactTables, dropUnfinished, isMostlyFree } from './compact-tables.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
 import type {
@@ -117,7 +118,7 @@ class OpenLake implements Lake {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
-      const { journalBytes } = this.options, tables = new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
+      const tables = await this.compactedTables(folder);
       const report = (fault: unknown): void => this.report(fault);
       tables.lagged = report;
       this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
@@ -138,6 +139,17 @@ class OpenLake implements Lake {
       this.startFault = error;
       throw error;
     }
+  }
+
+  /** The tables, made small before if they are mostly free pages. */
+  private async compactedTables(folder: string): Promise<Tables> {
+    const { journalBytes } = this.options, open = (): Tables => new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
+    dropUnfinished(folder);
+    const tables = open();
+    if (!isMostlyFree(tables, this.options.compactBytesMin)) return tables;
+    await tables.close();
+    await compactTables(folder).catch((fault: unknown) => { this.report(fault); });
+    return open();
   }
 
   private async recover(): Promise<void> {

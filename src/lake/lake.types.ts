@@ -293,6 +293,8 @@ export interface LakeOptions {
   readonly eventsKeptMax?: number;
   /** Length of the tables' journal where there is none yet; default 512 KiB. */
   readonly journalBytes?: number;
+  /** Free bytes of the tables' file from which on a start makes it small, if they are at least half of it; default 16 MiB. */
+  readonly compactBytesMin?: number;
   /** Lists of data objects that are kept in memory, all pools together; default 32 MiB, and five minutes after their last use. */
   readonly snapshots?: Partial<SnapshotLimits>;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
