@@ -387,11 +387,19 @@ class OpenLake implements Lake {
   /** Waits until nobody reads the deleted pool any more. */
   private async purge(face: PoolFace): Promise<void> {
     if (face.store.pins.size > 0) {
-      await new Promise<void>((resolve) => { face.store.onRelease = () => { if (face.store.pins.size === 0) resolve(); }; this.onClosing(resolve); });
+      let unlisten = (): void => undefined;
+      await new Promise<void>((resolve) => {
+        face.store.onRelease = () => { if (face.store.pins.size === 0) resolve(); };
+        unlisten = this.onClosing(resolve);
+      });
+      unlisten();
     }
     if (!this.closeAsked) await purgePool(this.stores.tables, this.files, face.config.id, () => this.closeAsked);
   }
-  private onClosing(call: () => void): void { this.actor.subscribe((state) => { if (state.matches('closing')) call(); }); }
+  private onClosing(call: () => void): () => void {
+    const subscription = this.actor.subscribe((state) => { if (state.matches('closing')) call(); });
+    return () => { subscription.unsubscribe(); };
+  }
 
   /** For use inside a transaction. @throws pool-exists */
   private checkFree(name: string): void {

@@ -4,11 +4,11 @@
  *
  * Asserted at the end: memory that is the process's own is back to 1.3 times what it was after the first minute, descriptors and disk to what is in use.
  */
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startBuiltService } from '../support/built-service.ts';
 import { type EnduranceWork, beginEndurance } from '../support/endurance-work.ts';
-import { descriptorsOf, diskBytesOf, filesOf, memoryOf, threadsOf } from '../support/process-figures.ts';
-import { join } from 'node:path';
+import { descriptorsOf, diskBytesOf, filesOf, memoryOf, processorSecondsOf, threadsOf } from '../support/process-figures.ts';
 
 /** One look at the service. Sizes in MB. */
 interface Sample {
@@ -31,6 +31,8 @@ interface Sample {
   readonly log: number;
   readonly spilled: number;
   readonly files: number;
+  /** Seconds of processors. */
+  readonly cpu: number;
   readonly asked: number;
 }
 export interface EnduranceFigures { readonly samples: readonly Sample[]; readonly statuses: EnduranceWork['statuses']; readonly faults: readonly string[] }
@@ -58,6 +60,7 @@ const look = async ({ address, lake, pid }: Service, minute: number, at: string,
     descriptors: all, objects, deleted, threads: threadsOf(pid),
     disk: mb(diskBytesOf(lake)), tables: mb(diskBytesOf(join(lake, 'tables'))), log: mb(diskBytesOf(join(lake, 'log'))), spilled: filesOf(join(lake, 'spill')).length,
     files: filesOf(join(lake, 'objects')).length,
+    cpu: processorSecondsOf(pid),
     asked: Object.values(work.statuses).reduce((sum, n) => sum + n, 0),
   };
 };
@@ -65,7 +68,7 @@ const look = async ({ address, lake, pid }: Service, minute: number, at: string,
 const columns: readonly (readonly [title: string, name: keyof Sample])[] = [
   ['min', 'minute'], ['at', 'at'], ['RssAnon', 'anonymous'], ['RssFile', 'file'], ['heap', 'heap'], ['extern', 'external'], ['w.heaps', 'workerHeaps'],
   ['w.extern', 'workerExternal'], ['snaps', 'snapshots'], ['columns', 'columns'], ['fds', 'descriptors'], ['fd obj', 'objects'], ['fd del', 'deleted'],
-  ['threads', 'threads'], ['disk', 'disk'], ['tables', 'tables'], ['log', 'log'], ['spill', 'spilled'], ['files', 'files'], ['asked', 'asked'],
+  ['threads', 'threads'], ['disk', 'disk'], ['tables', 'tables'], ['log', 'log'], ['spill', 'spilled'], ['files', 'files'], ['cpu s', 'cpu'], ['asked', 'asked'],
 ];
 const cell = (value: number | string): string => (typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(1) : String(value)).padStart(8);
 const print = (text: string): void => { process.stdout.write(`${text}\n`); };

@@ -85,6 +85,7 @@ class Asked {
   readonly kinds: Record<string, number> = {};
   readonly faults: string[] = [];
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  private readonly heard = new WeakSet<object>();
   private readonly address: URL;
   constructor(address: string) { this.address = new URL(address); }
 
@@ -113,6 +114,12 @@ class Asked {
       });
       const timer = endMs === undefined ? undefined : setTimeout(() => { sent.destroy(); }, endMs);
       sent.on('error', () => { settle(0); });
+      sent.on('socket', (socket) => {
+        if (this.heard.has(socket)) return;
+        this.heard.add(socket);
+        // An answer that came before the body had ended gives the socket back with bytes on their way.
+        socket.on('error', () => undefined);
+      });
       sent.end(body);
     });
   }

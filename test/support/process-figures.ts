@@ -11,6 +11,13 @@ export const memoryOf = (pid: number): MemoryFigures => {
   return { anonymous: of('RssAnon'), file: of('RssFile'), shared: of('RssShmem') };
 };
 
+/** Seconds of processors that it took so far, all threads together. */
+export const processorSecondsOf = (pid: number): number => {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8'), fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+};
+const ticksPerSecond = 100;
+
 export const threadsOf = (pid: number): number => readdirSync(`/proc/${pid}/task`).length;
 
 /** Open descriptors. `deleted`: of files that are gone from their folder, whose room the disk does not get back. */
