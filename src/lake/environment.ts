@@ -32,6 +32,9 @@ export interface RangeOptions { readonly prefix?: Uint8Array; readonly start?: U
 const roomBytesMin = 4 << 20;
 /** With less, none is begun: LMDB's binding writes beyond its memory when it tells of a page that was not written. With plenty it is looked at again after some time only. */
 const roomBytesToBegin = 1 << 20, roomBytesPlenty = 256 << 20, roomLookMs = 200;
+/** What LMDB tells of a table. */
+interface PageCounts { readonly pageSize: number; readonly treeBranchPageCount: number; readonly treeLeafPageCount: number; readonly overflowPages: number }
+const headPages = 2;
 /** An environment that is stuck may not close. */
 const closeMsMax = 2000;
 
@@ -185,6 +188,14 @@ export class Environment {
 
   /** Bytes of its file. */
   fileBytes(): number { return statSync(join(this.directory, 'data.mdb')).size; }
+  /** Bytes of the pages that hold rows; the rest of the file is free for later ones. */
+  usedBytes(): number {
+    const all = [this.root, ...Object.values(this.stores)].flatMap((store) => (store ? [store.getStats() as PageCounts] : [])), [first] = all;
+    const pages = all.reduce((sum, { treeBranchPageCount, treeLeafPageCount, overflowPages }) => sum + treeBranchPageCount + treeLeafPageCount + overflowPages, headPages);
+    return pages * first!.pageSize;
+  }
+  /** Writes what there is, without free pages, as another environment into a folder. */
+  async copyTo(folder: string): Promise<void> { await this.root.backup(folder, true); }
   /** Number of rows, from the table's own header. */
   count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
 

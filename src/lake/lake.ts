@@ -14,10 +14,11 @@ import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import { type PoolActor, provideLake } from './actors.ts';
+import { compactTables, dropUnfinished, isMostlyFree } from './compact-tables.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot,
+  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, ObjectFiles, PoolConfig, PoolQueue, Snapshot,
 } from './lake.types.ts';
 import { lineageIsWhole } from './lineage.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
@@ -42,7 +43,7 @@ const queueJobsMaxDefault = 10_000;
 const groupJobsMax = 1024;
 const eventsKeptMaxDefault = 10_000;
 const retryKeepMsDefault = 24 * 3_600_000;
-const snapshotObjectsMaxDefault = 1_000_000;
+const snapshotBytesMaxDefault = 32 << 20, snapshotIdleMsDefault = 5 * 60_000;
 
 /** Opens the lake in a directory, makes it if there is none. @throws lake-locked, lake-newer, lake-unreadable */
 export const openLake = async (options: LakeOptions): Promise<Lake> => {
@@ -71,13 +72,16 @@ class OpenLake implements Lake {
   private startFault: unknown;
   private jobs = 0;
   private jobListener: ((job: DoneJob) => void) | undefined;
+  private readonly files: ObjectFiles;
+  private readonly goneListeners = new Set<(id: Id) => void>();
   private closeAsked = false;
 
   constructor(options: LakeOptions) {
     this.options = options;
     this.directory = options.directory;
     this.draws = options.draws ?? { newId, nowNs };
-    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => options.objects.delete(id) });
+    this.files = { list: () => options.objects.list(), delete: (id) => this.deleteFile(id) };
+    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => this.deleteFile(id) });
     const machine = provideLake({
       start: () => this.openTables(),
       recover: () => this.recover(),
@@ -89,6 +93,11 @@ class OpenLake implements Lake {
     const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault, poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault, groupMax: groupJobsMax };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
+  }
+
+  private async deleteFile(id: Id): Promise<void> {
+    await this.options.objects.delete(id);
+    for (const listener of this.goneListeners) listener(id);
   }
 
   async start(): Promise<void> {
@@ -110,7 +119,7 @@ class OpenLake implements Lake {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
-      const { journalBytes } = this.options, tables = new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
+      const tables = await this.compactedTables(folder);
       const report = (fault: unknown): void => this.report(fault);
       tables.lagged = report;
       this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
@@ -121,7 +130,7 @@ class OpenLake implements Lake {
       killPoint('start: tables open');
       this.stores = {
         tables, retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault), feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
-        snapshots: new SnapshotCache(tables, this.options.snapshotObjectsMax ?? snapshotObjectsMaxDefault, report),
+        snapshots: new SnapshotCache(tables, { bytesMax: snapshotBytesMaxDefault, idleMs: snapshotIdleMsDefault, ...this.options.snapshots }, report),
         small: (poolId, branch, objects) => {
           const face = this.pools_.get(poolId);
           if (face) this.packer?.note(face, branch, objects);
@@ -133,19 +142,30 @@ class OpenLake implements Lake {
     }
   }
 
+  /** The tables, made small before if they are mostly free pages. */
+  private async compactedTables(folder: string): Promise<Tables> {
+    const { journalBytes } = this.options, open = (): Tables => new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
+    dropUnfinished(folder);
+    const tables = open();
+    if (!isMostlyFree(tables, this.options.compactBytesMin)) return tables;
+    await tables.close();
+    await compactTables(folder).catch((fault: unknown) => { this.report(fault); });
+    return open();
+  }
+
   private async recover(): Promise<void> {
     try {
       const { tables } = this.stores;
       for (const row of tables.rows('pools')) this.addPool(decodePool(row.payload));
       const purges = tables.keys('purges').map((key) => key.toString('hex'));
-      const orphans = await findOrphans(tables, this.options.objects);
+      const orphans = await findOrphans(tables, this.files);
       killPoint('start: orphans found');
       this.inBackground(async () => {
         for (const id of orphans) {
-          await this.options.objects.delete(id);
+          await this.files.delete(id);
           killPoint('start: orphan gone');
         }
-        for (const id of purges) await purgePool(tables, this.options.objects, id, () => this.closeAsked);
+        for (const id of purges) await purgePool(tables, this.files, id, () => this.closeAsked);
       });
     } catch (error) {
       this.startFault = error;
@@ -161,7 +181,7 @@ class OpenLake implements Lake {
 
   private addPool(config: PoolConfig): PoolFace {
     const face = new PoolFace(new PoolStore(this.stores, config), {
-      files: this.options.objects,
+      files: this.files,
       report: (fault) => this.report(fault),
       send: (poolId, job) => this.sendToPool(poolId, job),
       nextJobId: () => ++this.jobs,
@@ -229,6 +249,10 @@ class OpenLake implements Lake {
     this.jobListener = listener;
     return () => { if (this.jobListener === listener) this.jobListener = undefined; };
   }
+  onObjectGone(listener: (id: Id) => void): () => void {
+    this.goneListeners.add(listener);
+    return () => { this.goneListeners.delete(listener); };
+  }
   queues(): readonly PoolQueue[] {
     const children = this.actor.getSnapshot().children as Record<string, PoolActor | undefined>;
     return Object.entries(children).flatMap(([id, child]) => {
@@ -238,9 +262,10 @@ class OpenLake implements Lake {
       return [{ pool: face.config.name, waiting: waiting.length, running: running.length }];
     });
   }
+  cachedBytes(): number { return this.stores.snapshots.bytes; }
   figures(): LakeFigures {
-    const { tables } = this.stores;
-    return { commits: tables.count('commits'), objects: tables.count('objects') - tables.count('vacuumed'), tableBytes: tables.fileBytes() };
+    const { tables, snapshots } = this.stores, objects = tables.count('objects') - tables.count('vacuumed');
+    return { commits: tables.count('commits'), objects, tableBytes: tables.fileBytes(), snapshots: snapshots.lists, snapshotBytes: snapshots.bytes };
   }
 
   async close(): Promise<void> {
@@ -364,11 +389,19 @@ class OpenLake implements Lake {
   /** Waits until nobody reads the deleted pool any more. */
   private async purge(face: PoolFace): Promise<void> {
     if (face.store.pins.size > 0) {
-      await new Promise<void>((resolve) => { face.store.onRelease = () => { if (face.store.pins.size === 0) resolve(); }; this.onClosing(resolve); });
+      let unlisten = (): void => undefined;
+      await new Promise<void>((resolve) => {
+        face.store.onRelease = () => { if (face.store.pins.size === 0) resolve(); };
+        unlisten = this.onClosing(resolve);
+      });
+      unlisten();
     }
-    if (!this.closeAsked) await purgePool(this.stores.tables, this.options.objects, face.config.id, () => this.closeAsked);
+    if (!this.closeAsked) await purgePool(this.stores.tables, this.files, face.config.id, () => this.closeAsked);
   }
-  private onClosing(call: () => void): void { this.actor.subscribe((state) => { if (state.matches('closing')) call(); }); }
+  private onClosing(call: () => void): () => void {
+    const subscription = this.actor.subscribe((state) => { if (state.matches('closing')) call(); });
+    return () => { subscription.unsubscribe(); };
+  }
 
   /** For use inside a transaction. @throws pool-exists */
   private checkFree(name: string): void {

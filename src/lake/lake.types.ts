@@ -218,7 +218,14 @@ export interface DoneJob extends JobMarks { readonly kind: string; readonly isDo
 /** `waiting`: jobs in the queue; `running`: those that are done just now. */
 export interface PoolQueue { readonly pool: string; readonly waiting: number; readonly running: number }
 /** All that is kept, whether a branch still holds it or not. */
-export interface LakeFigures { readonly commits: number; readonly objects: number; readonly tableBytes: number }
+export interface LakeFigures {
+  readonly commits: number;
+  readonly objects: number;
+  readonly tableBytes: number;
+  /** Lists of data objects that are in memory, and their bytes, about. */
+  readonly snapshots: number;
+  readonly snapshotBytes: number;
+}
 
 /** What the service needs of a lake that is open. Calls throw LakeError. */
 export interface Lake {
@@ -243,8 +250,12 @@ export interface Lake {
   lastEventId(): number;
   /** Called when a job of a pool is over; one listener, which must not throw. Returns the call that ends it. */
   onJob(listener: (job: DoneJob) => void): () => void;
+  /** Called when the file of a data object was deleted: whoever has it open gives it up. Returns the call that ends it. A listener must not throw. */
+  onObjectGone(listener: (id: Id) => void): () => void;
   /** Of pools that were written to. */
   queues(): readonly PoolQueue[];
+  /** Bytes of the lists of data objects in memory. */
+  cachedBytes(): number;
   figures(): LakeFigures;
   /** Puts a job into the lake's queue as it is; what the other calls check before is not checked here. `request` comes with the creation of a pool. */
   submit(task: LakeTask, request?: CreatePoolRequest): Promise<void>;
@@ -270,6 +281,9 @@ export type LakeFact =
 /** `objectsMin`: so many small objects that are in no pack are packed. `prepare` puts the rows of objects together, in the pool's order. */
 export interface PackOptions { readonly objectsMin: number; readonly prepare: (objects: readonly ObjectMeta[], pool: PoolConfig) => Promise<Pick<Rewrite, 'adds'>> }
 
+/** Of the lists of data objects in memory. `idleMs`: those that nobody used for so long go. */
+export interface SnapshotLimits { readonly bytesMax: number; readonly idleMs: number }
+
 /** Where a lake is, what bounds it, and who is told of what it does. */
 export interface LakeOptions {
   readonly directory: string;
@@ -282,8 +296,10 @@ export interface LakeOptions {
   readonly eventsKeptMax?: number;
   /** Length of the tables' journal where there is none yet; default 512 KiB. */
   readonly journalBytes?: number;
-  /** Objects of snapshots that are kept in memory, all pools together; default 1,000,000. */
-  readonly snapshotObjectsMax?: number;
+  /** Free bytes of the tables' file from which on a start makes it small, if they are at least half of it; default 16 MiB. */
+  readonly compactBytesMin?: number;
+  /** Lists of data objects that are kept in memory, all pools together; default 32 MiB, and five minutes after their last use. */
+  readonly snapshots?: Partial<SnapshotLimits>;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
   readonly inspect?: (event: unknown) => void;
   /** Default: KSUIDs of the system's randomness, its clock. */

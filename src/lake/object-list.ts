@@ -33,9 +33,20 @@ export interface ListView {
 }
 
 /** `low` and `high` bound the keys of all entries. */
-export interface Chunk { readonly entries: readonly ObjectEntry[]; readonly low: Uint8Array; readonly high: Uint8Array }
+export interface Chunk {
+  readonly entries: readonly ObjectEntry[];
+  readonly low: Uint8Array;
+  readonly high: Uint8Array;
+  /** What it takes in memory, about. */
+  readonly bytes: number;
+  /** Lists of the snapshot cache that have it. */
+  holders: number;
+}
 
 const chunkEntriesMax = 256;
+/** Measured on Node 20: an entry with its id, its place in the chunk, and two bounds without their texts and keys. */
+const entryBytes = 640;
+const bytesOf = ({ min, max }: ObjectEntry): number => entryBytes + min.text.length + min.sort.length + max.text.length + max.sort.length;
 
 /** An immutable list: changes give a new one that shares chunks with it. */
 export class ObjectList {
@@ -142,7 +153,7 @@ const chunkOf = (entries: readonly ObjectEntry[]): Chunk => {
     if (compareBytes(e.min.sort, low) < 0) low = e.min.sort;
     if (compareBytes(e.max.sort, high) > 0) high = e.max.sort;
   }
-  return { entries, low, high };
+  return { entries, low, high, bytes: entries.reduce((sum, e) => sum + bytesOf(e), 0), holders: 0 };
 };
 
 /** Position of the first entry that is not before this one. */
@@ -201,6 +212,8 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
     entries: grown,
     low: compareBytes(entry.min.sort, low) < 0 ? entry.min.sort : low,
     high: compareBytes(entry.max.sort, high) > 0 ? entry.max.sort : high,
+    bytes: chunks[at]!.bytes + bytesOf(entry),
+    holders: 0,
   };
 };
 

@@ -103,6 +103,7 @@ export class ObjectReader {
   readonly blocks: readonly ObjectBlock[];
   /** Bytes that were read of the source so far, the footer included. */
   bytesRead: number;
+  private dictionaryBytes = 0;
   private readonly source: ObjectSource;
   private readonly footer: Uint8Array;
   private readonly typeOf: (number: number) => Type;
@@ -148,6 +149,9 @@ export class ObjectReader {
     this.columns = new Array<Column | undefined>(this.blocks.length);
   }
 
+  /** Bytes that it holds besides the columns in the cache: the footer and what was decoded of dictionaries. */
+  get heldBytes(): number { return this.footer.buffer.byteLength + this.dictionaryBytes; }
+
   /** Whether some row of the block may pass the test; false only if certainly none does. */
   mayMatch(block: number, pruner: ColumnPruner): boolean { return mayBeTrue(this.column(block), pruner); }
 
@@ -192,7 +196,13 @@ export class ObjectReader {
       return !known || mayContain(source.decoded(known, () => wordsOf(source.bytes(known)), (words) => words.byteLength), texts);
     }));
   }
-  private pairsOfDictionary(number: number): Uint32Array { return (this.dictionaryPairs[number] ??= pairsOf(bytesOf(this.dictionaries[number]!))); }
+  private pairsOfDictionary(number: number): Uint32Array {
+    const known = this.dictionaryPairs[number];
+    if (known) return known;
+    const pairs = this.dictionaryPairs[number] = pairsOf(bytesOf(this.dictionaries[number]!));
+    this.dictionaryBytes += pairs.byteLength;
+    return pairs;
+  }
 
   /** Where each row of the block is; undefined when there is one part only. */
   tags(block: number): MaybePromise<BlockTags | undefined> {
@@ -216,7 +226,7 @@ export class ObjectReader {
       const known = kept.get(node);
       if (known !== undefined) return known as ReturnType<typeof create>;
       const value = create();
-      cache?.set(node, bytes(value), () => owned(value));
+      cache?.set(node, bytes(value), () => owned(value), this);
       return value;
     };
     const entry = this.blocks[block] as BlockEntry, place = `block ${block}`;
@@ -252,7 +262,9 @@ export class ObjectReader {
       const column = entry.column, segments: Segment[] = [];
       visitSegments(column, { segment: (s) => { if (s.length > 0) segments.push(s); }, dictionary: () => undefined, known: () => false });
       const done = then(this.readSegments(segments, entry.offset, place), (bytes) => {
-        this.dictionaries[n] = this.decode(place, () => flatten(decodeColumn(column, { bytes: (s) => bytes.get(s)!, dictionary: () => { throw new Error('nested'); }, decoded: (_, make) => make() })) as BytesVector);
+        const decoded = this.decode(place, () => flatten(decodeColumn(column, { bytes: (s) => bytes.get(s)!, dictionary: () => { throw new Error('nested'); }, decoded: (_, make) => make() })) as BytesVector);
+        this.dictionaries[n] = decoded;
+        this.dictionaryBytes += decoded.bytes.buffer.byteLength + decoded.offsets.byteLength;
       });
       if (done instanceof Promise) pending.push(done);
     }

@@ -30,6 +30,8 @@ export interface ObjectStore extends ObjectFiles {
   readRange(id: Id, offset: number, length: number): Uint8Array | Promise<Uint8Array>;
   /** Removes the object; no error if there is none. */
   delete(id: Id): Promise<void>;
+  /** The object was deleted, maybe elsewhere: closes its file, so that the disk gets its room back. */
+  forget(id: Id): void;
   /** All ids, in no order. */
   list(): AsyncIterable<Id>;
   /** Closes what it keeps open. */
@@ -103,12 +105,15 @@ class ObjectFolder implements ObjectStore {
     return bytes;
   }
 
-  async delete(id: Id): Promise<void> {
+  forget(id: Id): void {
     const fd = this.descriptors.get(id);
-    if (fd !== undefined) {
-      this.descriptors.delete(id);
-      closeSync(fd);
-    }
+    if (fd === undefined) return;
+    this.descriptors.delete(id);
+    closeSync(fd);
+  }
+
+  async delete(id: Id): Promise<void> {
+    this.forget(id);
     if (this.durable) killPoint('object: going');
     await rm(join(this.folder(id), id), { force: true });
     if (this.durable) killPoint('object: gone');

@@ -37,16 +37,17 @@ interface PackerHost {
 export class Packer {
   private readonly host: PackerHost;
   private readonly waiting = new Map<PoolFace, Set<string>>();
-  /** Small objects that were added to a branch since it was looked at. */
-  private readonly added = new Map<string, number>();
+  /** Small objects that were added to a branch since it was looked at; what is counted goes with its pool. */
+  private readonly added = new WeakMap<PoolFace, Map<string, number>>();
   private running: Promise<void> | undefined;
 
   constructor(host: PackerHost) { this.host = host; }
 
   /** A branch got so many small objects. */
   note(face: PoolFace, branch: string, objects: number): void {
-    const { objectsMin } = this.host.options, key = face.config.id + branch, added = (this.added.get(key) ?? 0) + objects;
-    this.added.set(key, added);
+    const { objectsMin } = this.host.options, counts = this.added.get(face) ?? new Map<string, number>(), added = (counts.get(branch) ?? 0) + objects;
+    this.added.set(face, counts.set(branch, added));
+    dropGone(counts, face);
     if (added < objectsMin || this.host.closing()) return;
     const branches = this.waiting.get(face) ?? new Set();
     this.waiting.set(face, branches.add(branch));
@@ -61,7 +62,7 @@ export class Packer {
       const [face, branches] = next;
       this.waiting.delete(face);
       for (const branch of branches) {
-        this.added.delete(face.config.id + branch);
+        this.added.get(face)?.delete(branch);
         await this.packBranch(face, branch);
       }
     }
@@ -136,5 +137,12 @@ export class Packer {
 }
 
 class Gone extends Error {}
+
+/** Forgets branches that were deleted, when most of what is counted may be theirs. */
+const dropGone = (counts: Map<string, number>, { store }: PoolFace): void => {
+  const branches = store.branches();
+  if (counts.size <= 2 * branches.size + 16) return;
+  for (const name of counts.keys()) if (!branches.has(name)) counts.delete(name);
+};
 
 const entryOf = ({ id, count, size, min, max }: ObjectMeta, { sequence }: ObjectEntry): ObjectEntry => ({ id, count, size, min, max, sequence, inTable: true, vector: false });

@@ -301,6 +301,7 @@ export class PoolStore {
     this.loadBranches().delete(name);
     this.written.delete(name);
     this.branchKeys.delete(name);
+    if (!this.isTip(before.commit)) this.stores.snapshots.leave(this.poolId, before.commit);
     this.stores.feed.publish([event]);
   }
 

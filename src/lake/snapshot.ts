@@ -6,23 +6,26 @@
  * - A checkpoint is made when the changes since the last one reach half of the objects: all checkpoints of a history together take a small multiple of what the
  *   commits themselves take, and rebuilding any commit, however old, costs its own objects and not its history.
  * - What a released snapshot held is not touched by anybody else: `pins` counts the open ones.
+ * - Lists are kept within a budget of bytes, the newest aside; those that nobody used for some time go, and so do those of deleted pools and branches.
  */
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import { zeroId } from './ksuid.ts';
-import type { Id, ObjectMeta, ObjectPage, PageRequest, PoolConfig, Snapshot } from './lake.types.ts';
+import type { Id, ObjectMeta, ObjectPage, PageRequest, PoolConfig, Snapshot, SnapshotLimits } from './lake.types.ts';
 import { type ObjectEntry, ObjectList } from './object-list.ts';
 import { checkpointKey, decodeObjects, encodeObjects, pairKey, type StoredCommit } from './rows.ts';
 import { type PackIndex, type UsablePacks, packed } from './packs.ts';
 import { type Put, type Tables, rowMissing } from './tables.ts';
 
-/** `distance`: changed objects since the last checkpoint. `cost`: what it takes in memory that no other list shares, in objects, about. */
-interface Warm { readonly list: ObjectList; distance: number; readonly cost: number }
+/** `distance`: changed objects since the last checkpoint. `usedAt`: a mark of `performance.now()`. */
+interface Warm { readonly list: ObjectList; distance: number; usedAt: number }
 
 /** What a list is rebuilt from; the pool's store fits. */
 interface History {
   readonly poolId: Id;
+  /** Its pool is gone. */
+  readonly deleted: boolean;
   readonly order: PoolConfig['layout']['order'];
   commit(id: Id): StoredCommit | undefined;
   entry(id: Id): ObjectEntry | undefined;
@@ -30,26 +33,37 @@ interface History {
 
 const entriesPerPart = 512;
 const changesMin = 256;
-const advancedCost = 512;
 const commitsPerTurn = 512;
 
-/** The lists of objects of commits; the least recently used ones are dropped beyond `objectsMax`. */
+/** What a list takes besides its chunks, and for each of them. */
+const listBytes = 512, listBytesPerChunk = 12;
+/** So often in the time after which lists are idle it is looked for such. */
+const looksPerIdle = 4;
+
+/** The lists of objects of commits; the least recently used ones are dropped beyond the budget. */
 export class SnapshotCache {
   private readonly tables: Tables;
-  private readonly objectsMax: number;
+  private readonly limits: SnapshotLimits;
+  private readonly timer: NodeJS.Timeout;
   private readonly report: (fault: unknown) => void;
   /** Least recently used first; by pool and commit. */
   private readonly warm = new Map<string, Warm>();
   private readonly loading = new Map<string, Promise<ObjectList>>();
   private readonly writing = new Set<Promise<void>>();
-  private cost = 0;
+  /** Of all lists; chunks that several have count once. */
+  private held = 0;
   private ended = false;
 
-  constructor(tables: Tables, objectsMax: number, report: (fault: unknown) => void) {
+  constructor(tables: Tables, limits: SnapshotLimits, report: (fault: unknown) => void) {
     this.tables = tables;
-    this.objectsMax = objectsMax;
+    this.limits = limits;
     this.report = report;
+    this.timer = setInterval(() => { this.dropIdle(); }, limits.idleMs / looksPerIdle).unref();
   }
+
+  /** Bytes that the lists take, about, and how many there are. */
+  get bytes(): number { return this.held; }
+  get lists(): number { return this.warm.size; }
 
   /** The objects of a commit. @throws commit-not-found */
   list(history: History, commit: Id): ObjectList | Promise<ObjectList> {
@@ -74,16 +88,20 @@ export class SnapshotCache {
     const from = history.poolId + step.from, before = this.warm.get(from);
     const distance = (before?.distance ?? 0) + step.changes;
     if (before && !step.keep) this.drop(from);
-    this.add(history, step.to, step.list, distance, advancedCost);
+    this.add(history, step.to, step.list, distance);
   }
 
+  /** A pool is gone. */
   forget(poolId: Id): void {
     for (const key of [...this.warm.keys()]) if (key.startsWith(poolId)) this.drop(key);
   }
+  /** No branch is at the commit any more. */
+  leave(poolId: Id, commit: Id): void { this.drop(poolId + commit); }
 
   /** Ends the writing of checkpoints; resolves when none is under way. */
   async close(): Promise<void> {
     this.ended = true;
+    clearInterval(this.timer);
     await Promise.allSettled(this.writing);
   }
   /** Resolves when the checkpoints that are being written are durable. */
@@ -96,24 +114,33 @@ export class SnapshotCache {
     if (warm) {
       this.warm.delete(key);
       this.warm.set(key, warm);
+      warm.usedAt = performance.now();
     }
     return warm;
   }
 
-  private add(history: History, commit: Id, list: ObjectList, distance: number, cost: number): void {
-    const key = history.poolId + commit;
+  private add(history: History, commit: Id, list: ObjectList, distance: number): void {
+    if (history.deleted) return;
+    const key = history.poolId + commit, warm: Warm = { list, distance, usedAt: performance.now() };
+    this.held += ownBytes(list);
+    for (const chunk of list.chunks) if (chunk.holders++ === 0) this.held += chunk.bytes;
     this.drop(key);
-    const warm: Warm = { list, distance, cost };
     this.warm.set(key, warm);
-    this.cost += cost;
-    if (this.cost > this.objectsMax) this.dropOldest(key);
+    if (this.held > this.limits.bytesMax) this.dropOldest(key);
     this.keepIfDue(history.poolId, commit, warm, 2);
   }
   /** `kept`: the newest one, which stays however large it is. */
   private dropOldest(kept: string): void {
     for (const oldest of this.warm.keys()) {
-      if (this.cost <= this.objectsMax || oldest === kept) return;
+      if (this.held <= this.limits.bytesMax || oldest === kept) return;
       this.drop(oldest);
+    }
+  }
+  private dropIdle(): void {
+    const before = performance.now() - this.limits.idleMs;
+    for (const [key, { usedAt }] of this.warm) {
+      if (usedAt > before) return;
+      this.drop(key);
     }
   }
 
@@ -136,7 +163,8 @@ export class SnapshotCache {
     const warm = this.warm.get(key);
     if (!warm) return;
     this.warm.delete(key);
-    this.cost -= warm.cost;
+    this.held -= ownBytes(warm.list);
+    for (const chunk of warm.list.chunks) if (--chunk.holders === 0) this.held -= chunk.bytes;
   }
 
   /** Walks back to a list that is warm, a checkpoint or the beginning, then forward again. Gives the thread to others in between. */
@@ -161,7 +189,7 @@ export class SnapshotCache {
     }
     const list = await replay(history, base, since.reverse());
     for (const row of since) distance += row.adds.length + row.deletes.length;
-    this.add(history, commit, list, distance, list.length + advancedCost);
+    this.add(history, commit, list, distance);
     return list;
   }
 
@@ -204,6 +232,8 @@ export class SnapshotCache {
     return ObjectList.of(history.order, entries);
   }
 }
+
+const ownBytes = (list: ObjectList): number => listBytes + list.chunks.length * listBytesPerChunk;
 
 /** Applies commits in their order. Their net effect comes first, so that many commits cost one rebuilt list and not one each. */
 const replay = async (history: History, base: ObjectList, commits: readonly StoredCommit[]): Promise<ObjectList> => {

@@ -349,6 +349,8 @@ export class Tables {
     return rows;
   }
 
+  /** Bytes of the environment's pages that hold rows. */
+  usedBytes(): number { return this.environment.usedBytes(); }
   /** Bytes of the environment's file. */
   fileBytes(): number { return this.environment.fileBytes(); }
   /** Number of rows. */

@@ -6,14 +6,21 @@ const perThread = 3;
 /** `bytes`: of decoded columns, with what tasks have borrowed of their room. */
 export interface CacheTotals { readonly found: number; readonly missed: number; readonly bytes: number }
 
-/** The numbers of all threads, in memory that they share; a thread has a place of its own in it. */
+/** The numbers of all threads, in memory that they share; a thread has a place of its own in it, and the main thread one behind them. */
 export class CacheCounters {
   readonly memory: SharedArrayBuffer;
+  private readonly threads: number;
   private readonly numbers: Float64Array;
-  constructor(threads: number, memory = new SharedArrayBuffer(threads * perThread * 8)) {
+  private readonly besides: Float64Array;
+  constructor(threads: number, memory = new SharedArrayBuffer((threads * perThread + 1) * 8)) {
     this.memory = memory;
-    this.numbers = new Float64Array(memory);
+    this.threads = threads;
+    this.numbers = new Float64Array(memory, 0, threads * perThread);
+    this.besides = new Float64Array(memory, threads * perThread * 8);
   }
+
+  /** What caches of the main thread hold of the budget of all. */
+  tellBesides(bytes: number): void { this.besides[0] = bytes; }
 
   of(thread: number): CacheCounts {
     const { numbers } = this, at = thread * perThread;
@@ -21,10 +28,11 @@ export class CacheCounters {
   }
   /** A thread's place in the budget of all. */
   room(thread: number, bytesMax: number): CacheRoom {
-    const { numbers } = this, own = thread * perThread + 2;
+    const { numbers, besides, threads } = this, own = thread * perThread + 2;
     return {
+      own: () => (bytesMax - besides[0]!) / threads,
       left: () => {
-        let left = bytesMax + numbers[own]!;
+        let left = bytesMax - besides[0]! + numbers[own]!;
         for (let at = 2; at < numbers.length; at += perThread) left -= numbers[at]!;
         return left;
       },

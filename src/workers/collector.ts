@@ -16,6 +16,12 @@ setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
 const bytesNow = (): number => getHeapStatistics().external_memory;
 
+/** What this thread's heap holds, and its buffers outside of it. */
+export const heldBytes = (): { readonly heapBytes: number; readonly bufferBytes: number } => {
+  const { used_heap_size: heapBytes, external_memory: bufferBytes } = getHeapStatistics();
+  return { heapBytes, bufferBytes };
+};
+
 /** Bytes of buffers after the collector's last run, and after the last one that looked at all. */
 let kept = 0, keptOfAll = 0;
 

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { diskTotals, openObjects } from '../lake/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
-import { collectIdle, collectLarge, noteResident } from './collector.ts';
+import { collectIdle, collectLarge, heldBytes, noteResident } from './collector.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
@@ -34,9 +34,12 @@ const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
 const trimEveryMs = 1000;
-setInterval(() => { columns.trim(); }, trimEveryMs).unref();
+setInterval(() => {
+  tools.readers.trim();
+  columns.trim();
+}, trimEveryMs).unref();
 const tools: WorkerTools = {
-  objects: openObjects(settings.lakeDirectory), readers: new ReaderList(columns), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
+  objects: openObjects(settings.lakeDirectory), readers: new ReaderList(columns, settings.cacheBytesMax / 2), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
   recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, outputShares: settings.outputShares, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 
@@ -45,7 +48,7 @@ const lookEveryMs = 100;
 let lookedAt = performance.now();
 setInterval(() => {
   const now = performance.now();
-  tellThread(counts, { ...diskTotals, lateMs: now - lookedAt - lookEveryMs });
+  tellThread(counts, { ...diskTotals, lateMs: now - lookedAt - lookEveryMs, ...heldBytes() });
   lookedAt = now;
   noteResident(process.memoryUsage.rss(), settings.residentBytesMax);
   if (tasks.size > 0) collectLarge();
@@ -120,6 +123,11 @@ else tellWarm(counts);
 port.on('message', (messages: readonly ToWorker[]) => { for (const message of messages) take(message); });
 
 const take = (message: ToWorker): void => {
+  if (message.type === 'gone') {
+    tools.objects.forget(message.object);
+    tools.readers.forget(message.object);
+    return;
+  }
   if (message.type !== 'start') {
     const task = tasks.get(message.task);
     if (task) task.take(message);

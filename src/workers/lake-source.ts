@@ -30,10 +30,17 @@ import type { Task } from './task.ts';
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
 const readersMax = 64;
 
-/** The last readers used. */
+/** The last readers used. What they hold is of the columns' budget, and their columns go with them. */
 export class ReaderList implements ReaderCache {
   readonly columns: ColumnCache;
-  constructor(columns: ColumnCache) { this.columns = columns; }
+  private readonly bytesMax: number;
+  private charged = 0;
+  /** `bytesMax`: what the readers hold together, the newest aside. */
+  constructor(columns: ColumnCache, bytesMax = Infinity) {
+    this.columns = columns;
+    this.bytesMax = bytesMax;
+  }
+  /** Least recently used first. */
   private readonly readers = new Map<string, ObjectReader>();
   get(id: string): ObjectReader | undefined {
     const reader = this.readers.get(id);
@@ -45,10 +52,30 @@ export class ReaderList implements ReaderCache {
   }
   set(id: string, reader: ObjectReader): void {
     this.readers.set(id, reader);
-    for (const oldest of this.readers.keys()) {
-      if (this.readers.size <= readersMax) return;
-      this.readers.delete(oldest);
+    this.trim();
+  }
+  /** The object is gone. */
+  forget(id: string): void {
+    const reader = this.readers.get(id);
+    if (!reader) return;
+    this.drop(id, reader);
+    this.trim();
+  }
+  /** Gives up what is too much, and charges the rest: readers hold more as they are used. */
+  trim(): void {
+    let held = 0;
+    for (const reader of this.readers.values()) held += reader.heldBytes;
+    for (const [id, reader] of this.readers) {
+      if (this.readers.size === 1 || (this.readers.size <= readersMax && held <= this.bytesMax)) break;
+      held -= reader.heldBytes;
+      this.drop(id, reader);
     }
+    if (held !== this.charged) this.columns.lend(held - this.charged);
+    this.charged = held;
+  }
+  private drop(id: string, reader: ObjectReader): void {
+    this.readers.delete(id);
+    this.columns.forget(reader);
   }
 }
 

@@ -54,6 +54,8 @@ export type ToWorker =
   /** Bytes of chunks that the consumer has taken; buffers of chunks that are not needed any more. */
   | { readonly type: 'credit'; readonly task: number; readonly bytes: number; readonly buffers?: readonly SharedArrayBuffer[] }
   | { readonly type: 'cancel'; readonly task: number }
+  /** Of no task: a data object was deleted that no task reads any more. */
+  | { readonly type: 'gone'; readonly object: string }
   | { readonly type: 'answer'; readonly task: number; readonly call: number; readonly value?: unknown; readonly error?: WireError };
 
 /** Of a query: compiled; of a load: all rows read, all rows sorted. */

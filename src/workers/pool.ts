@@ -61,6 +61,7 @@ class Workers implements WorkerPool {
   private partsStarted = 0;
   private readonly queries = new Map<string, Actor<typeof queryMachine>>();
   private readonly untold = new Set<QueryTrail>();
+  private readonly unlisten: (() => void) | undefined;
   private nextTask = 1;
   private running = { queries: 0, loads: 0 };
   private replaced = 0;
@@ -79,6 +80,7 @@ class Workers implements WorkerPool {
     this.objects = openObjects(lakeDirectory);
     this.smallTools = { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } };
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);
+    this.unlisten = lake.onObjectGone?.((id) => { for (const thread of this.threads_) thread.forget(id); });
   }
 
   async load(request: LoadRequest, lentTo?: LentTo): Promise<LoadReply> {
@@ -244,6 +246,7 @@ class Workers implements WorkerPool {
   async close(): Promise<void> {
     if (this.closing) return;
     this.closing = true;
+    this.unlisten?.();
     const threads = [...this.threads_];
     for (const thread of threads) for (const task of [...thread.tasks.values()]) task.cancel(new LakeError('workers-closed'));
     await Promise.all(threads.map((thread) => thread.close()));
@@ -292,6 +295,7 @@ class Workers implements WorkerPool {
     let least: Thread | undefined;
     for (const thread of this.threads_) if (!least || thread.tasks.size < least.tasks.size) least = thread;
     if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
+    this.cacheCounters.tellBesides(this.lake.cachedBytes?.() ?? 0);
     const thread = least, windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
     const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, { windowBytesMax, place: placeOf(request), client });
     thread.start(request, task, foreseen);

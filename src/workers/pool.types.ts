@@ -204,5 +204,9 @@ export interface LakeServices {
   missed?(reference: string): void;
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
+  /** Bytes of its own caches, which are of the budget of decoded columns. */
+  cachedBytes?(): number;
+  /** Listens to the deletion of data objects' files; absent: none are deleted. Returns the call that ends it. */
+  onObjectGone?(listener: (id: string) => void): () => void;
 }
 // The implementation: `export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices): WorkerPool` in src/workers/pool.ts.

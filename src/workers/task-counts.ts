@@ -9,7 +9,7 @@ import type { Progress } from '../exec/source.ts';
 
 const places = 1024, perPlace = 11;
 /** Behind the places: what the thread as a whole tells of itself. */
-const threadAt = places * perPlace, perThread = 6;
+const threadAt = places * perPlace, perThread = 8;
 /** Bytes of the memory that a thread and the main thread share for it. */
 export const countsBytes = (threadAt + perThread) * Float64Array.BYTES_PER_ELEMENT;
 const placeOf = (task: number): number => (task % places) * perPlace;
@@ -77,17 +77,30 @@ export const countsOf = (shared: Float64Array, task: number): TaskCounts | undef
 };
 
 /** Of a thread since it started; `lateMs`: the most that its event loop was late since somebody last looked. */
-export interface ThreadTotals { readonly syncs: number; readonly syncMs: number; readonly scratchBytes: number; readonly lateMs: number }
+export interface ThreadTotals {
+  readonly syncs: number;
+  readonly syncMs: number;
+  readonly scratchBytes: number;
+  readonly lateMs: number;
+  /** What its heap holds at the moment, and its buffers outside of it; what was not collected yet is part of both. */
+  readonly heapBytes: number;
+  readonly bufferBytes: number;
+}
 
 /** Called in the thread itself. `lateMs` counts only if it is more than what is noted already. */
-export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, lateMs }: ThreadTotals): void => {
+export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, lateMs, heapBytes, bufferBytes }: ThreadTotals): void => {
   shared[threadAt] = syncs;
   shared[threadAt + 1] = syncMs;
   shared[threadAt + 2] = scratchBytes;
+  shared[threadAt + 6] = heapBytes;
+  shared[threadAt + 7] = bufferBytes;
   if (lateMs > shared[threadAt + 3]!) shared[threadAt + 3] = lateMs;
 };
 /** What a thread tells of itself. */
-export const threadTotals = (shared: Float64Array): ThreadTotals => ({ syncs: shared[threadAt]!, syncMs: shared[threadAt + 1]!, scratchBytes: shared[threadAt + 2]!, lateMs: shared[threadAt + 3]! });
+export const threadTotals = (shared: Float64Array): ThreadTotals => ({
+  syncs: shared[threadAt]!, syncMs: shared[threadAt + 1]!, scratchBytes: shared[threadAt + 2]!, lateMs: shared[threadAt + 3]!,
+  heapBytes: shared[threadAt + 6]!, bufferBytes: shared[threadAt + 7]!,
+});
 /** A thread has warmed up, or given it up. */
 export const tellWarm = (shared: Float64Array): void => { shared[threadAt + 4] = 1; };
 /** Whether the thread has called `tellWarm`. */

@@ -213,7 +213,7 @@ export class Thread {
   /** Sends a message. What a load begins with waits for its body, to the end of this turn of the event loop at most: a small load is one message, not three. */
   post(message: ToWorker, transfer?: ArrayBuffer | MessagePort): void {
     if (!this.isAlive) return;
-    const patient = message.type === 'body' || message.type === 'credit' || (message.type === 'start' && message.request.kind === 'load');
+    const patient = message.type === 'body' || message.type === 'credit' || message.type === 'gone' || (message.type === 'start' && message.request.kind === 'load');
     if (this.waiting.push(message) === 1 && patient) setImmediate(() => { this.flush(); });
     if (transfer) this.transfers.push(transfer);
     if (!patient) this.flush();
@@ -225,6 +225,9 @@ export class Thread {
     this.transfers = [];
     this.worker.postMessage(waiting, transfers);
   }
+
+  /** A data object was deleted. */
+  forget(object: string): void { this.post({ type: 'gone', object }); }
 
   /** Tells long loops of the task that it was given up. */
   stop(task: number): void { Atomics.store(this.stops, stopPlace(task), task); }

@@ -205,6 +205,7 @@ export class MemoryObjects implements ObjectStore {
   async put(id: string, bytes: Uint8Array): Promise<void> { this.bodies.set(id, bytes); }
   readRange(id: string, offset: number, length: number): Uint8Array { return this.bodies.get(id)!.slice(offset, offset + length); }
   async delete(id: string): Promise<void> { this.bodies.delete(id); }
+  forget(): void { /* Nothing is open. */ }
   async* list(): AsyncIterable<string> { yield* this.bodies.keys(); }
   close(): void { this.bodies.clear(); }
 }

@@ -7,6 +7,7 @@
  * - What the last few scans have not used gives way first, the oldest of it first; then what the scan before has used: of scans that take turns and need more
  *   than there is each keeps a part. (Were it always the oldest, each would throw out what it needs next.)
  * - What was made of kept columns alone, like the rows of a part of a block, is at hand as long as nothing has given way: it holds no bytes of its own.
+ * - Columns go with their owner, the opened object that they were decoded from: nobody finds them without it.
  */
 export class ColumnCache {
   private readonly own: number;
@@ -15,6 +16,9 @@ export class ColumnCache {
   private readonly entries = new Map<object, Entry>();
   /** By the last scan that has used them, the latest last. */
   private readonly keysOf = new Map<number, Set<object>>();
+  private readonly keysOfOwner = new Map<object, Set<object>>();
+  /** Owners that were forgotten, and may still be read. */
+  private readonly forgotten = new WeakSet<object>();
   private held = 0;
   private lent = 0;
   private scan = 0;
@@ -33,7 +37,7 @@ export class ColumnCache {
   }
 
   get bytes(): number { return this.held; }
-  private get bytesMax(): number { return Math.max(0, (this.room ? Math.max(this.own, this.room.left()) : this.own) - this.lent); }
+  private get bytesMax(): number { return Math.max(0, (this.room ? Math.max(this.room.own(), this.room.left()) : this.own) - this.lent); }
 
   /** Leaves so many bytes to something else for a while (negative: takes them back). */
   lend(bytes: number): void {
@@ -61,10 +65,17 @@ export class ColumnCache {
       }
     }
   }
+  /** Drops all columns of an owner, and keeps none of it from here on. */
+  forget(owner: object): void {
+    this.forgotten.add(owner);
+    for (const key of [...this.keysOfOwner.get(owner) ?? []]) this.drop(key);
+  }
   private drop(key: object): void {
-    const { bytes, scan } = this.entries.get(key)!;
+    const { bytes, scan, owner } = this.entries.get(key)!, keys = this.keysOfOwner.get(owner)!;
     this.held -= bytes;
     this.entries.delete(key);
+    keys.delete(key);
+    if (keys.size === 0) this.keysOfOwner.delete(owner);
     this.leave(key, scan);
     this.derived.clear();
     this.tell();
@@ -121,8 +132,8 @@ export class ColumnCache {
   }
 
   /** Keeps what `value` gives, if there is room for so many bytes. */
-  set(key: object, bytes: number, value: () => unknown): void {
-    if (this.entries.has(key)) return;
+  set(key: object, bytes: number, value: () => unknown, owner: object = key): void {
+    if (this.entries.has(key) || this.forgotten.has(owner)) return;
     this.refused++;
     const most = this.bytesMax;
     if (bytes > most) return;
@@ -137,7 +148,10 @@ export class ColumnCache {
       this.drop(victim);
     }
     this.refused--;
-    this.entries.set(key, { value: value(), bytes, scan: this.scan });
+    this.entries.set(key, { value: value(), bytes, scan: this.scan, owner });
+    const keys = this.keysOfOwner.get(owner);
+    if (keys) keys.add(key);
+    else this.keysOfOwner.set(owner, new Set([key]));
     this.enter(key);
     this.held += bytes;
     this.tell();
@@ -154,10 +168,12 @@ export interface CacheCounts { readonly found: () => void; readonly missed: () =
 
 /** A budget that several caches share: each may count on its part, and use what the others leave. */
 export interface CacheRoom {
+  /** What this one may count on, in bytes. */
+  readonly own: () => number;
   /** What the others leave, in bytes. */
   readonly left: () => number;
   /** What this one holds. */
   readonly told: (held: number) => void;
 }
 
-interface Entry { readonly value: unknown; readonly bytes: number; scan: number }
+interface Entry { readonly value: unknown; readonly bytes: number; scan: number; readonly owner: object }
