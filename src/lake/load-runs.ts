@@ -7,6 +7,7 @@
  */
 import { type PackedVectors, packVectors, unpackVectors } from '../vectors/transfer.ts';
 import { concat } from '../vectors/concat.ts';
+import { lean } from '../vectors/shown-size.ts';
 import { sortKeyBytes } from '../vectors/sort-key.ts';
 import { compareBytes } from '../vectors/value.ts';
 import { type Vector, flatten, range, slice, take, valueAt } from '../vectors/vector.ts';
@@ -110,7 +111,7 @@ export class RunWriter {
 
   private frame(): void {
     if (this.heldRows === 0) return;
-    const rows = owned(this.held);
+    const rows = lean(concat(this.held));
     this.held = [];
     this.heldRows = 0;
     const { forms, buffer } = packVectors([rows]), text = Buffer.from(JSON.stringify(forms));
@@ -121,14 +122,6 @@ export class RunWriter {
     this.at += buffer.byteLength + text.length;
   }
 }
-
-/** The rows in one vector that holds nothing else: slices share what they were cut from. */
-const owned = (pieces: readonly Vector[]): Vector => {
-  const [first] = pieces;
-  if (pieces.length > 1 || first!.length < 2) return concat(pieces);
-  const half = first!.length >> 1;
-  return concat([slice(first!, 0, half), slice(first!, half, first!.length)]);
-};
 
 /** A run, or part of one, from its file. */
 export class SpilledRun implements RunSource {

@@ -5,7 +5,8 @@
  * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys; `threshold` bounds an object, never a buffer.
  * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
  */
-import { type Vector, sizeOf, slice, valueAt, vectorsIn } from '../vectors/vector.ts';
+import { shownSize } from '../vectors/shown-size.ts';
+import { type Vector, slice, valueAt, vectorsIn } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, compareBytes, isMissing, nullValue, underValue } from '../vectors/value.ts';
@@ -62,8 +63,8 @@ export interface MergeHelper {
   close(): void;
 }
 
-/** Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
-const tieRowsMax = 8192;
+/** Up to so many rows and bytes, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
+const tieRowsMax = 8192, tieBytesMax = 16 << 20;
 /** Rows that come in order go on when so many bytes are held, half of them at least. */
 const flowBytes = 16 << 20;
 /** After so many objects of one load its threshold doubles, from `raisedBytesMin` on: a tiny threshold does not make a million objects. */
@@ -233,7 +234,7 @@ class LoadSorter {
   /** `isLast`: the load ends with it. */
   private async endRun(isLast = false): Promise<void> {
     const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
-    const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.heldBytes / this.heldRows;
+    const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed && this.heldBytes <= tieBytesMax, this.options), bytesPerRow = this.heldBytes / this.heldRows;
     const { held } = this;
     this.totalBytes += this.heldBytes;
     this.totalRows += this.heldRows;
@@ -285,8 +286,8 @@ class LoadSorter {
   }
 }
 
-/** Bytes that a batch takes while it waits: values, and the vectors themselves, which count where each row has a shape of its own. */
-export const heldSize = (batch: Vector): number => sizeOf(batch) + vectorBytes * vectorsIn(batch);
+/** Bytes that a batch takes while it waits and is sorted: values, each row its own, and the vectors themselves, which count where each row has a shape of its own. */
+export const heldSize = (batch: Vector): number => shownSize(batch) + vectorBytes * vectorsIn(batch);
 const vectorBytes = 400;
 
 /** The rows in order. Batches that are in order already are not copied into one. */
