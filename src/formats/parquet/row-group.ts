@@ -1,0 +1,151 @@
+/**
+ * The rows of a row group, some at a time: all columns are read on by the same number of rows, a window of them.
+ *
+ * Invariants:
+ * - Pages and dictionaries that columns hold between two windows, and the window itself, have a part of the reader's memory each. A window that turns out larger
+ *   is read again with half of its rows; a single row may take all of the memory.
+ * - Where not all columns can hold their pages, windows are as large as they may be: each of them reads those pages again.
+ */
+import type { RowGroup } from 'hyparquet';
+import { LakeError } from '../../errors.ts';
+import { lean, shownSize } from '../../vectors/shown-size.ts';
+import type { Field, Vector } from '../../vectors/vector.ts';
+import { distinctNames } from '../column-types.ts';
+import type { ReadMemory } from '../read-memory.ts';
+import type { Spool } from '../spool.ts';
+import { BytesFault } from '../type-bytes.ts';
+import { assemble } from './assemble.ts';
+import { ColumnChunk } from './column-chunk.ts';
+import { type Node, leavesOf } from './plan.ts';
+import type { Entries } from './page.ts';
+
+/** Parts of the memory for pages that are held, and for a window. */
+const heldPart = 4, windowPart = 4;
+/** Most bytes of a window, however much memory there is. */
+const windowBytesMax = 16 << 20;
+/** Most rows of a row group without columns. */
+const emptyRowsMax = 1 << 24;
+
+/** What the row groups of one file have in common. */
+interface GroupOptions { readonly file: Spool; readonly columns: readonly Node[]; readonly memory: ReadMemory; readonly batchRows: number }
+
+/** Batches of a row group's rows. @throws BytesFault, LakeError format-memory */
+export function* readGroup(group: RowGroup, options: GroupOptions): Generator<Vector> {
+  const rows = Number(group.num_rows), reader = new GroupReader(group, options);
+  if (!(rows >= 0) || (options.columns.length === 0 && rows > emptyRowsMax)) throw new BytesFault(`row group of ${rows} rows`);
+  try {
+    for (let left = rows; left > 0;) {
+      const window = reader.next(left);
+      yield window;
+      left -= window.length;
+    }
+    reader.end();
+  } finally {
+    reader.close();
+  }
+}
+
+class GroupReader {
+  private readonly options: GroupOptions;
+  private readonly names: readonly string[];
+  private readonly columns: readonly (readonly ColumnChunk[])[];
+  private windowRows: number;
+  /** Bytes of the window in work. */
+  private held = 0;
+  /** Bytes of the pages and dictionaries that columns hold. */
+  private pageBytes = 0;
+  /** Some column had to let go of a page. */
+  private isShort = false;
+
+  constructor(group: RowGroup, options: GroupOptions) {
+    this.options = options;
+    this.names = distinctNames(options.columns.map((c) => c.name));
+    this.columns = options.columns.map((column, k) => named(this.names[k]!, () => leavesOf(column).map((leaf) => {
+      const chunk = group.columns[leaf.index], meta = chunk?.meta_data;
+      if (!meta || chunk.crypto_metadata) throw new BytesFault('column chunk is missing or encrypted');
+      if (chunk.file_path) throw new BytesFault(`column chunk is in another file: ${chunk.file_path}`);
+      if (meta.type !== leaf.physical) throw new BytesFault(`${String(meta.type)} in a column of ${leaf.physical}`);
+      return new ColumnChunk(options.file, meta, { leaf, name: this.names[k]!, memory: options.memory });
+    })));
+    this.windowRows = options.batchRows;
+  }
+
+  /** The next rows, at most so many. */
+  next(left: number): Vector {
+    const { memory } = this.options;
+    for (;;) {
+      const rows = Math.min(left, this.windowRows), marks = this.columns.map((chunks) => chunks.map((c) => c.mark()));
+      try {
+        const batch = this.window(rows);
+        this.grow(rows);
+        return batch;
+      } catch (problem) {
+        if (!(problem instanceof LakeError && problem.code === 'format-memory') || rows === 1) throw problem;
+        this.windowRows = Math.ceil(rows / 2);
+        this.pageBytes = 0;
+        this.columns.forEach((chunks, k) => {
+          chunks.forEach((c, i) => {
+            c.drop();
+            c.reset(marks[k]![i]!);
+          });
+        });
+      } finally {
+        memory.free(this.held);
+        this.held = 0;
+      }
+    }
+  }
+
+  /** Nothing may be left behind the last row. @throws BytesFault */
+  end(): void {
+    this.columns.forEach((chunks, k) => {
+      if (!chunks.every((c) => c.isAtEnd)) throw new BytesFault(`column ${this.names[k]}: more rows than the row group`);
+    });
+  }
+  close(): void { for (const chunks of this.columns) for (const c of chunks) c.drop(); }
+
+  private window(rows: number): Vector {
+    const fields = this.columns.map((chunks, k): Field => named(this.names[k]!, () => ({ name: this.names[k]!, optional: false, values: this.column(k, chunks, rows) })));
+    return { form: 'record', length: rows, fields };
+  }
+  private column(k: number, chunks: readonly ColumnChunk[], rows: number): Vector {
+    const taken = new Map<number, Entries>(), took = (bytes: number): void => { this.hold(bytes, rows); };
+    for (const chunk of chunks) {
+      this.pageBytes -= chunk.held;
+      taken.set(chunk.leaf.index, chunk.take(rows, took));
+      if (this.pageBytes + chunk.held > this.part(heldPart)) {
+        this.isShort ||= !chunk.isAtEnd;
+        chunk.drop();
+      }
+      this.pageBytes += chunk.held;
+    }
+    const v = assemble(this.options.columns[k]!, (leaf) => taken.get(leaf)!);
+    if (v.length !== rows) throw new BytesFault(`${v.length} rows of ${rows}`);
+    const own = lean(v);
+    if (rows > 1) this.hold(shownSize(own), rows);
+    return own;
+  }
+
+  private hold(bytes: number, rows: number): void {
+    const what = rows === 1 ? 'row' : 'rows';
+    if (rows > 1 && this.held + bytes > this.part(windowPart)) throw new LakeError('format-memory', { format: 'parquet', what, limit: this.part(windowPart) });
+    this.options.memory.hold(bytes, { format: 'parquet', what });
+    this.held += bytes;
+  }
+  private part(of: number): number { return Math.min(windowBytesMax, (this.options.memory.room + this.options.memory.bytes) / of); }
+
+  /** Larger windows, up to those of a batch, and beyond if pages have to be read again for each of them. */
+  private grow(rows: number): void {
+    if (rows < this.windowRows || this.held * 2 > this.part(windowPart)) return;
+    if (rows < this.options.batchRows) this.windowRows = Math.min(rows * 2, this.options.batchRows);
+    else if (this.isShort) this.windowRows = rows * 2;
+  }
+}
+
+const named = <T>(name: string, work: () => T): T => {
+  try {
+    return work();
+  } catch (problem) {
+    throw problem instanceof BytesFault ? new BytesFault(`column ${name}: ${problem.message}`, { cause: problem }) : problem;
+  }
+};
