@@ -42,7 +42,7 @@ export class Spool {
     if (this.file) return this.file.append(bytes);
     this.memory.hold(bytes.length, this.options);
     this.held += bytes.length;
-    this.chunks.push(Uint8Array.from(bytes));
+    this.chunks.push(new Uint8Array(bytes));
   }
 
   /** Bytes [at, at + length), which must be there; nobody may change them. */

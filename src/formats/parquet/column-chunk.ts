@@ -24,7 +24,7 @@ const codecs: Readonly<Record<string, Codec | 'none'>> = {
 };
 
 /** Where the next entry is: in the page at `offset` of the file, behind `entries` of its entries and `values` of its values. */
-interface Mark { readonly offset: number; readonly entries: number; readonly values: number; /** In the pages before. */ readonly before: number }
+export interface Mark { readonly offset: number; readonly entries: number; readonly values: number; /** In the pages before. */ readonly before: number }
 /** A page that is held. */
 interface HeldPage extends Entries { readonly end: number; readonly bytes: number }
 

@@ -43,7 +43,6 @@ export const readPage = (header: PageHeader, packed: Uint8Array, context: PageCo
 type Hold = (bytes: number) => void;
 /** Holds the bytes that work on a page takes, as long as it takes. */
 const charged = <T>(header: PageHeader, packed: Uint8Array, { codec, memory, name }: PageContext, work: (hold: Hold) => T): T => {
-  if (codec !== 'none' && !(header.bytes >= 0 && header.bytes <= pageBytesMax)) throw new BytesFault(`page of ${header.bytes} bytes`);
   // Strings are copied out of what was expanded.
   let held = 0;
   const hold = (bytes: number): void => {
@@ -51,7 +50,9 @@ const charged = <T>(header: PageHeader, packed: Uint8Array, { codec, memory, nam
     held += bytes;
   };
   try {
+    if (codec !== 'none' && header.bytes < 0) throw new BytesFault(`page of ${header.bytes} bytes`);
     hold(packed.length + Math.max(0, header.bytes) * 2 + header.values * valueBytes);
+    if (codec !== 'none' && header.bytes > pageBytesMax) throw new BytesFault(`page of ${header.bytes} bytes`);
     return work(hold);
   } finally {
     memory.free(held);

@@ -5,6 +5,7 @@ import { cutBySize } from '../../vectors/shown-size.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';
+import { batchBytesMax } from '../row-windows.ts';
 import { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { planOf } from './plan.ts';
@@ -14,8 +15,6 @@ const fileBytesMax = 1 << 30;
 const magic = 'PAR1';
 /** What a table of contents takes as objects, for each of its bytes. */
 const contentsFactor = 10;
-/** A batch ends when its rows come to so many bytes. */
-const batchBytesMax = 4 << 20;
 
 /** @throws LakeError `format-broken`, after giving out the row groups before; `format-limit` for too long a file */
 export async function* readParquet(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {

@@ -2,27 +2,23 @@
  * The rows of a row group, some at a time: all columns are read on by the same number of rows, a window of them.
  *
  * Invariants:
- * - Pages and dictionaries that columns hold between two windows, and the window itself, have a part of the reader's memory each. A window that turns out larger
- *   is read again with half of its rows; a single row may take all of the memory.
+ * - Pages and dictionaries that columns hold between two windows have a part of the reader's memory, as the window has.
  * - Where not all columns can hold their pages, windows are as large as they may be: each of them reads those pages again.
  */
 import type { RowGroup } from 'hyparquet';
-import { LakeError } from '../../errors.ts';
-import { lean, shownSize } from '../../vectors/shown-size.ts';
 import type { Field, Vector } from '../../vectors/vector.ts';
 import { distinctNames } from '../column-types.ts';
 import type { ReadMemory } from '../read-memory.ts';
+import { RowWindows, partOf } from '../row-windows.ts';
 import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { assemble } from './assemble.ts';
-import { ColumnChunk } from './column-chunk.ts';
+import { ColumnChunk, type Mark } from './column-chunk.ts';
 import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './page.ts';
 
-/** Parts of the memory for pages that are held, and for a window. */
-const heldPart = 4, windowPart = 4;
-/** Most bytes of a window, however much memory there is. */
-const windowBytesMax = 16 << 20;
+/** Part of the memory for pages that are held. */
+const heldPart = 4;
 /** Most rows of a row group without columns. */
 const emptyRowsMax = 1 << 24;
 
@@ -49,9 +45,7 @@ class GroupReader {
   private readonly options: GroupOptions;
   private readonly names: readonly string[];
   private readonly columns: readonly (readonly ColumnChunk[])[];
-  private windowRows: number;
-  /** Bytes of the window in work. */
-  private held = 0;
+  private readonly windows: RowWindows;
   /** Bytes of the pages and dictionaries that columns hold. */
   private pageBytes = 0;
   /** Some column had to let go of a page. */
@@ -67,33 +61,22 @@ class GroupReader {
       if (meta.type !== leaf.physical) throw new BytesFault(`${String(meta.type)} in a column of ${leaf.physical}`);
       return new ColumnChunk(options.file, meta, { leaf, name: this.names[k]!, memory: options.memory });
     })));
-    this.windowRows = options.batchRows;
+    this.windows = new RowWindows({ ...options, format: 'parquet' });
   }
 
   /** The next rows, at most so many. */
   next(left: number): Vector {
-    const { memory } = this.options;
-    for (;;) {
-      const rows = Math.min(left, this.windowRows), marks = this.columns.map((chunks) => chunks.map((c) => c.mark()));
-      try {
-        const batch = this.window(rows);
-        this.grow(rows);
-        return batch;
-      } catch (problem) {
-        if (!(problem instanceof LakeError && problem.code === 'format-memory') || rows === 1) throw problem;
-        this.windowRows = Math.ceil(rows / 2);
-        this.pageBytes = 0;
-        this.columns.forEach((chunks, k) => {
-          chunks.forEach((c, i) => {
-            c.drop();
-            c.reset(marks[k]![i]!);
-          });
-        });
-      } finally {
-        memory.free(this.held);
-        this.held = 0;
-      }
-    }
+    const marks = this.columns.map((chunks) => chunks.map((c) => c.mark()));
+    return this.windows.next(left, { read: (rows) => this.window(rows), again: () => { this.reset(marks); }, isShort: this.isShort });
+  }
+  private reset(marks: readonly (readonly Mark[])[]): void {
+    this.pageBytes = 0;
+    this.columns.forEach((chunks, k) => {
+      chunks.forEach((c, i) => {
+        c.drop();
+        c.reset(marks[k]![i]!);
+      });
+    });
   }
 
   /** Nothing may be left behind the last row. @throws BytesFault */
@@ -109,11 +92,11 @@ class GroupReader {
     return { form: 'record', length: rows, fields };
   }
   private column(k: number, chunks: readonly ColumnChunk[], rows: number): Vector {
-    const taken = new Map<number, Entries>(), took = (bytes: number): void => { this.hold(bytes, rows); };
+    const taken = new Map<number, Entries>(), took = (bytes: number): void => { this.windows.hold(bytes, rows); };
     for (const chunk of chunks) {
       this.pageBytes -= chunk.held;
       taken.set(chunk.leaf.index, chunk.take(rows, took));
-      if (this.pageBytes + chunk.held > this.part(heldPart)) {
+      if (this.pageBytes + chunk.held > partOf(this.options.memory, heldPart)) {
         this.isShort ||= !chunk.isAtEnd;
         chunk.drop();
       }
@@ -121,24 +104,7 @@ class GroupReader {
     }
     const v = assemble(this.options.columns[k]!, (leaf) => taken.get(leaf)!);
     if (v.length !== rows) throw new BytesFault(`${v.length} rows of ${rows}`);
-    const own = lean(v);
-    if (rows > 1) this.hold(shownSize(own), rows);
-    return own;
-  }
-
-  private hold(bytes: number, rows: number): void {
-    const what = rows === 1 ? 'row' : 'rows';
-    if (rows > 1 && this.held + bytes > this.part(windowPart)) throw new LakeError('format-memory', { format: 'parquet', what, limit: this.part(windowPart) });
-    this.options.memory.hold(bytes, { format: 'parquet', what });
-    this.held += bytes;
-  }
-  private part(of: number): number { return Math.min(windowBytesMax, (this.options.memory.room + this.options.memory.bytes) / of); }
-
-  /** Larger windows, up to those of a batch, and beyond if pages have to be read again for each of them. */
-  private grow(rows: number): void {
-    if (rows < this.windowRows || this.held * 2 > this.part(windowPart)) return;
-    if (rows < this.options.batchRows) this.windowRows = Math.min(rows * 2, this.options.batchRows);
-    else if (this.isShort) this.windowRows = rows * 2;
+    return this.windows.given(v, rows);
   }
 }
 
