@@ -115,6 +115,9 @@ export class ObjectReader {
 
   private readonly cache: ColumnCache | undefined;
 
+  /** Bytes of its footer, which it holds, with what became of them. */
+  get footerBytes(): number { return this.footer.length; }
+
   /** `tail`: footer and trailer. */
   constructor(source: ObjectSource, tail: Uint8Array, cache?: ColumnCache) {
     this.source = source;

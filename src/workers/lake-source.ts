@@ -29,12 +29,15 @@ import type { Task } from './task.ts';
 
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
 const readersMax = 64;
+/** Bytes of their footers together: what a footer becomes takes some times as much. */
+const footerBytesMax = 4 << 20;
 
 /** The last readers used. */
 export class ReaderList implements ReaderCache {
   readonly columns: ColumnCache;
   constructor(columns: ColumnCache) { this.columns = columns; }
   private readonly readers = new Map<string, ObjectReader>();
+  private footerBytes = 0;
   get(id: string): ObjectReader | undefined {
     const reader = this.readers.get(id);
     if (reader) {
@@ -44,11 +47,17 @@ export class ReaderList implements ReaderCache {
     return reader;
   }
   set(id: string, reader: ObjectReader): void {
+    this.forget(id);
     this.readers.set(id, reader);
+    this.footerBytes += reader.footerBytes;
     for (const oldest of this.readers.keys()) {
-      if (this.readers.size <= readersMax) return;
-      this.readers.delete(oldest);
+      if (this.readers.size <= readersMax && this.footerBytes <= footerBytesMax) return;
+      this.forget(oldest);
     }
+  }
+  private forget(id: string): void {
+    this.footerBytes -= this.readers.get(id)?.footerBytes ?? 0;
+    this.readers.delete(id);
   }
 }
 
