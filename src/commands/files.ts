@@ -8,6 +8,7 @@ import { LakeError } from '../errors.ts';
 import { decoded } from '../formats/encoding.ts';
 import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
 import { ReadMemory } from '../formats/read-memory.ts';
+import type { ScratchBytes } from '../formats/spool.ts';
 import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
 import { fuseTypes } from '../vectors/fuse.ts';
 import type { Type } from '../vectors/type.ts';
@@ -30,6 +31,7 @@ interface FileOptions {
   readonly readLimits: FormatLimits;
   /** What the reader of one input may hold. */
   readonly memoryBytesMax: number;
+  readonly scratch: () => ScratchBytes;
   /** Values read of each input to know its type before compiling; 0: none. */
   readonly sampleRows: number;
   readonly batchRows: number;
@@ -140,8 +142,8 @@ export class FileSources {
   }
 
   private reader(input: Input): Promise<AsyncIterable<Vector>> {
-    const { csvDelimiter, readLimits, memoryBytesMax, batchRows } = this.options;
-    return openReader(input.format, this.counted(input), { name: input.name, csvDelimiter, ...readLimits, memory: new ReadMemory(() => memoryBytesMax), batchRows });
+    const { csvDelimiter, readLimits, memoryBytesMax, scratch, batchRows } = this.options;
+    return openReader(input.format, this.counted(input), { name: input.name, csvDelimiter, ...readLimits, memory: new ReadMemory(() => memoryBytesMax), scratch, batchRows });
   }
 
   private async *counted(input: Input): AsyncGenerator<Uint8Array> {

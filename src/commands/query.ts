@@ -59,14 +59,14 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   for (const name of ['sortmem', 'aggmem', 'fusemem']) if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
   const texts = textsOf(options, io.cwd), memoryBytesMax = memoryOf(options);
   if (texts.length === 0 && options.rest.length === 0) throw new ConfigError('lake query: no query and no input (see lake query -h)');
-  const sources = new FileSources({
+  const spill = new TaskSpill(tmpdir()), sources = new FileSources({
     cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
-    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values), memoryBytesMax,
+    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values), memoryBytesMax, scratch: () => spill.scratchBytes(),
     ...(line.isOn && { came: () => { line.tell(state); } }),
     sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number), stopOnError: options.values['e'] as boolean,
     http: { rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all', bytesMax: Infinity, waitMsMax: Infinity },
   });
-  const debug = createWriter('sup', { pretty: 0 }), spill = new TaskSpill(tmpdir());
+  const debug = createWriter('sup', { pretty: 0 });
   const host: ExecutionHost = {
     scan: (source) => sources.scan(source),
     open: (name, format) => sources.open(name, format),

@@ -38,6 +38,8 @@ const blockRows = 7_600;
 const blockBytesLeast = 256 << 10, blockBytesMost = 2 << 20;
 /** Bytes that a block may grow to, with the room behind it, to take in a whole line; a longer line is not for blocks. Readers that take only shorter values than this do without blocks. */
 export const blockBytesMax = 4 << 20;
+/** Parts of builders that a block may make: rows of very many shapes or columns are not for blocks, of which several are there at once. */
+export const blockPartsMax = 8192;
 /** Bytes behind a block. */
 const room = 16;
 /** Blocks that are read ahead of the one that is given out next. */

@@ -44,6 +44,14 @@ export class ByteSource {
     return true;
   }
 
+  /** The next bytes, used up: as many as there are, at most so many; undefined at the end. They hold until more is asked for. */
+  async some(most: number): Promise<Uint8Array | undefined> {
+    if (!(await this.need(1))) return undefined;
+    const { bytes, start } = this;
+    this.start = Math.min(this.end, start + most);
+    return bytes.subarray(start, this.start);
+  }
+
   /** The stream is not read any further. */
   async close(): Promise<void> {
     if (!this.ended) await this.input.return?.();

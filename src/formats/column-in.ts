@@ -17,18 +17,18 @@ import { BytesFault } from './type-bytes.ts';
 
 const two32 = 4294967296;
 
-/** Indexes of the rows whose bit is set, or undefined if all are. */
-export const validRows = (bits: Uint8Array, rows: number): Uint32Array | undefined => {
+/** Indexes of the rows whose bit is set, or undefined if all are. `first`: the first row's bit. */
+export const validRows = (bits: Uint8Array, rows: number, first: number): Uint32Array | undefined => {
   const index = new Uint32Array(rows);
   let count = 0;
-  for (let i = 0; i < rows; i++) if ((bits[i >> 3] >> (i & 7)) & 1) index[count++] = i;
+  for (let i = 0, bit = first; i < rows; i++, bit++) if ((bits[bit >> 3] >> (bit & 7)) & 1) index[count++] = i;
   return count === rows ? undefined : index.subarray(0, count);
 };
 
-/** A byte a bit. */
-export const unpackBits = (bits: Uint8Array, rows: number): Uint8Array => {
+/** A byte a bit, from the one at `first` on. */
+export const unpackBits = (bits: Uint8Array, rows: number, first: number): Uint8Array => {
   const out = new Uint8Array(rows);
-  for (let i = 0; i < rows; i++) out[i] = (bits[i >> 3] >> (i & 7)) & 1;
+  for (let i = 0, bit = first; i < rows; i++, bit++) out[i] = (bits[bit >> 3] >> (bit & 7)) & 1;
   return out;
 };
 

@@ -5,6 +5,7 @@ import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './encoding.ts';
 import type { ReadMemory } from './read-memory.ts';
+import type { ScratchBytes } from './spool.ts';
 
 /** What a reader is told of its input, and what it may take. Each format looks at the options that concern it. */
 export interface ReadOptions {
@@ -32,6 +33,8 @@ export interface ReadOptions {
   readonly parquetFileBytesMax?: number;
   /** What the reader may hold at once, beside the batches that it gave out. Default: no limit. */
   readonly memory?: ReadMemory;
+  /** Opens a scratch file for what must be there as a whole before it can be read. Default: that stays in memory. */
+  readonly scratch?: () => ScratchBytes;
   /** Most shapes and most columns of the values of one load; readers do not count them. Default: no limit. */
   readonly typesMax?: number;
   readonly columnsMax?: number;

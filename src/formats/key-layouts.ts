@@ -36,28 +36,46 @@ export interface Layout {
   tag: number;
 }
 
-/** Nodes kept before all is forgotten; bounds what records with ever new keys may cost. */
-const nodesMaxDefault = 50_000;
+/** Bytes of nodes kept before all is forgotten; bounds what records with ever new keys may cost. A node takes so many, beside its key and its name. */
+const bytesMaxDefault = 24 << 20;
+const nodeBytes = 300;
 const linearMax = 8;
+/** Keys lie together, so many bytes of them: an array of its own would take more than most keys do. */
+const keysBytes = 1 << 15;
 
 /** The tree of keys of one reader, from `root` on. */
 export class Layouts {
-  root: KeyNode = newNode(new Uint8Array(0), noKey, undefined);
-  private count = 0;
-  private readonly nodesMax: number;
-  constructor(nodesMax = nodesMaxDefault) { this.nodesMax = nodesMax; }
+  root: KeyNode = newNode(noBytes, noKey, undefined);
+  private keys = new Uint8Array(0);
+  private keysEnd = 0;
+  private held = 0;
+  private readonly bytesMax: number;
+  constructor(bytesMax = bytesMaxDefault) { this.bytesMax = bytesMax; }
+
+  /** Bytes that nodes and layouts take, about. */
+  get bytes(): number { return this.held; }
 
   /** Between values: starts anew when too much was seen. */
   trim(): void {
-    if (this.count <= this.nodesMax) return;
-    this.root = newNode(new Uint8Array(0), noKey, undefined);
-    this.count = 0;
+    if (this.held <= this.bytesMax) return;
+    this.root = newNode(noBytes, noKey, undefined);
+    this.keys = noBytes;
+    this.keysEnd = this.held = 0;
   }
 
   inner(node: KeyNode): KeyNode {
     if (node.inner) return node.inner;
-    this.count++;
-    return (node.inner = newNode(new Uint8Array(0), noKey, undefined));
+    this.held += nodeBytes;
+    return (node.inner = newNode(noBytes, noKey, undefined));
+  }
+
+  /** The layout of records that end at this node. */
+  layoutOf(node: KeyNode): Layout {
+    if (node.layout) return node.layout;
+    node.layout = makeLayout(node);
+    // Names, flags, and the key, which has all names.
+    this.held += node.layout.shape.names.length * 16 + node.layout.shape.key.length * 2;
+    return node.layout;
   }
 
   /** The node of the key bytes[start, end) behind `node`; made if need be with the name that `decode` gives. */
@@ -86,12 +104,26 @@ export class Layouts {
   }
 
   private make(node: KeyNode, bytes: Uint8Array, start: number, end: number, decode: () => Key): KeyNode {
-    const child = newNode(bytes.slice(start, end), decode(), node);
+    const child = newNode(this.keyOf(bytes, start, end), decode(), node);
     node.next.push(child);
-    this.count++;
+    this.held += nodeBytes + (end - start) * 2;
     return child;
   }
+  private keyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+    const size = end - start;
+    if (size * 8 > keysBytes) return bytes.slice(start, end);
+    if (this.keysEnd + size > this.keys.length) {
+      this.keys = new Uint8Array(this.keys.length === 0 ? keysBytes / 16 : keysBytes);
+      this.keysEnd = 0;
+      if (size > this.keys.length) return bytes.slice(start, end);
+    }
+    const key = this.keys.subarray(this.keysEnd, this.keysEnd += size);
+    key.set(bytes.subarray(start, end));
+    return key;
+  }
 }
+
+const noBytes = new Uint8Array(0);
 
 const noKey: Key = { name: '', optional: false };
 const newNode = (bytes: Uint8Array, { name, optional }: Key, parent: KeyNode | undefined): KeyNode =>
@@ -105,9 +137,6 @@ export const sameBytes = (key: Uint8Array, bytes: Uint8Array, start: number, end
   return true;
 };
 const latin1 = (bytes: Uint8Array, start: number, end: number): string => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
-
-/** The layout of records that end at this node. */
-export const layoutOf = (node: KeyNode): Layout => node.layout ?? (node.layout = makeLayout(node));
 
 const makeLayout = (end: KeyNode): Layout => {
   const keys: KeyNode[] = [];

@@ -1,6 +1,7 @@
 /** Rows of a format that has them line by line, in batches. */
-import { Builder } from '../vectors/builder.ts';
+import type { Builder } from '../vectors/builder.ts';
 import type { Vector } from '../vectors/vector.ts';
+import { Batches } from './batches.ts';
 import type { ByteWindow } from './byte-window.ts';
 
 /**
@@ -8,22 +9,20 @@ import type { ByteWindow } from './byte-window.ts';
  * the window is closed in the end.
  */
 export async function* batchesOfLines(window: ByteWindow, batchRows: number, take: (window: ByteWindow, builder: Builder) => void): AsyncGenerator<Vector> {
-  let builder = new Builder();
+  const batches = new Batches(batchRows);
   try {
     while (await window.more()) {
       while (window.nextLine()) {
-        take(window, builder);
-        if (builder.length < batchRows) continue;
-        const batch = builder.finish();
-        builder = new Builder();
-        yield batch;
+        take(window, batches.begin());
+        batches.end(window.lineEnd - window.lineStart);
+        if (batches.isFull) yield batches.take();
       }
     }
   } catch (problem) {
-    if (builder.length > 0) yield builder.finish();
+    if (!batches.isEmpty) yield batches.take();
     throw problem;
   } finally {
     await window.close();
   }
-  if (builder.length > 0) yield builder.finish();
+  if (!batches.isEmpty) yield batches.take();
 }

@@ -7,9 +7,10 @@
  */
 import { type PackedVectors, packVectors, unpackVectors } from '../vectors/transfer.ts';
 import { concat } from '../vectors/concat.ts';
+import { lean, shownSize } from '../vectors/shown-size.ts';
 import { sortKeyBytes } from '../vectors/sort-key.ts';
 import { compareBytes } from '../vectors/value.ts';
-import { type Vector, flatten, range, slice, take, valueAt } from '../vectors/vector.ts';
+import { type Vector, flatten, range, slice, take, valueAt, vectorsIn } from '../vectors/vector.ts';
 import type { Id, SortOrder } from './lake.types.ts';
 import { newId } from './ksuid.ts';
 import { blockRowsMax } from './object-format.ts';
@@ -19,16 +20,35 @@ import { keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 /** Paths of the key fields, the first one first, and their order. */
 interface MergeOrder { readonly keys: readonly (readonly string[])[]; readonly order: SortOrder }
 /** Rows in order, some at a time. */
-export interface RunSource { next(): Promise<Vector | undefined> }
+export interface RunSource {
+  next(): Promise<Vector | undefined>;
+  /** What a row takes in memory, about, if that is known. */
+  readonly bytesPerRow?: number;
+}
 
 /** Rows that follow each other in a part are taken as a slice if such stretches are so long on average; else rows are copied one by one. */
 const stretchRowsMin = 32;
+
+/** Bytes that rows take while they wait: values, and the vectors themselves, which count where each row has a shape of its own. */
+export const heldSize = (rows: Vector): number => shownSize(rows) + vectorBytes * vectorsIn(rows);
+const vectorBytes = 400;
+
+/** Rows that take more, on average, are put together some at a time: all of them once more would be too much. */
+const costlyRowBytes = 512;
+/** Bytes of rows that are put together at once then. */
+const togetherBytes = 4 << 20;
 
 /** The rows of `parts`, numbered through, in this order: a block's worth at a time, or in slices. */
 export function* rowsInOrder(parts: readonly Vector[], order: Uint32Array): Generator<Vector> {
   const starts = new Uint32Array(parts.length + 1);
   parts.forEach((part, i) => { starts[i + 1] = starts[i]! + part.length; });
   if (stretches(order) * stretchRowsMin > order.length) {
+    const bytesPerRow = parts.reduce((n, part) => n + heldSize(part), 0) / starts[parts.length]!;
+    if (bytesPerRow > costlyRowBytes) {
+      const rows = Math.max(1, Math.min(blockRowsMax, Math.floor(togetherBytes / bytesPerRow)));
+      for (let start = 0; start < order.length; start += rows) yield together(parts, starts, order.subarray(start, Math.min(order.length, start + rows)));
+      return;
+    }
     const all = concat(parts);
     for (let start = 0; start < order.length; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(order.length, start + blockRowsMax)));
     return;
@@ -44,6 +64,20 @@ export function* rowsInOrder(parts: readonly Vector[], order: Uint32Array): Gene
     i = end;
   }
 }
+/** Some rows of the parts, copied out. */
+const together = (parts: readonly Vector[], starts: Uint32Array, order: Uint32Array): Vector => {
+  const counts = new Uint32Array(parts.length), firsts = new Uint32Array(parts.length), places = new Uint32Array(order.length), of = new Uint32Array(order.length);
+  order.forEach((row, i) => { counts[(of[i] = partOf(starts, row))]!++; });
+  for (let part = 1; part < parts.length; part++) firsts[part] = firsts[part - 1]! + counts[part - 1]!;
+  const next = firsts.slice(), rows = new Uint32Array(order.length);
+  order.forEach((row, i) => {
+    const part = of[i]!, at = next[part]!++;
+    rows[at] = row - starts[part]!;
+    places[i] = at;
+  });
+  const some = parts.flatMap((part, k) => (counts[k] === 0 ? [] : [flatten(take(part, rows.subarray(firsts[k]!, firsts[k]! + counts[k]!)))]));
+  return take(concat(some), places);
+};
 /** How many slices the order takes. */
 const stretches = (order: Uint32Array): number => {
   let count = 1;
@@ -66,7 +100,9 @@ const noKey = new Uint8Array(0);
 const frameBytesOf = (memoryBytesMax: number): number => Math.max(32 << 10, Math.min(512 << 10, memoryBytesMax / 128));
 
 /** Rows in a file: `buffer` bytes of arrays, then `forms` bytes that tell what is in them. `first`: key of the first row. */
-interface Frame { readonly offset: number; readonly buffer: number; readonly forms: number; readonly first: Uint8Array }
+interface Frame { readonly offset: number; readonly buffer: number; readonly forms: number; readonly rows: number; readonly first: Uint8Array }
+/** Bytes that a frame takes in memory, about: what tells of the arrays becomes objects. */
+const frameCost = ({ buffer, forms }: { readonly buffer: number; readonly forms: number }): number => buffer + forms * 4;
 /** Frames of a run that follow each other; of the first one `skip` rows are left out, of the last one all from `lastRows` on. */
 export interface RunPart { readonly id: Id; readonly frames: readonly Frame[]; readonly skip: number; readonly lastRows?: number }
 
@@ -76,7 +112,8 @@ export class RunWriter {
   private readonly id = newId();
   private readonly sink: ObjectSink;
   private readonly key: readonly string[] | undefined;
-  private readonly frameRows: number;
+  private readonly frameBytes: number;
+  private frameRows: number;
   private readonly frames: Frame[] = [];
   private closing = false;
   private at = 0;
@@ -87,15 +124,18 @@ export class RunWriter {
     this.store = store;
     this.key = options.keys[0];
     this.sink = store.create(this.id);
-    this.frameRows = Math.max(1, Math.min(blockRowsMax, Math.floor(frameBytesOf(options.memoryBytesMax) / Math.max(1, options.bytesPerRow))));
+    this.frameBytes = frameBytesOf(options.memoryBytesMax);
+    this.frameRows = this.rowsOf(options.bytesPerRow);
   }
+
+  private rowsOf(bytesPerRow: number): number { return Math.max(1, Math.min(blockRowsMax, Math.floor(this.frameBytes / Math.max(1, bytesPerRow)))); }
 
   add(piece: Vector): void {
     for (let start = 0; start < piece.length;) {
-      const end = Math.min(piece.length, start + this.frameRows - this.heldRows);
+      const end = Math.min(piece.length, start + Math.max(1, this.frameRows - this.heldRows));
       this.held.push(slice(piece, start, end));
       this.heldRows += end - start;
-      if (this.heldRows === this.frameRows) this.frame();
+      if (this.heldRows >= this.frameRows) this.frame();
       start = end;
     }
   }
@@ -110,25 +150,20 @@ export class RunWriter {
 
   private frame(): void {
     if (this.heldRows === 0) return;
-    const rows = owned(this.held);
+    const rows = lean(concat(this.held));
     this.held = [];
     this.heldRows = 0;
     const { forms, buffer } = packVectors([rows]), text = Buffer.from(JSON.stringify(forms));
     this.sink.write(new Uint8Array(buffer));
     this.sink.write(text);
     const first = this.key ? sortKeyBytes(valueAt(keyColumn(rows, this.key), 0)) : noKey;
-    this.frames.push({ offset: this.at, buffer: buffer.byteLength, forms: text.length, first });
+    const frame = { offset: this.at, buffer: buffer.byteLength, forms: text.length, rows: rows.length, first };
+    this.frames.push(frame);
+    // Rows in order may have more shapes among as many rows than they had as they came.
+    this.frameRows = this.rowsOf(frameCost(frame) / rows.length);
     this.at += buffer.byteLength + text.length;
   }
 }
-
-/** The rows in one vector that holds nothing else: slices share what they were cut from. */
-const owned = (pieces: readonly Vector[]): Vector => {
-  const [first] = pieces;
-  if (pieces.length > 1 || first!.length < 2) return concat(pieces);
-  const half = first!.length >> 1;
-  return concat([slice(first!, 0, half), slice(first!, half, first!.length)]);
-};
 
 /** A run, or part of one, from its file. */
 export class SpilledRun implements RunSource {
@@ -142,6 +177,11 @@ export class SpilledRun implements RunSource {
     this.store = store;
     this.part = part;
     this.keep = keep;
+  }
+
+  get bytesPerRow(): number {
+    const { frames } = this.part;
+    return frames.reduce((n, frame) => n + frameCost(frame), 0) / Math.max(1, frames.reduce((n, { rows }) => n + rows, 0));
   }
 
   async next(): Promise<Vector | undefined> {
@@ -191,8 +231,8 @@ export const halvesOf = async (runs: readonly SpilledRun[], { keys: [path], orde
   return lower.length > 0 && upper.length > 0 ? [lower, upper] : undefined;
 };
 
-/** Rows that are looked at in one step of a merge, about, and of one run at least. */
-const stepRows = 32_768, stepRowsMin = 64;
+/** Rows, and bytes of them, that are looked at in one step of a merge, about; and rows of one run at least, unless these are large. */
+const stepRows = 32_768, stepBytes = 12 << 20, stepRowsMin = 64;
 
 /** Rows of a run with their keys; those before `at` are given out. */
 interface HeldRows { readonly rows: Vector; readonly columns: readonly Vector[]; at: number }
@@ -266,14 +306,14 @@ const keyValues = (rows: Vector, path: readonly string[]): Vector => {
 
 /** The rows of all runs in order. */
 export async function* mergeRuns(sources: readonly RunSource[], { keys, order }: MergeOrder): AsyncGenerator<Vector> {
-  const sign = order === 'asc' ? 1 : -1;
+  const sign = order === 'asc' ? 1 : -1, bytesPerRow = Math.max(1, ...sources.map((source) => source.bytesPerRow ?? 1)), rows = Math.min(stepRows, Math.ceil(stepBytes / bytesPerRow));
   let cursors = sources.map((source) => new Cursor(source, keys));
   for (;;) {
     const left: Cursor[] = [];
     for (const cursor of cursors) if (await cursor.read(1)) left.push(cursor);
     cursors = left;
     if (cursors.length <= 1) break;
-    yield* await nextStep(cursors, keys.length, sign);
+    yield* await nextStep(cursors, rows, { keyCount: keys.length, sign });
   }
   for (const cursor of cursors) {
     while (await cursor.read(1)) {
@@ -287,7 +327,8 @@ export async function* mergeRuns(sources: readonly RunSource[], { keys, order }:
  * The rows that come before all that is not looked at. Some rows of each run are sorted together; those up to the first row that is the last one of its
  * run to be looked at are in their place then.
  */
-const nextStep = async (cursors: readonly Cursor[], keyCount: number, sign: number): Promise<Generator<Vector>> => {
+const nextStep = async (cursors: readonly Cursor[], rows: number, by: { readonly keyCount: number; readonly sign: number }): Promise<Generator<Vector>> => {
+  const { keyCount, sign } = by;
   let some: readonly Cursor[] = [];
   for (let more = true; more;) {
     const bound = cursors.reduce((least, { last }) => (compareBytes(last, least) * sign < 0 ? last : least), cursors[0]!.last);
@@ -295,14 +336,14 @@ const nextStep = async (cursors: readonly Cursor[], keyCount: number, sign: numb
     more = near.length > some.length;
     some = near;
     // What is read may end later, and more runs begin before that.
-    if (more) for (const cursor of some) await cursor.read(shareOf(some));
+    if (more) for (const cursor of some) await cursor.read(shareOf(some, rows));
   }
-  return merged(some, keyCount, sign);
+  return merged(some, shareOf(some, rows), by);
 };
-const shareOf = (cursors: readonly Cursor[]): number => Math.max(stepRowsMin, Math.floor(stepRows / cursors.length));
+const shareOf = (cursors: readonly Cursor[], rows: number): number => Math.max(Math.min(stepRowsMin, Math.ceil(rows / 8)), Math.floor(rows / cursors.length));
 
-function* merged(cursors: readonly Cursor[], keyCount: number, sign: number): Generator<Vector> {
-  const most = shareOf(cursors), counts = cursors.map((cursor) => Math.min(most, cursor.left)), total = counts.reduce((n, count) => n + count, 0);
+function* merged(cursors: readonly Cursor[], most: number, { keyCount, sign }: { readonly keyCount: number; readonly sign: number }): Generator<Vector> {
+  const counts = cursors.map((cursor) => Math.min(most, cursor.left)), total = counts.reduce((n, count) => n + count, 0);
   const columns: Vector[] = [];
   for (let key = 0; key < keyCount; key++) columns.push(concat(cursors.flatMap((cursor) => [...cursor.parts(most, key)])));
   const order = sortRows(columns.map(sortColumn), total, { descending: sign < 0 }) ?? range(0, total);

@@ -4,7 +4,8 @@
  * Invariant: nothing is waited for, unless an object turned out so large that it has a file.
  */
 import { type Vector, vectorsIn } from '../vectors/vector.ts';
-import { ObjectCutter, type SortKeys, type SortedObjects, heldSize, wholeInOrder } from './load-sort.ts';
+import { heldSize } from './load-runs.ts';
+import { ObjectCutter, type SortKeys, type SortedObjects, wholeInOrder } from './load-sort.ts';
 import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import type { ObjectStore } from './objects.ts';
 

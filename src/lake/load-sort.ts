@@ -5,7 +5,7 @@
  * - Objects hold the rows in the order of the pool's keys, and none overlaps the next one but for equal keys; `threshold` bounds an object, never a buffer.
  * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
  */
-import { type Vector, sizeOf, slice, valueAt, vectorsIn } from '../vectors/vector.ts';
+import { type Vector, slice, valueAt } from '../vectors/vector.ts';
 import { concat } from '../vectors/concat.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, compareBytes, isMissing, nullValue, underValue } from '../vectors/value.ts';
@@ -17,7 +17,7 @@ import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
-import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, mergeRuns, rowsInOrder } from './load-runs.ts';
+import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, heldSize, mergeRuns, rowsInOrder } from './load-runs.ts';
 import { scanObjects } from './scan.ts';
 import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
@@ -64,6 +64,8 @@ export interface MergeHelper {
 
 /** Up to so many rows, those that tie in the keys are ordered by their bytes; in larger loads they stay in the order they came. */
 const tieRowsMax = 8192;
+/** And up to so many bytes: each of the rows is there again then, and those that tie once more. */
+const tieBytesMax = 16 << 20;
 /** Rows that come in order go on when so many bytes are held, half of them at least. */
 const flowBytes = 16 << 20;
 /** After so many objects of one load its threshold doubles, from `raisedBytesMin` on: a tiny threshold does not make a million objects. */
@@ -71,6 +73,8 @@ const objectsPerRaise = 1000;
 const raisedBytesMin = 1024;
 /** A block takes no more bytes in memory than this, unless a single row does: with wide rows it is the bytes that the first row of a block waits for. */
 const blockBytesMax = 6 << 20;
+/** An object ends with the block from which its footer has so many bytes: shapes that change with each block make long ones, which readers hold. */
+const footerBytesMax = 1 << 20;
 
 /** Shapes and columns that are no trouble in several loads at once. */
 const manyShapes = 10_000;
@@ -285,10 +289,6 @@ class LoadSorter {
   }
 }
 
-/** Bytes that a batch takes while it waits: values, and the vectors themselves, which count where each row has a shape of its own. */
-export const heldSize = (batch: Vector): number => sizeOf(batch) + vectorBytes * vectorsIn(batch);
-const vectorBytes = 400;
-
 /** The rows in order. Batches that are in order already are not copied into one. */
 const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
   const { keys, order, pieces } = inOrder(held, rows, isWhole, options);
@@ -298,7 +298,7 @@ const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, opti
 interface Ordered { readonly keys: readonly Vector[]; readonly order: Uint32Array | undefined; readonly pieces: Iterable<Vector> }
 const inOrder = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Ordered => {
   const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
-  const ties = isWhole && rows > 1 && rows <= tieRowsMax ? byBytes(concat(held)) : undefined;
+  const ties = isWhole && rows > 1 && rows <= tieRowsMax && held.reduce((n, batch) => n + heldSize(batch), 0) <= tieBytesMax ? byBytes(concat(held)) : undefined;
   const order = rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
   return { keys, order, pieces: order ? rowsInOrder(held, order) : held };
 };
@@ -398,7 +398,10 @@ export class ObjectCutter {
     const column = keyColumn(batch, this.options.keys[0] ?? []), first = valueAt(column, 0);
     this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
     this.rowsExpected = Math.max(0, this.rowsExpected - batch.length);
-    if (this.object.size >= this.threshold) this.endObject();
+    // Rows in order may have more shapes in a block than they had as they came.
+    const bytes = heldSize(batch);
+    if (bytes > blockBytesMax) this.bytesPerRow = Math.max(this.bytesPerRow, bytes / batch.length);
+    if (this.object.size >= this.threshold || this.object.footerSize >= footerBytesMax) this.endObject();
   }
 
   private endObject(): void {
@@ -438,6 +441,7 @@ class OpenObject {
   }
 
   get size(): number { return this.writer.size; }
+  get footerSize(): number { return this.writer.footerSize; }
 
   block(batch: Vector, first: Value, last: Value): void {
     const ascending = this.order === 'asc', start = sortKeyBytes(first), end = last === first ? start : sortKeyBytes(last);

@@ -116,6 +116,8 @@ export class ObjectReader {
 
   private readonly cache: ColumnCache | undefined;
 
+  /** Bytes of its footer, which it holds, with what became of them. */
+
   /** `tail`: footer and trailer. */
   constructor(source: ObjectSource, tail: Uint8Array, cache?: ColumnCache) {
     this.source = source;

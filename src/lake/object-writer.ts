@@ -60,6 +60,9 @@ export class ObjectWriter {
   /** Bytes that the object would have if it ended now, about. */
   get size(): number { return this.at + this.trialBytes + this.directoryLength; }
 
+  /** Bytes of the footer so far, about. */
+  get footerSize(): number { return this.directoryLength + this.layoutBytes.length + this.types.out.length; }
+
   /** Appends one block of at most `blockRowsMax` rows. */
   block(batch: Vector, keys: BlockKeys): void {
     assert(batch.length > 0 && batch.length <= blockRowsMax);

@@ -1,6 +1,6 @@
 /** Builders of the rows of one type without types inside: numbers, bools, bytes, nulls, types and enums. `newLeaf` has one for each primitive type. */
 import { Uint32List, Uint8List } from './lists.ts';
-import { checkStopAt } from './stop.ts';
+import { checkStop, checkStopAt } from './stop.ts';
 import { type EnumType, type PrimitiveType, type Type, primitiveIds } from './type.ts';
 import type { Data } from './value.ts';
 import type { FlatVector, NumberArray } from './vector.ts';
@@ -100,10 +100,21 @@ export class BytesBuilder implements Part {
   }
   text(s: string): void {
     checkStopAt(this.offsets.length);
+    this.encode(s);
+    this.offsets.push(this.bytes.length);
+  }
+  /** Appends a text that comes in pieces. */
+  texts(pieces: Iterable<string>): void {
+    for (const piece of pieces) {
+      checkStop();
+      this.encode(piece);
+    }
+    this.offsets.push(this.bytes.length);
+  }
+  private encode(s: string): void {
     this.bytes.reserve(s.length * 3);
     const { written } = utf8.encodeInto(s, this.bytes.array.subarray(this.bytes.length));
     this.bytes.length += written;
-    this.offsets.push(this.bytes.length);
   }
   /** Appends source[start, end) as one row. */
   run(source: Uint8Array, start: number, end: number): void {

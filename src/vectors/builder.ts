@@ -9,7 +9,7 @@
 import { type BytesBuilder, EnumBuilder, type NumberBuilder, type Part, newLeaf } from './builder-leaves.ts';
 import { Uint32List, Uint8List } from './lists.ts';
 import { checkStopAt } from './stop.ts';
-import { type ArrayType, type MapType, type NamedType, type PrimitiveType, type SetType, type Type, type UnionType, types } from './type.ts';
+import { type ArrayType, type MapType, type NamedType, type PrimitiveType, type SetType, type Type, type UnionType, memberOf, types } from './type.ts';
 import { type Data, type Value, zeroData } from './value.ts';
 import { type Field, type FlatVector, type Vector, emptyVector, noRows } from './vector.ts';
 
@@ -80,7 +80,7 @@ class UnionBuilder implements Part {
   get length(): number { return this.tags.length; }
   append(data: Data): void {
     const value = data as Value;
-    this.begin(this.type.members.indexOf(value.type)).appendData(value.type, value.data);
+    this.begin(memberOf(this.type, value.type)).appendData(value.type, value.data);
   }
   begin(tag: number): Builder {
     const member = this.members[tag]!;
@@ -165,6 +165,15 @@ class WrapBuilder implements Part {
   }
 }
 
+let made = 0;
+/**
+ * Parts that the builders of this thread have ever made: one for each type, or shape, of values at one place. The difference over a piece of work that awaits nothing tells what
+ * it made: parts, not rows, are what rows of ever new shapes cost.
+ */
+export const partsMade = (): number => made;
+/** Bytes that a part takes with its builder, about, however few its rows. */
+export const partBytes = 700;
+
 /** Builds a vector of values of any types. */
 export class Builder {
   private parts: Part[] = [];
@@ -212,6 +221,12 @@ export class Builder {
     const tag = this.tagOf(types.string), part = this.parts[tag] as BytesBuilder;
     this.mark(tag, part.length);
     part.text(s);
+  }
+  /** Appends a string that comes in pieces. */
+  texts(pieces: Iterable<string>): void {
+    const tag = this.tagOf(types.string), part = this.parts[tag] as BytesBuilder;
+    this.mark(tag, part.length);
+    part.texts(pieces);
   }
   /** Appends source[start, end) as a string (valid UTF-8), bytes, ip or net. */
   run(type: PrimitiveType, source: Uint8Array, start: number, end: number): void {
@@ -276,7 +291,9 @@ export class Builder {
     if (this.length === 0) return this.emptyType ? emptyVector(this.emptyType) : noRows;
     const live = parts.filter((p) => p.length > 0);
     if (live.length === 1) return live[0]!.finish(true);
-    return { form: 'dynamic', length: this.length, tags: tags!.done(), slots: slots!.done(), parts: parts.map((p) => p.finish(true)) };
+    const own = tags!.done();
+    if (live.length < parts.length) renumber(own, parts);
+    return { form: 'dynamic', length: this.length, tags: own, slots: slots!.done(), parts: live.map((p) => p.finish(true)) };
   }
 
   finish(): FlatVector {
@@ -314,7 +331,7 @@ export class Builder {
       tag = type.kind === 'record' ? this.tagOfShape(shapeOf(type.fields))
         : type.kind === 'error' ? this.tagOfWrap(undefined)
         : type.kind === 'named' ? this.tagOfWrap(type.name)
-        : this.parts.push(newPart(type)) - 1;
+        : this.add(newPart(type));
       if (this.lastType) (this.byType ??= new Map([[this.lastType, this.lastTag]])).set(type, tag);
     }
     this.lastType = type;
@@ -325,10 +342,22 @@ export class Builder {
   private tagOfWrap(name: string | undefined): number { return this.keyed(name === undefined ? 'e' : `n${name}`, () => new WrapBuilder(name)); }
   private keyed(key: string, make: () => Part): number {
     let tag = this.byShape?.get(key);
-    if (tag === undefined) (this.byShape ??= new Map<string, number>()).set(key, (tag = this.parts.push(make()) - 1));
+    if (tag === undefined) (this.byShape ??= new Map<string, number>()).set(key, (tag = this.add(make())));
     return tag;
   }
+  private add(part: Part): number {
+    made++;
+    return this.parts.push(part) - 1;
+  }
 }
+
+/** Tags as if there were no parts but those that have rows. */
+const renumber = (tags: Uint32Array, parts: readonly Part[]): void => {
+  const tagOf = new Uint32Array(parts.length);
+  let next = 0;
+  parts.forEach((p, tag) => { if (p.length > 0) tagOf[tag] = next++; });
+  for (let i = 0; i < tags.length; i++) tags[i] = tagOf[tags[i]!]!;
+};
 
 const newPart = (type: Exclude<Type, { kind: 'record' | 'error' | 'named' }>): Part => {
   switch (type.kind) {

@@ -4,7 +4,7 @@ import { checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
-  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, dynamic, flatten, noRows, slice, take,
+  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, compacted, dynamic, flatten, itemsOf, noRows, take,
 } from './vector.ts';
 
 /** All rows of the vectors, in order. */
@@ -89,31 +89,6 @@ const copyTags = (from: Uint32Array, fromSlots: Uint32Array, { tags, slots, at, 
     tags[to] = newTags[tag]!;
     slots[to] = bases[tag]! + fromSlots[i]!;
   }
-};
-
-/** Slices share the parts of what they were cut from: rows that no tag refers to are left out, lest each slice brings the whole along. */
-const compacted = (
-  v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array }, parts: readonly Vector[],
-): { readonly slots: Uint32Array; readonly parts: readonly Vector[] } => {
-  if (parts.reduce((n, p) => n + p.length, 0) <= v.length) return { slots: v.slots, parts };
-  const counts = new Uint32Array(parts.length), firsts = new Uint32Array(parts.length), slots = new Uint32Array(v.length);
-  const inOrder = new Uint8Array(parts.length).fill(1);
-  renumber(v.tags, v.slots, slots, counts, firsts, inOrder);
-  return { slots, parts: parts.map((p, tag) => (inOrder[tag] ? slice(p, firsts[tag]!, firsts[tag]! + counts[tag]!) : take(p, slotsOf(v.tags, v.slots, tag, counts[tag]!)))) };
-};
-const renumber = (tags: Uint32Array, slots: Uint32Array, out: Uint32Array, counts: Uint32Array, firsts: Uint32Array, inOrder: Uint8Array): void => {
-  for (let i = 0; i < out.length; i++) {
-    const tag = tags[i]!, slot = slots[i]!, count = counts[tag]!++;
-    if (count === 0) firsts[tag] = slot;
-    else if (slot !== firsts[tag]! + count) inOrder[tag] = 0;
-    out[i] = count;
-  }
-};
-/** The slots of the first `count` rows that have the tag. */
-const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, count: number): Uint32Array => {
-  const out = new Uint32Array(count);
-  for (let i = 0, at = 0; at < count; i++) if (tags[i] === tag) out[at++] = slots[i]!;
-  return out;
 };
 
 /** Copying more takes so long that the work may be given up meanwhile. */
@@ -201,7 +176,6 @@ const concatOffsets = (vectors: readonly { readonly offsets: Uint32Array; readon
   return out;
 };
 const shift = (from: Uint32Array, length: number, by: number, out: Uint32Array, at: number): void => { for (let i = 1; i <= length; i++) out[at + i] = from[i]! + by; };
-const itemsOf = (v: { readonly offsets: Uint32Array; readonly length: number }, items: Vector): Vector => slice(items, v.offsets[0]!, v.offsets[v.length]!);
 const concatTypes = (vectors: readonly TypeVector[], length: number): TypeVector => {
   const table = new Map<Type, number>();
   const codes = new Uint32Array(length);

@@ -40,6 +40,8 @@ export const parseSupType = (text: string, options: SupParseOptions = {}): Type 
   }
 };
 
+const tellEvery = 1024;
+
 const decoratorStart = /[=(["{|]/;
 
 /** No value without quotes has as many colons: an address has eight at most, a time three. */
@@ -62,7 +64,13 @@ export class SupParser {
   /** Whether the text ended within a value. */
   truncated = false;
 
-  constructor(text: string, options: SupParseOptions = {}) { this.s = new SupScanner(text, options); }
+  private readonly tell: ((values: number) => void) | undefined;
+  private made = 0;
+
+  constructor(text: string, options: SupParseOptions = {}) {
+    this.s = new SupScanner(text, options);
+    this.tell = options.made;
+  }
 
   /** The next value, or undefined at the end. @throws SupError */
   next(): Value | undefined {
@@ -138,6 +146,7 @@ export class SupParser {
   }
 
   private literal(): Value {
+    if (++this.made % tellEvery === 0) this.tell?.(tellEvery);
     this.s.skip();
     const c = this.s.code();
     switch (c) {

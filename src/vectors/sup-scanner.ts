@@ -19,6 +19,8 @@ export interface SupParseOptions {
   readonly names?: TypeNames;
   /** Number of the text's first line, for errors. Default 1. */
   readonly line?: number;
+  /** Told that so many values more were made, now and then: values within others are held until their container is whole. */
+  readonly made?: (values: number) => void;
 }
 
 const isSpace = (c: number): boolean => c === 0x20 || (c >= 9 && c <= 13) || (c > 0x7f && /\s|\u0085/.test(String.fromCharCode(c)));

@@ -113,6 +113,17 @@ export const unionType = (members: readonly Type[]): UnionType => {
   return intern(`u${sorted.map((m) => m.id).join(',')}`, (id) => ({ kind: 'union', id, members: sorted }));
 };
 
+/** Places of the members of unions of many. */
+const places = new WeakMap<UnionType, ReadonlyMap<Type, number>>();
+const fewMembers = 16;
+/** The place of a member in a union; -1: it is none. */
+export const memberOf = (union: UnionType, member: Type): number => {
+  if (union.members.length <= fewMembers) return union.members.indexOf(member);
+  let known = places.get(union);
+  if (!known) places.set(union, (known = new Map(union.members.map((m, i) => [m, i]))));
+  return known.get(member) ?? -1;
+};
+
 /** One type for values of all of these: null for none, the type itself for one, else the union of the distinct ones. */
 export const unionOfDistinct = (members: Iterable<Type>): Type => {
   const distinct = [...new Set(members)];

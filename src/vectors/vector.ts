@@ -259,11 +259,51 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
     case 'type': case 'enum': return { ...v, length, codes: v.codes.subarray(start, end) };
     case 'record':
       return { form: 'record', length, fields: v.fields.map((f) => ({ ...f, values: slice(f.values, start, end), ...(f.present && { present: f.present.subarray(start, end) }) })) };
-    case 'union': case 'dynamic': return { ...v, length, tags: v.tags.subarray(start, end), slots: v.slots.subarray(start, end) };
+    case 'union': {
+      const tags = v.tags.subarray(start, end), { slots, parts } = compacted({ length, tags, slots: v.slots.subarray(start, end) }, v.members);
+      return { ...v, length, tags, slots, members: parts };
+    }
+    case 'dynamic': return sliceDynamic(v, v.tags.subarray(start, end), v.slots.subarray(start, end));
     case 'error': case 'named': return { ...v, length, inner: slice(v.inner, start, end) };
     case 'dictionary': return { ...v, length, codes: v.codes.subarray(start, end) };
     case 'selected': return { ...v, length, index: v.index.subarray(start, end) };
   }
+};
+
+/** A slice holds the rows that it shows, of the parts that it has rows of: lest each slice brings the whole along. */
+const sliceDynamic = (v: DynamicVector, tags: Uint32Array, slots: Uint32Array): Vector => {
+  const { length } = tags, used: Vector[] = [], renumbered = new Uint32Array(v.parts.length), own = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    const tag = tags[i]!;
+    own[i] = (renumbered[tag] ||= used.push(v.parts[tag]!)) - 1;
+  }
+  const { slots: ownSlots, parts } = compacted({ length, tags: own, slots }, used);
+  return { form: 'dynamic', length, tags: own, slots: ownSlots, parts };
+};
+
+/** Rows of parts that no tag refers to are left out. */
+export const compacted = (
+  v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array }, parts: readonly Vector[],
+): { readonly slots: Uint32Array; readonly parts: readonly Vector[] } => {
+  if (parts.reduce((n, p) => n + p.length, 0) <= v.length) return { slots: v.slots, parts };
+  const counts = new Uint32Array(parts.length), firsts = new Uint32Array(parts.length), slots = new Uint32Array(v.length);
+  const inOrder = new Uint8Array(parts.length).fill(1);
+  renumber(v.tags, v.slots, slots, counts, firsts, inOrder);
+  return { slots, parts: parts.map((p, tag) => (inOrder[tag] ? slice(p, firsts[tag]!, firsts[tag]! + counts[tag]!) : take(p, slotsOf(v.tags, v.slots, tag, counts[tag]!)))) };
+};
+const renumber = (tags: Uint32Array, slots: Uint32Array, out: Uint32Array, counts: Uint32Array, firsts: Uint32Array, inOrder: Uint8Array): void => {
+  for (let i = 0; i < out.length; i++) {
+    const tag = tags[i]!, slot = slots[i]!, count = counts[tag]!++;
+    if (count === 0) firsts[tag] = slot;
+    else if (slot !== firsts[tag]! + count) inOrder[tag] = 0;
+    out[i] = count;
+  }
+};
+/** The slots of the first `count` rows that have the tag. */
+const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, count: number): Uint32Array => {
+  const out = new Uint32Array(count);
+  for (let i = 0, at = 0; at < count; i++) if (tags[i] === tag) out[at++] = slots[i]!;
+  return out;
 };
 
 /** The value `value` `length` times. */
@@ -364,8 +404,8 @@ export const sizeOf = (v: Vector): number => {
     case 'null': return 0;
     case 'type': case 'enum': return v.length * 4;
     case 'record': return v.fields.reduce((n, f) => n + sizeOf(f.values) + (f.present ? v.length : 0), 0);
-    case 'list': return v.length * 4 + sizeOf(v.items);
-    case 'map': return v.length * 4 + sizeOf(v.keys) + sizeOf(v.values);
+    case 'list': return v.length * 4 + sizeOf(itemsOf(v, v.items));
+    case 'map': return v.length * 4 + sizeOf(itemsOf(v, v.keys)) + sizeOf(itemsOf(v, v.values));
     case 'union': return v.members.reduce((n, m) => n + sizeOf(m), v.length * 8);
     case 'dynamic': return v.parts.reduce((n, m) => n + sizeOf(m), v.length * 8);
     case 'error': case 'named': case 'constant': return sizeOf(v.inner);
@@ -373,6 +413,9 @@ export const sizeOf = (v: Vector): number => {
     case 'selected': return v.length * 4 + sizeOf(v.base);
   }
 };
+
+/** What the rows of a list or map have of its items. */
+export const itemsOf = (v: { readonly offsets: Uint32Array; readonly length: number }, items: Vector): Vector => slice(items, v.offsets[0]!, v.offsets[v.length]!);
 
 /** How many vectors a vector is made of. */
 export const vectorsIn = (v: Vector): number => {

@@ -110,7 +110,7 @@ const pagesOf = (task: Task, handle: string): ScanSource['page'] => {
 
 /** The engine's surroundings for one query. */
 export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, progress: Progress, debug: (batch: Vector) => void): ExecutionHost => ({
-  scan: (source, request) => scan(task, tools, progress, source, request),
+  scan: (source, request) => scan({ task, tools, spill, progress }, source, request),
   filters: (source) => source.kind === 'pool',
   open: (name) => { throw new LakeError('query-invalid', { text: `${name}: cannot open in a database environment` }); },
   load: async (target, batches, note) => {
@@ -134,15 +134,16 @@ export const executionHost = (task: Task, tools: WorkerTools, spill: TaskSpill, 
   spill,
 });
 
-const scan = (task: Task, tools: WorkerTools, progress: Progress, source: ResolvedSource, request: ScanRequest): AsyncIterable<Vector> => {
+interface ScanTools { readonly task: Task; readonly tools: WorkerTools; readonly spill: TaskSpill; readonly progress: Progress }
+const scan = ({ task, tools, spill, progress }: ScanTools, source: ResolvedSource, request: ScanRequest): AsyncIterable<Vector> => {
   switch (source.kind) {
     case 'pool': {
       const pool = poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools);
       return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress) });
     }
     case 'poolMeta': case 'lakeMeta': return metaRows(task, source, tools.batchRows);
-    case 'url': return urlRows(source, tools, request.signal);
-    case 'file': return fileRows(source, tools, request.signal);
+    case 'url': return urlRows(source, tools, spill, request.signal);
+    case 'file': return fileRows(source, tools, spill, request.signal);
   }
 };
 
@@ -157,18 +158,20 @@ async function* metaRows(task: Task, source: ResolvedSource, batchRows: number):
   }
 }
 
-async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
+async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, spill: TaskSpill, signal: AbortSignal): AsyncGenerator<Vector> {
   const request = JSON.parse(source.handle) as UrlRequest & { readonly format?: string }, format = formatOf(request.format);
   const { codings, bytes } = await openUrl(request, { policy: from.http, signal });
-  yield* await openReader(format, bytes, { ...readLimits, memory: budget.forReader(), batchRows, contentCodings: codings });
+  yield* await openReader(format, bytes, { ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows, contentCodings: codings });
 }
 
 /** What a file source's handle says. */
 interface FileHandle { readonly path: string; readonly format?: string }
-async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
+async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, spill: TaskSpill, signal: AbortSignal): AsyncGenerator<Vector> {
   const { path, format } = JSON.parse(source.handle) as FileHandle;
   const named = format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format);
-  yield* await openReader(named, fileBytes(path, from.files, signal), { ...readLimits, memory: budget.forReader(), batchRows });
+  yield* await openReader(named, fileBytes(path, from.files, signal), {
+    ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows,
+  });
 }
 
 const formatOf = (name: string | undefined): FormatName | 'auto' => {

@@ -102,7 +102,7 @@ export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
     const reader = await openReader(format, task.body, {
       ...readLimits, memory: share.memory, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup),
-      copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }),
+      scratch: () => spill.scratchBytes(), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }),
     });
     const outcome = await sortIntoObjects(turning(reader, task), {
       keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), manyShapes: () => share.turn(task.signal), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, 

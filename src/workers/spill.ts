@@ -5,6 +5,7 @@
 import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SpillRun, SpillStore } from '../exec/source.ts';
+import type { ScratchBytes } from '../formats/spool.ts';
 import { blockRowsMax } from '../lake/object-format.ts';
 import { ObjectWriter } from '../lake/object-writer.ts';
 import { openObject } from '../lake/object-reader.ts';
@@ -23,6 +24,7 @@ export class TaskSpill implements SpillStore {
   private readonly parent: string;
   private folder: string | undefined;
   private readonly runs = new Set<FileRun>();
+  private readonly files = new Set<FileBytes>();
   private scratch: ObjectStore | undefined;
   private readonly began: (() => void) | undefined;
   /** `began`: told when the first rows are put aside. */
@@ -43,8 +45,16 @@ export class TaskSpill implements SpillStore {
     return run;
   }
 
+  /** A file for bytes of an input. */
+  scratchBytes(): ScratchBytes {
+    const file = new FileBytes(join(this.directory(), `bytes${this.files.size}`), () => this.files.delete(file));
+    this.files.add(file);
+    return file;
+  }
+
   /** Removes everything. */
   dispose(): void {
+    for (const file of [...this.files]) file.close();
     for (const run of [...this.runs]) void run.close();
     this.scratch?.close();
     if (this.folder) rmSync(this.folder, { recursive: true, force: true });
@@ -62,16 +72,63 @@ export class TaskSpill implements SpillStore {
 
 const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };
 
-/** Batches one behind the other, each as a small object. The file has no name: it is gone when it is closed. */
-class FileRun implements SpillRun {
+/** An open file without a name: it is gone when it is closed. */
+class NamelessFile {
   private readonly fd: number;
+  private isOpen = true;
+  constructor(path: string) {
+    this.fd = openSync(path, 'wx+');
+    unlinkSync(path);
+  }
+
+  write(bytes: Uint8Array, at: number): void {
+    for (let done = 0; done < bytes.length;) done += writeSync(this.fd, bytes, done, bytes.length - done, at + done);
+    diskTotals.scratchBytes += bytes.length;
+  }
+  read(at: number, length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    for (let done = 0; done < length;) {
+      const n = readSync(this.fd, bytes, done, length - done, at + done);
+      if (n === 0) throw new Error('spill file ends early');
+      done += n;
+    }
+    return bytes;
+  }
+  close(): void {
+    if (this.isOpen) closeSync(this.fd);
+    this.isOpen = false;
+  }
+}
+
+/** Bytes of an input. */
+class FileBytes implements ScratchBytes {
+  private readonly file: NamelessFile;
+  private readonly closed: () => void;
+  private size = 0;
+  constructor(path: string, closed: () => void) {
+    this.file = new NamelessFile(path);
+    this.closed = closed;
+  }
+
+  append(bytes: Uint8Array): void {
+    this.file.write(bytes, this.size);
+    this.size += bytes.length;
+  }
+  read(at: number, length: number): Uint8Array { return this.file.read(at, length); }
+  close(): void {
+    this.file.close();
+    this.closed();
+  }
+}
+
+/** Batches one behind the other, each as a small object. */
+class FileRun implements SpillRun {
+  private readonly file: NamelessFile;
   private readonly frames: { readonly offset: number; readonly size: number }[] = [];
   private readonly closed: () => void;
   private at = 0;
-  private isOpen = true;
   constructor(path: string, closed: () => void) {
-    this.fd = openSync(path, 'wx+');
-    unlinkSync(path);
+    this.file = new NamelessFile(path);
     this.closed = closed;
   }
 
@@ -80,9 +137,8 @@ class FileRun implements SpillRun {
     const writer = new ObjectWriter((chunk) => { chunks.push(chunk); }, { rowsExpected: 0 });
     for (let start = 0; start < batch.length; start += blockRowsMax) writer.block(slice(batch, start, Math.min(batch.length, start + blockRowsMax)), noKeys);
     const size = writer.finish(), bytes = Buffer.concat(chunks, size);
-    for (let done = 0; done < size;) done += writeSync(this.fd, bytes, done, size - done, offset + done);
+    this.file.write(bytes, offset);
     this.at += (size + 7) & ~7;
-    diskTotals.scratchBytes += size;
     this.frames.push({ offset, size });
     collectWorthwhile();
     return Promise.resolve();
@@ -90,26 +146,15 @@ class FileRun implements SpillRun {
 
   read = async function* read(this: FileRun): AsyncGenerator<Vector> {
     for (const { offset, size } of this.frames) {
-      const reader = await openObject({ id: 'spill file', size, read: (from, length) => this.bytes(offset + from, length) });
+      const reader = await openObject({ id: 'spill file', size, read: (from, length) => this.file.read(offset + from, length) });
       for (let k = 0; k < reader.blocks.length; k++) yield await reader.read(k);
       collectWorthwhile();
     }
   }.bind(this);
 
   close = (): Promise<void> => {
-    if (this.isOpen) closeSync(this.fd);
-    this.isOpen = false;
+    this.file.close();
     this.closed();
     return Promise.resolve();
   };
-
-  private bytes(offset: number, length: number): Uint8Array {
-    const bytes = new Uint8Array(length);
-    for (let done = 0; done < length;) {
-      const n = readSync(this.fd, bytes, done, length - done, offset + done);
-      if (n === 0) throw new Error('spill file ends early');
-      done += n;
-    }
-    return bytes;
-  }
 }

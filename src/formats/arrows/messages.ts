@@ -1,7 +1,8 @@
 /** Messages of an Arrow IPC stream (or file, which is a stream between marks): metadata and the body that belongs to it. */
 import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
-import type { ReadMemory } from '../read-memory.ts';
+import type { ReadOptions } from '../format.types.ts';
+import { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { FlatTable } from './flat-read.ts';
 import { continuation } from './ipc.ts';
@@ -18,9 +19,11 @@ export interface Message {
   readonly header: FlatTable;
   /** Of the metadata: V5 is `metadataVersion`. */
   readonly version: number;
-  /** Of its own; begins where a typed array may. */
-  readonly body: Uint8Array;
+  /** To be closed. */
+  readonly body: Spool;
 }
+
+const cut = (what: string): BytesFault => new BytesFault(`arrow/ipc: could not read message ${what}: unexpected EOF`);
 
 /** What is longer than the option allows. */
 export const tooLarge = (fault: string, offset: number): LakeError =>
@@ -30,10 +33,12 @@ export const tooLarge = (fault: string, offset: number): LakeError =>
 export class MessageReader {
   private readonly source: ByteSource;
   private readonly bodyBytesMax: number;
+  private readonly options: Pick<ReadOptions, 'memory' | 'scratch'>;
   private isFile = false;
 
-  constructor(input: AsyncIterable<Uint8Array>, bodyBytesMax: number, memory?: ReadMemory) {
-    this.source = new ByteSource(input, { memory, format: 'arrows', what: 'message' });
+  constructor(input: AsyncIterable<Uint8Array>, bodyBytesMax: number, options: Pick<ReadOptions, 'memory' | 'scratch'>) {
+    this.options = options;
+    this.source = new ByteSource(input, { memory: options.memory, format: 'arrows', what: 'metadata' });
     this.bodyBytesMax = bodyBytesMax;
   }
 
@@ -87,11 +92,26 @@ export class MessageReader {
     const message = FlatTable.root(await this.take(length, what)), header = message.table(2), bodyLength = message.size(3);
     if (!header) throw new BytesFault('arrow/ipc: message without a header');
     if (bodyLength > this.bodyBytesMax) throw tooLarge(`message body of ${bodyLength} bytes (limit ${this.bodyBytesMax})`, this.offset);
-    return { kind: message.uint8(1), header, version: message.int16(0), body: await this.take(bodyLength, `${what} body`) };
+    return { kind: message.uint8(1), header, version: message.int16(0), body: await this.spooled(bodyLength, what) };
+  }
+  private async spooled(length: number, what: string): Promise<Spool> {
+    const body = new Spool({ ...this.options, format: 'arrows', what: 'message body' });
+    try {
+      for (let left = length; left > 0;) {
+        const bytes = await this.source.some(left);
+        if (!bytes) throw cut(`${what} body`);
+        body.append(bytes);
+        left -= bytes.length;
+      }
+      return body;
+    } catch (problem) {
+      body.close();
+      throw problem;
+    }
   }
   private async take(length: number, what: string): Promise<Uint8Array> {
     const { source } = this;
-    if (!(await source.need(length))) throw new BytesFault(`arrow/ipc: could not read message ${what}: unexpected EOF`);
+    if (!(await source.need(length))) throw cut(what);
     const bytes = new Uint8Array(length);
     bytes.set(source.bytes.subarray(source.start, source.start + length));
     source.start += length;

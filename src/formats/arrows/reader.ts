@@ -1,10 +1,15 @@
-/** Reads Arrow IPC streams (and files, which are streams between marks), a record batch at a time. */
+/** Reads Arrow IPC streams (and files, which are streams between marks): a message at a time, and of its rows some at a time. */
 import { LakeError } from '../../errors.ts';
-import { type Vector, slice } from '../../vectors/vector.ts';
+import { cutBySize } from '../../vectors/shown-size.ts';
+import { type Vector, sizeOf } from '../../vectors/vector.ts';
 import type { Column } from '../column-types.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
+import { ReadMemory } from '../read-memory.ts';
+import { RowWindows, batchBytesMax } from '../row-windows.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { BatchReader, TooMuch, joined } from './batch-read.ts';
+import { BatchReader, joined } from './batch-read.ts';
+import { type BufferOptions, TooMuch } from './buffers.ts';
+import type { FlatTable } from './flat-read.ts';
 import { headerCode } from './ipc.ts';
 import { type Message, MessageReader, tooLarge } from './messages.ts';
 import { readSchema } from './schema-read.ts';
@@ -14,31 +19,38 @@ const bodyBytesMax = 512 << 20;
 /** @throws LakeError `format-broken`, `format-too-large`, after giving out what came before */
 export async function* readArrows(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const { batchRows } = readLimits(options), bytesMax = options.arrowBodyBytesMax ?? bodyBytesMax;
-  const messages = new MessageReader(input, bytesMax, options.memory);
-  let values = 0;
+  const messages = new MessageReader(input, bytesMax, options);
+  let values = 0, stream: Stream | undefined;
   try {
     for (let schema = await messages.first(); schema; schema = messages.mayContinue() ? await messages.first() : undefined) {
-      const stream = new Stream(schema, bytesMax);
+      stream = new Stream(schema, { memory: options.memory ?? new ReadMemory(), scratch: options.scratch, expandedBytesMax: bytesMax }, batchRows);
       for (let message = await messages.next(); message; message = await messages.next()) {
-        const batch = stream.take(message);
-        for (let start = 0; batch && start < batch.length; start += batchRows) {
-          yield slice(batch, start, Math.min(start + batchRows, batch.length));
+        try {
+          for (const window of stream.take(message)) {
+            for (const batch of cutBySize(window, { bytesMax: batchBytesMax, rowsMax: batchRows })) {
+              yield batch;
+              values += batch.length;
+            }
+          }
+        } finally {
+          message.body.close();
         }
-        values += batch?.length ?? 0;
       }
+      stream.close();
     }
     if (messages.offset === 0) throw new BytesFault('arrow/ipc: could not read message schema: EOF');
   } catch (problem) {
     if (problem instanceof TooMuch) throw tooLarge(`compressed buffers expand to more than ${bytesMax} bytes`, messages.offset);
     throw problem instanceof BytesFault ? new LakeError('format-broken', { format: 'arrows', fault: problem.message, place: ` (byte ${messages.offset})`, values }, { cause: problem }) : problem;
   } finally {
+    stream?.close();
     await messages.close();
   }
 }
 
 /** What speaks against the input being Arrow: undefined if a schema of moderate size can be read. */
 export const probeArrows = async (input: AsyncIterable<Uint8Array>): Promise<string | undefined> => {
-  const messages = new MessageReader(input, bodyBytesMax);
+  const messages = new MessageReader(input, bodyBytesMax, {});
   try {
     const schema = await messages.first(true);
     if (!schema) return 'arrow/ipc: could not read message schema: EOF';
@@ -60,29 +72,72 @@ const columnsOf = (message: Message): readonly Column[] => {
 /** A schema and the dictionaries that came so far. */
 class Stream {
   private readonly columns: readonly Column[];
-  private readonly bytesMax: number;
+  private readonly options: BufferOptions;
+  private readonly batchRows: number;
   private readonly dictionaries = new Map<number, Vector>();
   /** Columns by the dictionary that they look up. */
   private readonly coded = new Map<number, Column>();
+  /** Bytes of the dictionaries. */
+  private held = 0;
 
-  constructor(schema: Message, bytesMax: number) {
+  constructor(schema: Message, options: BufferOptions, batchRows: number) {
     this.columns = columnsOf(schema);
-    this.bytesMax = bytesMax;
+    this.options = options;
+    this.batchRows = batchRows;
     for (const c of this.columns) this.note(c);
   }
 
-  /** The records of a message, if it has any. @throws BytesFault */
-  take(message: Message): Vector | undefined {
+  /** The records of a message, if it has any, some at a time. @throws BytesFault, TooMuch, LakeError format-memory */
+  *take(message: Message): Generator<Vector> {
     const { header } = message;
-    if (message.kind === headerCode.recordBatch) return new BatchReader(message, header, this.dictionaries, this.bytesMax).records(this.columns);
+    if (message.kind === headerCode.recordBatch) return yield* this.records(message);
     if (message.kind === headerCode.schema) throw new BytesFault('a second schema');
-    if (message.kind !== headerCode.dictionaryBatch) return undefined;
+    if (message.kind !== headerCode.dictionaryBatch) return;
     const id = header.id(0), batch = header.table(1), column = this.coded.get(id);
     if (!column || !batch) throw new BytesFault(`dictionary ${id} that no column has`);
-    const values = new BatchReader(message, batch, this.dictionaries, this.bytesMax).dictionary(column);
-    this.dictionaries.set(id, joined(this.dictionaries.get(id), values, header.bool(2)));
-    return undefined;
+    this.define(id, column, { message, batch, isDelta: header.bool(2) });
   }
+
+  close(): void {
+    this.options.memory.free(this.held);
+    this.held = 0;
+  }
+
+  private *records(message: Message): Generator<Vector> {
+    const reader = this.readerOf(message, message.header), { memory } = this.options, windows = new RowWindows({ memory, format: 'arrows', batchRows: this.batchRows });
+    try {
+      for (let from = 0; from < reader.rows;) {
+        const window = windows.next(reader.rows - from, { read: (rows) => reader.records(this.columns, from, rows, windows), again: () => undefined });
+        yield window;
+        from += window.length;
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
+  private define(id: number, column: Column, { message, batch, isDelta }: { readonly message: Message; readonly batch: FlatTable; readonly isDelta: boolean }): void {
+    const { memory } = this.options, reader = this.readerOf(message, batch);
+    let made = 0;
+    const hold = (bytes: number): void => {
+      memory.hold(bytes, { format: 'arrows', what: `dictionary ${id}` });
+      made += bytes;
+    };
+    try {
+      const values = joined(this.dictionaries.get(id), reader.dictionary(column, hold), isDelta), before = this.dictionaries.get(id);
+      // With null behind them there are tags and slots beside the values.
+      const kept = dictionarySize(values), gone = before ? dictionarySize(before) : 0;
+      hold(kept);
+      made -= kept;
+      memory.free(gone);
+      this.held += kept - gone;
+      this.dictionaries.set(id, values);
+    } finally {
+      memory.free(made);
+      reader.close();
+    }
+  }
+  private readerOf(message: Message, batch: FlatTable): BatchReader { return new BatchReader(message, batch, { ...this.options, dictionaries: this.dictionaries }); }
 
   private note(column: Column): void {
     if (column.dictionary) this.coded.set(column.dictionary.id, column);
@@ -99,3 +154,5 @@ class Stream {
     }
   }
 }
+
+const dictionarySize = (values: Vector): number => sizeOf(values) + values.length * 8;

@@ -15,6 +15,8 @@ export const versionByte = 0x81, endOfSegment = 0xff, compressedBit = 0x40, form
 
 /** Room behind expanded bytes: they are written and read by words. */
 const slack = 16;
+/** More than this is given back when frames get smaller. */
+const keptBytesMax = 4 << 20;
 
 /** One frame; its bytes hold until the next is asked for. */
 export interface Frame { readonly kind: number; readonly bytes: Uint8Array; readonly start: number; readonly end: number }
@@ -26,6 +28,7 @@ type Fault = (fault: string, offset: number) => Error;
 export class FrameReader {
   private readonly source: ByteSource;
   private readonly frameBytesMax: number;
+  private readonly memory: ReadMemory | undefined;
   private readonly fault: Fault;
   private expanded = new Uint8Array(0);
   /** Where the frame of the last answer begins in the stream. */
@@ -33,11 +36,16 @@ export class FrameReader {
 
   constructor(input: AsyncIterable<Uint8Array>, options: { readonly frameBytesMax: number; readonly memory?: ReadMemory | undefined; readonly fault: Fault }) {
     this.source = new ByteSource(input, { memory: options.memory, format: 'bsup', what: 'frame' });
+    this.memory = options.memory;
     this.frameBytesMax = options.frameBytesMax;
     this.fault = options.fault;
   }
 
-  close(): Promise<void> { return this.source.close(); }
+  close(): Promise<void> {
+    this.memory?.free(this.expanded.length);
+    this.expanded = new Uint8Array(0);
+    return this.source.close();
+  }
 
   /** The next frame; 'segment' where a segment ends, undefined at the end of the stream. @throws LakeError `format-broken`, `format-too-large` */
   async next(): Promise<Frame | 'segment' | undefined> {
@@ -68,9 +76,20 @@ export class FrameReader {
     }
     if (size > this.frameBytesMax) throw this.tooLarge(size);
     if (size > (end - at) * lz4ExpansionMax) throw this.fault('bsupio: broken LZ4 block', this.offset);
-    if (this.expanded.length < size + slack) this.expanded = new Uint8Array(Math.max(size + slack, 1 << 16));
+    this.setRoom(size + slack);
     if (!decodeLz4(bytes, at, end, this.expanded, size)) throw this.fault('bsupio: broken LZ4 block', this.offset);
     return { kind, bytes: this.expanded, start: 0, end: size };
+  }
+
+  /** Room for expanded bytes; what a large frame needed is not kept for small ones. */
+  private setRoom(size: number): void {
+    const { length } = this.expanded;
+    if (length >= size && (length <= keptBytesMax || length < size * 2)) return;
+    const bytes = Math.max(size, 1 << 16);
+    this.memory?.free(length);
+    this.expanded = new Uint8Array(0);
+    this.memory?.hold(bytes, { format: 'bsup', what: 'expanded frame' });
+    this.expanded = new Uint8Array(bytes);
   }
 
   private async byte(): Promise<number> {

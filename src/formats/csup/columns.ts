@@ -29,6 +29,8 @@ export interface ColumnCursor {
 
 /** Most items (of lists, of records below) that one batch unfolds to. */
 const batchCellsMax = 32_000_000;
+/** What an item takes, about. */
+const itemBytes = 16;
 
 /** An object's descriptors by number, its data section, and what reading it may take. */
 interface ObjectSource {
@@ -37,6 +39,10 @@ interface ObjectSource {
   readonly nestingMax: number;
   /** Most bytes that the segments expand to. */
   readonly expandedBytesMax: number;
+  /** Charges bytes that are held as long as the object is read. @throws LakeError format-memory */
+  readonly hold: (bytes: number) => void;
+  /** Bytes that a batch may take. */
+  readonly room: () => number;
   readonly bsup: BsupParts;
 }
 
@@ -146,8 +152,12 @@ export class ObjectColumns {
   }
   private items(count: number): number {
     if (count > batchCellsMax) throw malformed(`a batch of more than ${batchCellsMax} values`);
+    this.checkRoom(this.cells * itemBytes);
     return count;
   }
+
+  /** What a batch is made of fits into memory, or the object is too much. */
+  private checkRoom(bytes: number): void { if (bytes > this.source.room()) this.source.hold(bytes); }
 
   private integers(type: Type, location: Segment, signed: boolean): ColumnCursor {
     if (type.kind !== 'primitive' || !(signed ? signedTypes : unsignedTypes).has(type)) throw malformed('integers of another type');
@@ -191,6 +201,7 @@ export class ObjectColumns {
         at += offsets[length];
         if (at > all.length) throw malformed('runs end too early');
         // A copy: the object's bytes are not kept longer than it is read.
+        this.checkRoom(at - start);
         const own = all.slice(start, at);
         if (type === types.string) return validText(offsets, own);
         return type === types.type ? typeVector(offsets, own, nestingMax) : { form: 'bytes', type, length, offsets, bytes: own };
@@ -319,6 +330,7 @@ export class ObjectColumns {
     if (s.compression > 1) throw malformed(`compression format ${s.compression}`);
     if (s.compression === 1) {
       this.expanded += s.memory;
+      this.source.hold(s.memory);
       if (s.memory > s.length * lz4ExpansionMax || this.expanded > this.source.expandedBytesMax) throw malformed(`segment of ${s.memory} bytes`);
     }
     let made: Uint8Array | undefined;

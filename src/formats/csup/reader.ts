@@ -1,8 +1,11 @@
 /** Reads CSUP: object after object, each held as bytes while its columns are read. */
 import { LakeError } from '../../errors.ts';
+import { cutBySize, lean } from '../../vectors/shown-size.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { ByteSource } from '../byte-source.ts';
 import { type ReadOptions, type Reader, readLimits } from '../format.types.ts';
+import { ReadMemory } from '../read-memory.ts';
+import { batchBytesMax } from '../row-windows.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { type ColumnCursor, ObjectColumns } from './columns.ts';
 import { type Descriptor, descriptorOf } from './descriptors.ts';
@@ -13,6 +16,8 @@ export const headerBytes = 28, magic = 0x5055_5343, version = 14;
 /** Longest object. The reference's limits are 100 MiB and 2 GiB for the two sections; its objects have 120,000 values. */
 const objectBytesMax = 256 << 20;
 const descriptorsMax = 200_000;
+/** What descriptors take as objects, for each of their bytes. */
+const metadataFactor = 10;
 /** Most rows of an object, and cells that a batch should have. */
 const objectRowsMax = 1 << 24, batchCells = 2_000_000;
 
@@ -72,11 +77,25 @@ const headerOf = ({ bytes, start, end }: ByteSource): Header | string | undefine
   return { metadata: Number(view.getBigUint64(8, true)), data: Number(view.getBigUint64(16, true)), root: view.getUint32(24, true) };
 };
 
-async function* readObject(bsup: BsupParts, bytes: Uint8Array, { metadata, root }: Header, options: ReadOptions): AsyncGenerator<Vector> {
-  const { batchRows, nestingMax } = readLimits(options);
+async function* readObject(bsup: BsupParts, bytes: Uint8Array, header: Header, options: ReadOptions): AsyncGenerator<Vector> {
+  const { memory = new ReadMemory() } = options;
+  let held = 0;
+  const hold = (size: number): void => {
+    memory.hold(size, { format: 'csup', what: 'object' });
+    held += size;
+  };
+  try {
+    hold(header.metadata * metadataFactor);
+    yield* objectRows(bsup, bytes, header, { ...options, hold });
+  } finally {
+    memory.free(held);
+  }
+}
+async function* objectRows(bsup: BsupParts, bytes: Uint8Array, { metadata, root }: Header, options: ReadOptions & { readonly hold: (bytes: number) => void }): AsyncGenerator<Vector> {
+  const { batchRows, nestingMax } = readLimits(options), { memory, hold } = options;
   const descriptors = await descriptorsOf(bsup, bytes.subarray(0, metadata), options);
   const column = new ObjectColumns({
-    descriptors, data: bytes.subarray(metadata), nestingMax, bsup, expandedBytesMax: options.csupObjectBytesMax ?? objectBytesMax,
+    descriptors, data: bytes.subarray(metadata), nestingMax, bsup, hold, room: () => memory?.room ?? Infinity, expandedBytesMax: options.csupObjectBytesMax ?? objectBytesMax,
   }).root(root);
   const length = lengthOf(descriptors, root);
   if (length > objectRowsMax) throw new BytesFault(`object of ${length} values (limit ${objectRowsMax})`);
@@ -84,7 +103,7 @@ async function* readObject(bsup: BsupParts, bytes: Uint8Array, { metadata, root 
 }
 
 function* batchesOf(column: Pick<ColumnCursor, 'next'>, length: number, rows: number): Generator<Vector> {
-  for (let at = 0; at < length; at += rows) yield column.next(Math.min(rows, length - at));
+  for (let at = 0; at < length; at += rows) yield* cutBySize(lean(column.next(Math.min(rows, length - at))), { bytesMax: batchBytesMax, rowsMax: rows });
 }
 
 const descriptorsOf = async (bsup: BsupParts, bytes: Uint8Array, options: ReadOptions): Promise<readonly Descriptor[]> => {

@@ -8,8 +8,8 @@ import { encodeObject } from './encode.ts';
 import type { BsupParts } from './parts.ts';
 import { headerBytes, magic, version } from './reader.ts';
 
-/** An object ends with this many rows, or when they take this much memory. */
-const objectRowsMax = 120_000, objectBytesMax = 64 << 20;
+/** An object ends with this many rows, or when they take this much memory: who reads them holds an object at a time. */
+const objectRowsMax = 120_000, objectBytesMax = 16 << 20;
 
 export const csupWriter = (bsup: BsupParts) => (options: WriteOptions): Writer => new CsupWriter(bsup, options);
 

@@ -7,11 +7,12 @@
  * before a line break belongs to it.
  */
 import { LakeError } from '../../errors.ts';
-import { Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
+import { Builder, type Shape, partsMade, shapeOf } from '../../vectors/builder.ts';
 import { componentsMax } from '../../vectors/type.ts';
 import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
+import { Batches } from '../batches.ts';
+import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, blockPartsMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { textOf } from '../text-cell.ts';
@@ -39,10 +40,10 @@ async function* readInSequence(
 ): AsyncGenerator<Vector, Handover | undefined> {
   const limits = readLimits(options);
   const window = new ByteWindow(input, { format: dialect.format, valueBytesMax: limits.valueBytesMax, offset });
-  const row = new RowScanner(dialect.delimiter);
+  const row = new RowScanner(dialect.delimiter), rows = new Rows(), batches = new Batches(limits.batchRows);
   row.nextLine = lines;
-  let shape = known, count = values, rows = new Rows(), handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
-  const broken = (fault: string): LakeError => new LakeError('format-broken', { format: dialect.format, fault, place: '', values: count });
+  let shape = known, handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
+  const broken = (fault: string): LakeError => new LakeError('format-broken', { format: dialect.format, fault, place: '', values: values + batches.rows });
   try {
     while (await window.more()) {
       if (!shape) skipMark(window);
@@ -55,29 +56,27 @@ async function* readInSequence(
           continue;
         }
         if (row.length !== shape.names.length) throw broken(`record on line ${row.line}: wrong number of fields`);
-        rows.append(row, shape);
-        count++;
-        if (rows.length < limits.batchRows) continue;
-        const batch = rows.finish();
-        rows = new Rows();
-        yield batch;
+        rows.append(row, shape, batches.begin());
+        batches.end(row.size);
+        if (batches.isFull) yield batches.take();
       }
+      const count = values + batches.rows;
       if (alone || !shape || count === 0 || window.final || window.offset + window.start < sequentialBytes) continue;
       alone = true;
       const helper = await help?.({ ...dialect, names: shape.names });
       if (!helper) continue;
       handed = true;
-      if (rows.length > 0) yield rows.finish();
+      if (!batches.isEmpty) yield batches.take();
       return { progress: { values: count, lines: row.nextLine, offset: window.offset + window.start, lineStart: 0 }, rest: window.rest(), helper, shape };
     }
-    if (count === 0) throw broken(`empty ${dialect.format} file`);
+    if (values + batches.rows === 0) throw broken(`empty ${dialect.format} file`);
   } catch (problem) {
-    if (rows.length > 0) yield rows.finish();
+    if (!batches.isEmpty) yield batches.take();
     throw problem;
   } finally {
     if (!handed) await window.close();
   }
-  if (rows.length > 0) yield rows.finish();
+  if (!batches.isEmpty) yield batches.take();
   return undefined;
 }
 
@@ -100,22 +99,28 @@ const blocksPerBuilder = 64;
 /** Reads blocks of whole rows behind the header. */
 export const delimitedBlocks = ({ delimiter, names }: { readonly delimiter: number; readonly names: readonly string[] }): BlockParser => {
   const row = new RowScanner(delimiter), shape = shapeOf(names.map((name) => ({ name })));
-  let rows = new Rows(), blocks = 0;
+  const rows = new Rows();
+  let builder = new Builder(), blocks = 0, parts = 0;
+  const anew = (): undefined => {
+    builder = new Builder();
+    parts = 0;
+    return undefined;
+  };
   return (bytes, length) => {
     const window = { bytes, start: 0, end: length, final: false };
-    if (++blocks % blocksPerBuilder === 0) rows = new Rows();
+    if (++blocks % blocksPerBuilder === 0 || parts > blockPartsMax) anew();
+    const mark = partsMade();
     row.nextLine = 0;
     for (;;) {
       const state = row.next(window);
       if (state === 'none') break;
-      if (state !== 'row' || row.length !== names.length) {
-        rows = new Rows();
-        return undefined;
-      }
-      rows.append(row, shape);
+      if (state !== 'row' || row.length !== names.length) return anew();
+      rows.append(row, shape, builder);
+      if (partsMade() - mark > blockPartsMax) return anew();
     }
-    const { length: count } = rows;
-    return { batches: rows.lend((v) => packVectors(count > 0 ? [v] : [])), rows: count, lines: row.nextLine, tail: 0 };
+    parts += partsMade() - mark;
+    const { length: count } = builder;
+    return { batches: builder.lend((v) => packVectors(count > 0 ? [v] : [])), rows: count, lines: row.nextLine, tail: 0 };
   };
 };
 
@@ -138,15 +143,17 @@ const headerOf = (row: RowScanner, broken: (fault: string) => LakeError): Shape 
   return shapeOf(names.map((name) => ({ name })));
 };
 
-/** Rows of one shape in the making. */
+/** Appends rows of one shape. */
 class Rows {
-  private readonly builder = new Builder();
+  private builder: Builder | undefined;
   private tag = -1;
 
-  get length(): number { return this.builder.length; }
-  append(row: RowScanner, shape: Shape): void {
-    if (this.tag < 0) this.tag = this.builder.recordTag(shape);
-    const record = this.builder.beginRecord(this.tag), { fields } = record;
+  append(row: RowScanner, shape: Shape, builder: Builder): void {
+    if (this.builder !== builder) {
+      this.builder = builder;
+      this.tag = builder.recordTag(shape);
+    }
+    const record = builder.beginRecord(this.tag), { fields } = record;
     for (let i = 0; i < fields.length; i++) {
       if (row.plain) appendCell(fields[i]!, row.bytes, row.starts[i]!, row.ends[i]!);
       else {
@@ -156,9 +163,6 @@ class Rows {
     }
     record.end();
   }
-  finish(): Vector { return this.builder.finish(); }
-  /** The rows for the time of the call; none are left afterwards. */
-  lend<T>(use: (rows: Vector) => T): T { return this.builder.lend(use); }
 }
 
 /** The part of a `ByteWindow` that is looked at. */
@@ -173,6 +177,8 @@ class RowScanner {
   length = 0;
   /** No cell of the row has a quote. */
   plain = true;
+  /** Bytes of the row. */
+  size = 0;
   /** Line on which the row begins. */
   line = 0;
   /** Line that the next row begins on. */
@@ -186,8 +192,9 @@ class RowScanner {
     for (;;) {
       if (window.start >= window.end) return 'none';
       const lines = this.nextLine;
-      const end = this.scan(window);
+      const start = window.start, end = this.scan(window);
       this.line = lines;
+      this.size = end - start;
       if (end < 0) {
         if (!window.final) {
           this.nextLine = lines;

@@ -3,15 +3,21 @@
  * a builder before the whole value is known to be there, so a value that the window cuts leaves no trace.
  *
  * Entry `i`: `kinds[i]`, and by kind
- * - text: `starts[i]`, `ends[i]` are the bytes between the quotes; plain ASCII without escapes, or `textCoded` for what needs decoding;
- * - whole, float: `numbers[i]`; wholeLong: digits at `starts[i]`, `ends[i]` (an integer that may exceed 2^53);
- * - array: `starts[i]` elements, entries up to `ends[i]`, `numbers[i]` = bits of the element kinds;
- * - object: entries up to `ends[i]`, `layouts[i]`.
+ * - text: bytes from `start(i)` to `end(i)` between the quotes; plain ASCII without escapes, or `textCoded` for what needs decoding;
+ * - whole, float: `numbers[i]`; wholeLong: digits from `start(i)` to `end(i)` (an integer that may exceed 2^53);
+ * - array: entries up to `end(i)`, its type `arrayAt(i)`;
+ * - object: entries up to `end(i)`, `formAt(i)` = its layout, and its type if it is inside of an array.
+ *
+ * An entry takes nine bytes: a number, or two places of 32 bits. What long values take is charged to the reader's memory.
  */
 import { LakeError } from '../../errors.ts';
+import { fitsInt64, parseInteger } from '../../vectors/literal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
+import { type ArrayType, type RecordType, type Type, arrayType, componentsMax, recordType, types, unionOfDistinct } from '../../vectors/type.ts';
 import type { ByteWindow } from '../byte-window.ts';
-import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from '../key-layouts.ts';
+import { type KeyNode, type Layout, Layouts, sameBytes } from '../key-layouts.ts';
+import type { ReadMemory } from '../read-memory.ts';
+import { ValueMemory } from '../value-memory.ts';
 
 /** Kinds of entries. */
 export const kind = { text: 0, textCoded: 1, whole: 2, wholeLong: 3, float: 4, true: 5, false: 6, null: 7, array: 8, object: 9 } as const;
@@ -37,18 +43,45 @@ type TextWindow = Pick<ByteWindow, 'bytes' | 'start' | 'end' | 'final' | 'offset
 /** A body of one small value needs no more, and arrays as short as these lie in the engine's own heap: thousands of them cost little. */
 const entriesFirst = 8;
 
+const entryBytes = 9;
+/** A tape that grew beyond so many entries for a value is made anew after it. */
+const entriesKeptMax = 1 << 16;
+
+/** An object's layout; its type where that was asked for. */
+export interface Form { readonly layout: Layout; readonly type: RecordType | undefined; readonly fieldTypes: readonly Type[] }
+
+/** Types of arrays whose elements are of one simple kind, by the bits of the kinds. */
+const simpleTypes: ReadonlyMap<number, ArrayType> = new Map([
+  [0, types.null], [1 << kind.null, types.null], [1 << kind.whole, types.int64], [1 << kind.float, types.float64],
+  [1 << kind.text, types.string], [1 << kind.textCoded, types.string], [(1 << kind.text) | (1 << kind.textCoded), types.string],
+  [1 << kind.true, types.bool], [1 << kind.false, types.bool], [(1 << kind.true) | (1 << kind.false), types.bool],
+].map(([bits, type]) => [bits as number, arrayType(type as Type)]));
+/** Types of simple kinds, by kind. */
+const kindTypes: readonly (Type | undefined)[] = [types.string, types.string, types.int64, undefined, types.float64, types.bool, types.bool, types.null];
+
 /** The tape of the value scanned last; `bytes` are those that its places refer to, until the window moves on. */
 export class JsonTape {
   kinds = new Uint8Array(entriesFirst);
-  starts = new Int32Array(entriesFirst);
-  ends = new Int32Array(entriesFirst);
   numbers = new Float64Array(entriesFirst);
-  layouts: (Layout | undefined)[] = [];
   length = 0;
+  /** Bytes of the value's texts, and of all of it. */
+  textBytes = 0;
+  textLength = 0;
+  readonly memory: ValueMemory;
+  /** Places, two for each entry: the memory of `numbers`. */
+  private words = new Int32Array(this.numbers.buffer);
+  private forms: Form[] = [];
+  private formCount = 0;
+  private arrayTypes: ArrayType[] = [];
+  private arrayCount = 0;
+  /** Arrays around the place that is read now. */
+  private arrays = 0;
+  private readonly plain = new WeakMap<Layout, Form>();
+  private readonly typed = new WeakMap<Layout, Form>();
   bytes: Uint8Array = new Uint8Array(1);
   readonly seen: Layouts;
   private at = 0;
-  private end = 0;
+  private bound = 0;
   private final = false;
   private depth = 0;
   readonly nestingMax: number;
@@ -58,10 +91,42 @@ export class JsonTape {
   private lineStart = 0;
   private offset = 0;
 
-  /** `nodesMax`: keys that are kept before all are forgotten. */
-  constructor(nestingMax: number, nodesMax?: number) {
+  /** `keyBytesMax`: bytes of keys that are kept before all are forgotten. */
+  constructor(nestingMax: number, { memory, keyBytesMax }: { readonly memory?: ReadMemory | undefined; readonly keyBytesMax?: number } = {}) {
     this.nestingMax = nestingMax;
-    this.seen = new Layouts(nodesMax);
+    this.seen = new Layouts(keyBytesMax);
+    this.memory = new ValueMemory(memory, 'json', () => `value (line ${this.lines})`);
+  }
+
+  start(i: number): number { return this.words[i * 2]!; }
+  end(i: number): number { return this.words[i * 2 + 1]!; }
+  formAt(i: number): Form { return this.forms[this.words[i * 2]!]!; }
+  arrayAt(i: number): ArrayType { return this.arrayTypes[this.words[i * 2]!]!; }
+  /** The type of entry `i`, which is inside of an array. */
+  typeAt(i: number): Type {
+    switch (this.kinds[i]) {
+      case kind.array: return this.arrayAt(i);
+      case kind.object: return this.formAt(i).type!;
+      case kind.wholeLong: return this.fitsLong(i) ? types.int64 : types.float64;
+      default: return kindTypes[this.kinds[i]!]!;
+    }
+  }
+  /** The digits of a long integer. */
+  digits(i: number): string { return latin1(this.bytes, this.start(i), this.end(i)); }
+  private fitsLong(i: number): boolean { return fitsInt64(parseInteger(this.digits(i))!); }
+
+  /** The value was taken: what a long one needed goes. */
+  taken(): void {
+    if (this.kinds.length > entriesKeptMax) this.restart();
+    this.memory.free();
+  }
+  private restart(): void {
+    this.kinds = new Uint8Array(entriesFirst);
+    this.numbers = new Float64Array(entriesFirst);
+    this.words = new Int32Array(this.numbers.buffer);
+    this.forms = [];
+    this.arrayTypes = [];
+    this.length = 0;
   }
 
   /** Where the text is: its line, and the byte of the stream at which that line begins. */
@@ -77,18 +142,21 @@ export class JsonTape {
    */
   next(window: TextWindow, values: number): 'value' | 'none' | 'cut' {
     this.bytes = window.bytes;
-    this.end = window.end;
+    this.bound = window.end;
     this.final = window.final;
     this.at = window.start;
     this.offset = window.offset;
-    this.length = 0;
+    this.length = this.formCount = this.arrayCount = this.arrays = this.textBytes = 0;
+    this.memory.free();
+    if (this.kinds.length > entriesKeptMax) this.memory.hold(this.kinds.length * entryBytes);
     this.depth = 0;
     this.space();
     window.start = this.at;
-    if (this.at >= this.end) return 'none';
+    if (this.at >= this.bound) return 'none';
     const { lines, lineStart } = this;
     try {
       this.value(this.seen.root);
+      this.textLength = this.at - window.start;
       window.start = this.at;
       this.seen.trim();
       return 'value';
@@ -110,12 +178,11 @@ export class JsonTape {
   }
 
   private grow(): void {
-    const size = this.kinds.length * 2;
-    const { kinds, starts, ends, numbers } = this;
+    const { kinds, numbers } = this, size = kinds.length * 2;
+    if (size > entriesKeptMax) this.memory.hold((size - kinds.length) * entryBytes);
     (this.kinds = new Uint8Array(size)).set(kinds);
-    (this.starts = new Int32Array(size)).set(starts);
-    (this.ends = new Int32Array(size)).set(ends);
     (this.numbers = new Float64Array(size)).set(numbers);
+    this.words = new Int32Array(this.numbers.buffer);
   }
   private entry(k: number): number {
     if (this.length === this.kinds.length) this.grow();
@@ -140,7 +207,7 @@ export class JsonTape {
   }
   /** The byte here; a value that the end of the window cuts stops at once. */
   private byte(): number {
-    if (this.at >= this.end) this.stop();
+    if (this.at >= this.bound) this.stop();
     return this.bytes[this.at]!;
   }
   private stop(): never {
@@ -148,10 +215,10 @@ export class JsonTape {
     throw new JsonFault('unexpected end of JSON input');
   }
   private unexpected(where: string): never {
-    if (this.at >= this.end) this.stop();
+    if (this.at >= this.bound) this.stop();
     // All of the character is to be shown, also where the window ends amid it.
-    if (!this.final && this.at + characterBytes(this.bytes[this.at]!) > this.end) throw cut;
-    throw new JsonFault(`invalid character ${quoted(this.bytes, this.at, this.end)} ${where}`);
+    if (!this.final && this.at + characterBytes(this.bytes[this.at]!) > this.bound) throw cut;
+    throw new JsonFault(`invalid character ${quoted(this.bytes, this.at, this.bound)} ${where}`);
   }
 
   private value(node: KeyNode): void {
@@ -188,9 +255,8 @@ export class JsonTape {
   private text(): void {
     const start = this.at + 1;
     const coded = this.string();
-    const i = this.entry(coded ? kind.textCoded : kind.text);
-    this.starts[i] = start;
-    this.ends[i] = this.at - 1;
+    this.span(this.entry(coded ? kind.textCoded : kind.text), start, this.at - 1);
+    this.textBytes += this.at - start;
   }
 
   /** From the opening quote to behind the closing one; true if there are escapes or non-ASCII bytes between. */
@@ -247,7 +313,7 @@ export class JsonTape {
       this.unexpected('after top-level value');
     }
     if (c !== 0x2e && c !== 0x65 && c !== 0x45) {
-      if (i >= this.end && !this.final) throw cut;
+      if (i >= this.bound && !this.final) throw cut;
       if (digits <= 15) this.numberEntry(kind.whole, negative && mantissa !== 0 ? -mantissa : mantissa);
       else {
         if (digits > 308 && !Number.isFinite(Number(ascii(bytes, start, i)))) this.outOfRange(start, i);
@@ -273,7 +339,7 @@ export class JsonTape {
       if (i === first) this.unexpected('in exponent of numeric literal');
     }
     this.at = i;
-    if (i >= this.end && !this.final) throw cut;
+    if (i >= this.bound && !this.final) throw cut;
     const x = exact ? mantissa / exactPowers[fraction]! : Math.abs(Number(ascii(bytes, start, i)));
     if (x === Infinity) this.outOfRange(start, i);
     this.numberEntry(kind.float, negative ? -x : x);
@@ -285,8 +351,8 @@ export class JsonTape {
     throw new JsonFault(`number out of range: ${text.length > 40 ? `${text.slice(0, 40)}...` : text}`);
   }
   private span(i: number, start: number, end: number): void {
-    this.starts[i] = start;
-    this.ends[i] = end;
+    this.words[i * 2] = start;
+    this.words[i * 2 + 1] = end;
   }
 
   private enter(): void {
@@ -297,14 +363,21 @@ export class JsonTape {
 
   private array(node: KeyNode): void {
     const me = this.entry(kind.array);
-    let count = 0, elementKinds = 0;
+    let count = 0, elementKinds = 0, last: Type | undefined, unlike: Set<Type> | undefined;
     this.enter();
+    this.arrays++;
     if (this.byte() === 0x5d) this.at++;
     else {
       for (;;) {
         const first = this.length;
         this.value(node);
-        elementKinds |= 1 << this.kinds[first]!;
+        const k = this.kinds[first]!;
+        elementKinds |= 1 << k;
+        if (k >= kind.array || k === kind.wholeLong) {
+          const type = this.typeAt(first);
+          if (last && type !== last) (unlike ??= new Set([last])).add(type);
+          last = type;
+        }
         checkStopAt(count++);
         this.space();
         const c = this.bytes[this.at];
@@ -318,20 +391,22 @@ export class JsonTape {
       }
     }
     this.depth--;
-    this.starts[me] = count;
-    this.ends[me] = this.length;
-    this.numbers[me] = elementKinds;
+    this.arrays--;
+    this.arrayTypes[this.arrayCount] = simpleTypes.get(elementKinds) ?? arrayType(elementType(elementKinds, unlike ?? (last ? [last] : [])));
+    if ((this.arrayCount & countMask) === countMask) this.memory.hold((countMask + 1) * 8);
+    this.span(me, this.arrayCount++, this.length);
   }
 
   private object(outer: KeyNode): void {
     const me = this.entry(kind.object);
-    let node = this.seen.inner(outer);
+    let node = this.seen.inner(outer), count = 0;
     this.enter();
     const { bytes } = this;
     if (this.byte() === 0x7d) this.at++;
     else {
       for (;;) {
         node = this.key(node);
+        if (++count > componentsMax) throw new JsonFault(`too many fields in object (limit ${componentsMax})`);
         this.value(node);
         let c = bytes[this.at];
         if (c !== 0x2c && c !== 0x7d) {
@@ -347,8 +422,44 @@ export class JsonTape {
       }
     }
     this.depth--;
-    this.ends[me] = this.length;
-    this.layouts[me] = layoutOf(node);
+    const layout = this.seen.layoutOf(node);
+    this.forms[this.formCount] = this.arrays > 0 ? this.typedForm(layout, me) : this.plainForm(layout);
+    if ((this.formCount & countMask) === countMask) this.memory.hold((countMask + 1) * 8);
+    this.span(me, this.formCount++, this.length);
+  }
+  private plainForm(layout: Layout): Form {
+    let form = this.plain.get(layout);
+    if (!form) this.plain.set(layout, (form = { layout, type: undefined, fieldTypes: [] }));
+    return form;
+  }
+  /** The form of an object in an array: most are like the one before of that layout. */
+  private typedForm(layout: Layout, me: number): Form {
+    const known = this.typed.get(layout), { names } = layout.shape, children = layout.sources && this.childrenOf(me), fieldTypes: Type[] = [];
+    let same = known !== undefined, at = me + 1;
+    for (let k = 0; k < names.length; k++) {
+      const child = children ? children[layout.sources![k]!]! : at, type = this.typeAt(child);
+      if (!children) at = this.behind(at);
+      if (same && known!.fieldTypes[k] === type) continue;
+      if (same) for (let n = 0; n < k; n++) fieldTypes.push(known!.fieldTypes[n]!);
+      same = false;
+      fieldTypes.push(type);
+    }
+    if (same) return known!;
+    const form = { layout, type: recordType(names.map((name, k) => ({ name, type: fieldTypes[k]! }))), fieldTypes };
+    this.typed.set(layout, form);
+    return form;
+  }
+
+  /** Behind entry `i` and what is in it. */
+  behind(i: number): number { return this.kinds[i]! >= kind.array ? this.end(i) : i + 1; }
+  /** The entries of an object's values; `to`: behind them. */
+  childrenOf(i: number, to = this.length): number[] {
+    const out: number[] = [];
+    for (let at = i + 1; at < to; at = this.behind(at)) {
+      checkStopAt(out.length);
+      out.push(at);
+    }
+    return out;
   }
 
   /** Reads a key and what stands between it and its value. */
@@ -381,7 +492,18 @@ export class JsonTape {
 
 class JsonFault extends Error {}
 
+/** Elements, or objects, of which each so many are charged at once. */
+const countMask = 0xffff;
+const elementType = (bits: number, others: Iterable<Type>): Type => {
+  const all = new Set(others);
+  kindTypes.forEach((type, k) => { if (type && (bits & (1 << k)) !== 0) all.add(type); });
+  return unionOfDistinct(all);
+};
+
+const latin1 = (bytes: Uint8Array, start: number, end: number): string => Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
+/** By hand where that is faster. */
 const ascii = (bytes: Uint8Array, start: number, end: number): string => {
+  if (end - start > 24) return latin1(bytes, start, end);
   let text = '';
   for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i]!);
   return text;

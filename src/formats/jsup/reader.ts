@@ -12,6 +12,7 @@ import { type ReadOptions, readLimits } from '../format.types.ts';
 import { jsonFault } from '../json-fault.ts';
 import { batchesOfLines } from '../line-batches.ts';
 import { floatOf, textOf } from '../text-cell.ts';
+import { ValueMemory } from '../value-memory.ts';
 
 /** @throws LakeError `format-broken` with the line, after giving out what came before */
 export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
@@ -19,8 +20,8 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
   const window = new ByteWindow(input, { format: 'jsup', valueBytesMax: limits.valueBytesMax });
   const table = new JsupTypes(limits.nestingMax);
   let line = 0, count = 0;
+  const memory = new ValueMemory(options.memory, 'jsup', () => `line ${line}`);
   const take = (text: string, builder: Builder): void => {
-    line++;
     if (text.trim() === '') return;
     try {
       const object = parsed(text);
@@ -33,8 +34,29 @@ export async function* readJsup(input: AsyncIterable<Uint8Array>, options: ReadO
       throw new LakeError('format-broken', { format: 'jsup', fault: `line ${line}: ${problem.message}`, place: '', values: count });
     }
   };
-  yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart, lineEnd }, builder) => { take(textOf(bytes, lineStart, lineEnd), builder); });
+  yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart, lineEnd }, builder) => {
+    line++;
+    if (lineEnd - lineStart > longLineBytes) memory.hold(costOf(bytes, lineStart, lineEnd));
+    try {
+      take(textOf(bytes, lineStart, lineEnd), builder);
+    } finally {
+      memory.free();
+    }
+  });
 }
+
+/** A line of more bytes is charged before it is read: its values are held all at once, as JSON and then as ours. */
+const longLineBytes = 1 << 20;
+/** Bytes that a value takes meanwhile, beside its characters; values are told by what stands behind and before them. */
+const valueBytes = 100;
+const costOf = (bytes: Uint8Array, start: number, end: number): number => {
+  let marks = 0;
+  for (let i = start; i < end; i++) {
+    const c = bytes[i]!;
+    if (c === 0x2c || c === 0x5b || c === 0x7b) marks++;
+  }
+  return marks * valueBytes + (end - start);
+};
 
 class Fault extends Error {}
 /** Most characters of an input that an error text repeats. */

@@ -9,16 +9,16 @@ import { type Vector, uniformType } from '../../vectors/vector.ts';
 import { mapVector, withNulls } from '../column-in.ts';
 import { distinctNames } from '../column-types.ts';
 import { BytesFault } from '../type-bytes.ts';
-import type { ChunkData } from './column-chunk.ts';
+import type { Entries } from './page.ts';
 import { type Content, type Node, leavesOf } from './plan.ts';
 
 /** Rows of the node are entries up to this repetition and from this definition on. */
 interface Context { readonly repetition: number; readonly definition: number }
 
 /** The rows of a column. @throws BytesFault for leaves that contradict each other */
-export const assemble = (node: Node, chunkOf: (leaf: number) => ChunkData): Vector => build(node, { repetition: 0, definition: 0 }, chunkOf);
+export const assemble = (node: Node, chunkOf: (leaf: number) => Entries): Vector => build(node, { repetition: 0, definition: 0 }, chunkOf);
 
-const build = (node: Node, context: Context, chunkOf: (leaf: number) => ChunkData): Vector => {
+const build = (node: Node, context: Context, chunkOf: (leaf: number) => Entries): Vector => {
   const first = leavesOf(node)[0];
   if (!first) throw new BytesFault(`column ${node.name} has nothing in it`);
   if (!node.optional) return inside(node.content, context, chunkOf);
@@ -28,7 +28,7 @@ const build = (node: Node, context: Context, chunkOf: (leaf: number) => ChunkDat
   return withNulls(dense, rows, valid);
 };
 
-const inside = (content: Content, context: Context, chunkOf: (leaf: number) => ChunkData): Vector => {
+const inside = (content: Content, context: Context, chunkOf: (leaf: number) => Entries): Vector => {
   switch (content.kind) {
     case 'leaf': return chunkOf(content.index).values;
     case 'struct': {
@@ -55,7 +55,7 @@ const inside = (content: Content, context: Context, chunkOf: (leaf: number) => C
 const contradiction = (name: string): BytesFault => new BytesFault(`columns of ${name} have unlike numbers of rows`);
 
 /** How many rows there are and which are not null. */
-const rowsOf = ({ entries, definition, repetition }: ChunkData, context: Context, level: number): { readonly rows: number; readonly valid: Uint32Array | undefined } => {
+const rowsOf = ({ entries, definition, repetition }: Entries, context: Context, level: number): { readonly rows: number; readonly valid: Uint32Array | undefined } => {
   const index = new Uint32Array(entries);
   let rows = 0, valid = 0;
   for (let e = 0; e < entries; e++) {
@@ -67,7 +67,7 @@ const rowsOf = ({ entries, definition, repetition }: ChunkData, context: Context
 };
 
 /** Where the items of each row begin. */
-const runsOf = ({ entries, definition, repetition }: ChunkData, rows: Context, items: Context): Uint32Array => {
+const runsOf = ({ entries, definition, repetition }: Entries, rows: Context, items: Context): Uint32Array => {
   const offsets = new Uint32Array(entries + 1);
   let row = 0, count = 0;
   for (let e = 0; e < entries; e++) {

@@ -1,196 +1,189 @@
 /**
- * A column of a row group: its pages one behind the other.
+ * A column of a row group, read on by rows: page after page, as far as rows are asked for.
  *
- * Invariants: levels and values stay apart; a page stands for at most `pageValuesMax` values, a chunk for no more than its bytes make likely.
+ * Invariants:
+ * - What is held is a dictionary and a page, and both can be let go: they are read again when they are needed.
+ * - Rows that were taken belong to who took them.
  */
 import type { ColumnMetaData } from 'hyparquet';
-import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { concat } from '../../vectors/concat.ts';
-import { type Vector, flatten } from '../../vectors/vector.ts';
-import { type Codec, expand } from '../block-codecs.ts';
+import { type Vector, sizeOf, slice } from '../../vectors/vector.ts';
+import type { Codec } from '../block-codecs.ts';
+import type { ReadMemory } from '../read-memory.ts';
+import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { type Place, bitsFor, decodeHybrid } from './decode.ts';
+import { type Entries, type PageContext, countOf, readDictionary, readPage } from './page.ts';
+import { type PageHeader, pageHeaderOf, pageKind } from './page-header.ts';
 import type { Leaf } from './plan.ts';
-import { encodings, noValues, valuesVector } from './values.ts';
+import { noValues } from './values.ts';
 
-const pageValuesMax = 1 << 25;
 const chunkValuesMax = 1 << 26;
-const pageBytesMax = 1 << 29;
-const pageKind = { data: 0, index: 1, dictionary: 2, dataV2: 3 } as const;
-
-/** What a column chunk says: a level of definition and one of repetition for each entry (none: all 0 or all the highest), and the values in order. */
-export interface ChunkData {
-  readonly entries: number;
-  readonly definition: Uint8Array | undefined;
-  readonly repetition: Uint8Array | undefined;
-  readonly values: Vector;
-}
 
 const codecs: Readonly<Record<string, Codec | 'none'>> = {
   UNCOMPRESSED: 'none', SNAPPY: 'snappy', GZIP: 'gzip', BROTLI: 'brotli', ZSTD: 'zstd', LZ4: 'lz4-hadoop', LZ4_RAW: 'lz4-block',
 };
 
-/** @throws BytesFault */
-export const readChunk = (file: Uint8Array, meta: ColumnMetaData, leaf: Leaf): ChunkData => {
-  const codec = codecs[meta.codec];
-  if (!codec) throw new BytesFault(`compression ${meta.codec}`);
-  if (Number(meta.num_values) === 0) return new ChunkReader(new Uint8Array(0), codec, leaf).read(0);
-  const start = Number(meta.dictionary_page_offset && meta.dictionary_page_offset < meta.data_page_offset ? meta.dictionary_page_offset : meta.data_page_offset);
-  const end = start + Number(meta.total_compressed_size), entries = Number(meta.num_values);
-  if (!(start >= 4 && end >= start && end <= file.length)) throw new BytesFault('column chunk outside of the file');
-  if (!(entries >= 0 && entries <= chunkValuesMax + (end - start) * 64)) throw new BytesFault(`${entries} values in ${end - start} bytes`);
-  return new ChunkReader(file.subarray(start, end), codec, leaf).read(entries);
-};
+/** Where the next entry is: in the page at `offset` of the file, behind `entries` of its entries and `values` of its values. */
+export interface Mark { readonly offset: number; readonly entries: number; readonly values: number; /** In the pages before. */ readonly before: number }
+/** A page that is held. */
+interface HeldPage extends Entries { readonly end: number; readonly bytes: number }
 
-class ChunkReader {
-  private readonly bytes: Uint8Array;
-  private readonly codec: Codec | 'none';
-  private readonly leaf: Leaf;
-  private readonly definition: Uint8Array[] = [];
-  private readonly repetition: Uint8Array[] = [];
-  private readonly values: Vector[] = [];
-  private dictionary: Vector | undefined;
-  private entries = 0;
+/** The first bytes of a page that are read to find its header: pages of a MB are usual. */
+const headerBytesFirst = 4 << 10;
 
-  constructor(bytes: Uint8Array, codec: Codec | 'none', leaf: Leaf) {
-    this.bytes = bytes;
-    this.codec = codec;
+/** Reads one column chunk. @throws BytesFault for a chunk that cannot be */
+export class ColumnChunk {
+  readonly leaf: Leaf;
+  private readonly file: Spool;
+  private readonly context: PageContext;
+  private readonly memory: ReadMemory;
+  private readonly start: number;
+  private readonly end: number;
+  private readonly count: number;
+  private at: Mark;
+  private page: HeldPage | undefined;
+  private dictionaryPage: { readonly header: PageHeader; readonly at: number } | undefined;
+  private dictionary: { readonly values: Vector; readonly bytes: number } | undefined;
+
+  constructor(file: Spool, meta: ColumnMetaData, { leaf, name, memory }: { readonly leaf: Leaf; readonly name: string; readonly memory: ReadMemory }) {
+    const codec = codecs[meta.codec];
+    if (!codec) throw new BytesFault(`compression ${meta.codec}`);
     this.leaf = leaf;
+    this.file = file;
+    this.memory = memory;
+    this.context = { leaf, codec, memory, name };
+    this.count = Number(meta.num_values);
+    const first = meta.dictionary_page_offset && meta.dictionary_page_offset < meta.data_page_offset ? meta.dictionary_page_offset : meta.data_page_offset;
+    this.start = Number(first);
+    this.end = this.start + Number(meta.total_compressed_size);
+    this.at = { offset: this.start, entries: 0, values: 0, before: 0 };
+    if (this.count === 0) return;
+    if (!(this.start >= 4 && this.end >= this.start && this.end <= file.size)) throw new BytesFault('column chunk outside of the file');
+    if (!(this.count >= 0 && this.count <= chunkValuesMax + (this.end - this.start) * 64)) throw new BytesFault(`${this.count} values in ${this.end - this.start} bytes`);
   }
 
-  read(entries: number): ChunkData {
-    const reader = { view: new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength), offset: 0 }, { leaf } = this;
-    while (this.entries < entries) {
-      const header = pageHeader(reader), size = header.packedBytes;
-      if (size > this.bytes.length - reader.offset) throw new BytesFault('page cut short');
-      this.page(header, this.bytes.subarray(reader.offset, reader.offset + size), entries - this.entries);
-      reader.offset += size;
+  /** Bytes that are held between two calls. */
+  get held(): number { return (this.page?.bytes ?? 0) + (this.dictionary?.bytes ?? 0); }
+  /** Whether all entries were taken. */
+  get isAtEnd(): boolean { return this.at.before + this.at.entries >= this.count; }
+
+  /** Where reading is, to come back to. */
+  mark(): Mark { return this.at; }
+  reset(mark: Mark): void {
+    if (mark.offset !== this.at.offset) this.dropPage();
+    this.at = mark;
+  }
+
+  /** Lets go of page and dictionary. */
+  drop(): void {
+    this.dropPage();
+    this.memory.free(this.dictionary?.bytes ?? 0);
+    this.dictionary = undefined;
+  }
+  private dropPage(): void {
+    this.memory.free(this.page?.bytes ?? 0);
+    this.page = undefined;
+  }
+
+  /** The entries of the next rows, fewer at the end. `took` is told the bytes of each part. @throws BytesFault, LakeError format-memory */
+  take(rows: number, took: (bytes: number) => void): Entries {
+    const parts: Entries[] = [];
+    let left = rows, isFirst = true;
+    while (!this.isAtEnd) {
+      const page = this.current(), { entries, rowsBegun, isEnd } = this.extent(page, left, isFirst);
+      if (entries > 0) {
+        const part = this.part(page, entries);
+        took(partBytes(part));
+        parts.push(part);
+      }
+      left -= rowsBegun;
+      isFirst = false;
+      if (isEnd) break;
     }
-    return {
-      entries,
-      definition: leaf.definitionMax > 0 ? joined(this.definition) : undefined,
-      repetition: leaf.repetitionMax > 0 ? joined(this.repetition) : undefined,
-      values: this.joinedValues(),
-    };
+    return joinedEntries(parts, this.leaf);
   }
 
-  private joinedValues(): Vector {
-    const all = this.values.length === 0 ? noValues(this.leaf) : concat(this.values);
-    return all.form === 'dictionary' && all.values.length * 2 > all.length ? flatten(all) : all;
-  }
-
-  private page(header: PageHeader, packed: Uint8Array, entriesLeft: number): void {
-    const { kind } = header;
-    if (kind === pageKind.dictionary) {
-      if (!(header.values >= 0 && header.values <= pageValuesMax)) throw new BytesFault(`dictionary of ${header.values}`);
-      this.dictionary = valuesVector(this.leaf, encodings.plain, placeOf(this.expanded(packed, header.bytes)), header.values);
-      return;
+  /** How many entries of the page belong to the next rows; `isEnd`: and none behind it do. */
+  private extent(page: HeldPage, rows: number, isFirst: boolean): { readonly entries: number; readonly rowsBegun: number; readonly isEnd: boolean } {
+    const { entries: from } = this.at, { repetition } = page;
+    if (!repetition) {
+      const entries = Math.min(rows, page.entries - from);
+      return { entries, rowsBegun: entries, isEnd: entries === rows };
     }
-    if (kind !== pageKind.data && kind !== pageKind.dataV2) return;
-    if (!(header.values >= 0 && header.values <= Math.min(pageValuesMax, entriesLeft))) throw new BytesFault(`page of ${header.values} values`);
-    this.entries += header.values;
-    if (kind === pageKind.data) this.dataPage(header, placeOf(this.expanded(packed, header.bytes)));
-    else this.dataPageV2(header, packed);
-  }
-  private dataPage(header: PageHeader, p: Place): void {
-    const { repetitionMax, definitionMax } = this.leaf;
-    if (repetitionMax > 0) this.repetition.push(this.levels(counted(p, header.repetitionEncoding), header.values, repetitionMax));
-    const definition = definitionMax > 0 ? this.levels(counted(p, header.definitionEncoding), header.values, definitionMax) : undefined;
-    this.take(header, p, definition);
-  }
-  private dataPageV2(header: PageHeader, packed: Uint8Array): void {
-    const { repetitionMax, definitionMax } = this.leaf, { repetitionBytes, definitionBytes } = header, levelBytes = repetitionBytes + definitionBytes;
-    if (repetitionBytes < 0 || definitionBytes < 0 || levelBytes > packed.length || levelBytes > header.bytes) throw new BytesFault('page cut short');
-    if (repetitionMax > 0) this.repetition.push(this.levels({ bytes: packed, at: 0, end: repetitionBytes }, header.values, repetitionMax));
-    const definition = definitionMax > 0 ? this.levels({ bytes: packed, at: repetitionBytes, end: levelBytes }, header.values, definitionMax) : undefined;
-    const values = packed.subarray(levelBytes);
-    this.take(header, placeOf(header.isCompressed ? this.expanded(values, header.bytes - levelBytes) : values), definition);
-  }
-  private levels(p: Place, count: number, max: number): Uint8Array {
-    const out = new Uint8Array(count);
-    decodeHybrid(p, bitsFor(max), out);
-    for (let i = 0; i < count; i++) if (out[i] > max) throw new BytesFault(`level ${out[i]} of ${max}`);
-    return out;
-  }
-  private take(header: PageHeader, p: Place, definition: Uint8Array | undefined): void {
-    if (definition) this.definition.push(definition);
-    const count = definition ? countOf(definition, this.leaf.definitionMax) : header.values, { encoding } = header;
-    if (encoding !== encodings.dictionary && encoding !== encodings.plainDictionary) {
-      this.values.push(valuesVector(this.leaf, encoding, p, count));
-      return;
+    if (isFirst && rows > 0 && repetition[from] !== 0) throw new BytesFault('list begins inside a row');
+    let to = from, begun = 0;
+    for (; to < page.entries; to++) {
+      if (repetition[to] !== 0) continue;
+      if (begun === rows) return { entries: to - from, rowsBegun: begun, isEnd: true };
+      begun++;
     }
-    if (count === 0) return;
-    if (!this.dictionary) throw new BytesFault('dictionary is missing');
-    const codes = new Uint32Array(count), size = this.dictionary.length;
-    if (p.at >= p.end) throw new BytesFault('page cut short');
-    decodeHybrid(p, p.bytes[p.at++], codes);
-    for (let i = 0; i < count; i++) if (codes[i] >= size) throw new BytesFault(`index ${codes[i]} into a dictionary of ${size}`);
-    this.values.push({ form: 'dictionary', length: count, codes, values: this.dictionary });
+    return { entries: to - from, rowsBegun: begun, isEnd: false };
   }
 
-  private expanded(packed: Uint8Array, size: number): Uint8Array {
-    if (this.codec === 'none') return packed;
-    if (!(size >= 0 && size <= pageBytesMax)) throw new BytesFault(`page of ${size} bytes`);
-    return expand(this.codec, packed, size);
+  private part(page: HeldPage, entries: number): Entries {
+    const from = this.at, to = from.entries + entries, definition = page.definition?.subarray(from.entries, to);
+    const values = definition ? countOf(definition, this.leaf.definitionMax) : entries;
+    const part = { entries, definition, repetition: page.repetition?.subarray(from.entries, to), values: slice(page.values, from.values, from.values + values) };
+    this.at = { ...from, entries: to, values: from.values + values };
+    if (to === page.entries) {
+      this.at = { offset: page.end, entries: 0, values: 0, before: from.before + to };
+      this.dropPage();
+    }
+    return part;
+  }
+
+  /** The page that the next entry is in. */
+  private current(): HeldPage {
+    while (!this.page) {
+      const { offset, before } = this.at, { header, at } = this.headerAt(offset), end = at + header.packedBytes;
+      if (end > this.end) throw new BytesFault('page cut short');
+      if (header.kind === pageKind.dictionary) {
+        if (this.dictionaryPage?.at !== at) this.dictionaryPage = { header, at };
+      } else if ((header.kind === pageKind.data || header.kind === pageKind.dataV2) && header.values !== 0) {
+        if (header.values > this.count - before) throw new BytesFault(`page of ${header.values} values`);
+        const page = readPage(header, this.file.read(at, header.packedBytes), this.context, () => this.lookUp()), bytes = partBytes(page);
+        this.memory.hold(bytes, { format: 'parquet', what: `page of column ${this.context.name}` });
+        this.page = { ...page, end, bytes };
+        return this.page;
+      }
+      this.at = { offset: end, entries: 0, values: 0, before };
+    }
+    return this.page;
+  }
+
+  private headerAt(offset: number): { readonly header: PageHeader; readonly at: number } {
+    for (let size = headerBytesFirst; ; size *= 16) {
+      const length = Math.min(size, this.end - offset), found = pageHeaderOf(this.file.read(offset, Math.max(0, length)));
+      if (found) return { header: found.header, at: offset + found.length };
+      if (length < size) throw new BytesFault('page header: cut short');
+    }
+  }
+
+  private lookUp(): Vector | undefined {
+    if (!this.dictionary && this.dictionaryPage) {
+      const { header, at } = this.dictionaryPage, values = readDictionary(header, this.file.read(at, header.packedBytes), this.context), bytes = sizeOf(values);
+      this.memory.hold(bytes, { format: 'parquet', what: `dictionary of column ${this.context.name}` });
+      this.dictionary = { values, bytes };
+    }
+    return this.dictionary?.values;
   }
 }
 
-interface PageHeader {
-  readonly kind: number;
-  /** Before and after compression. */
-  readonly bytes: number;
-  readonly packedBytes: number;
-  readonly values: number;
-  readonly encoding: number;
-  readonly definitionEncoding: number;
-  readonly repetitionEncoding: number;
-  readonly definitionBytes: number;
-  readonly repetitionBytes: number;
-  readonly isCompressed: boolean;
-}
-type Fields = Readonly<Record<`field_${number}`, unknown>>;
-const pageHeader = (reader: { view: DataView<ArrayBufferLike>; offset: number }): PageHeader => {
-  const header = fieldsOf(reader), kind = numberIn(header, 1), packedBytes = numberIn(header, 3);
-  const inner = (header[`field_${kind === pageKind.data ? 5 : kind === pageKind.dictionary ? 7 : 8}`] ?? {}) as Fields;
-  const isData = kind === pageKind.data, isV2 = kind === pageKind.dataV2;
-  if (packedBytes < 0) throw new BytesFault(`page of ${packedBytes} bytes`);
+/** What entries take; dictionaries are counted where they are held. */
+const partBytes = ({ definition, repetition, values }: Entries): number =>
+  (definition?.length ?? 0) + (repetition?.length ?? 0) + (values.form === 'dictionary' ? values.length * 4 : sizeOf(values));
+
+const joinedEntries = (parts: readonly Entries[], leaf: Leaf): Entries => {
+  const [first] = parts;
+  if (parts.length === 1 && first) return first;
   return {
-    kind, bytes: numberIn(header, 2), packedBytes, values: kind === pageKind.index ? 0 : numberIn(inner, 1),
-    encoding: isV2 ? numberIn(inner, 4) : isData ? numberIn(inner, 2) : encodings.plain,
-    definitionEncoding: isData ? numberIn(inner, 3) : encodings.rle, repetitionEncoding: isData ? numberIn(inner, 4) : encodings.rle,
-    definitionBytes: isV2 ? numberIn(inner, 5) : 0, repetitionBytes: isV2 ? numberIn(inner, 6) : 0, isCompressed: inner.field_7 !== false,
+    entries: parts.reduce((n, p) => n + p.entries, 0),
+    definition: leaf.definitionMax > 0 ? joined(parts.map((p) => p.definition!)) : undefined,
+    repetition: leaf.repetitionMax > 0 ? joined(parts.map((p) => p.repetition!)) : undefined,
+    values: first ? concat(parts.map((p) => p.values)) : noValues(leaf),
   };
 };
-const fieldsOf = (reader: { view: DataView<ArrayBufferLike>; offset: number }): Fields => {
-  try {
-    return deserializeTCompactProtocol(reader as { view: DataView<ArrayBuffer>; offset: number });
-  } catch (cause) {
-    throw new BytesFault(`page header: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-  }
-};
-const numberIn = (fields: Fields, field: number): number => {
-  const x = fields[`field_${field}`];
-  if (typeof x !== 'number' || !Number.isInteger(x)) throw new BytesFault('page header lacks a number');
-  return x;
-};
-
-const placeOf = (bytes: Uint8Array): Place => ({ bytes, at: 0, end: bytes.length });
-/** Levels of a page of version 1 have their size before them. */
-const counted = (p: Place, encoding: number): Place => {
-  if (encoding !== encodings.rle) throw new BytesFault(`levels in encoding ${encoding}`);
-  if (p.end - p.at < 4) throw new BytesFault('page cut short');
-  const { bytes, at } = p, size = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
-  if (size < 0 || size > p.end - at - 4) throw new BytesFault('page cut short');
-  p.at = at + 4 + size;
-  return { bytes, at: at + 4, end: p.at };
-};
-const countOf = (levels: Uint8Array, level: number): number => {
-  let count = 0;
-  for (let i = 0; i < levels.length; i++) if (levels[i] === level) count++;
-  return count;
-};
 const joined = (parts: readonly Uint8Array[]): Uint8Array => {
-  if (parts.length === 1) return parts[0];
   const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
   let at = 0;
   for (const p of parts) {

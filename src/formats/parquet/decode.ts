@@ -7,8 +7,8 @@ import { BytesFault } from '../type-bytes.ts';
 
 const cut = (): BytesFault => new BytesFault('page cut short');
 
-/** Where reading is, which moves on, and where it ends. */
-export interface Place { readonly bytes: Uint8Array; at: number; readonly end: number }
+/** Where reading is, which moves on, and where it ends. `hold`: charges bytes that are not in proportion to those that are read. */
+export interface Place { readonly bytes: Uint8Array; at: number; readonly end: number; readonly hold?: (bytes: number) => void }
 /** A number of seven bits a byte, low ones first; `at` moves on. @throws BytesFault when it is cut or too long */
 const uvarint = (p: Place): number => {
   let n = 0, scale = 1;
@@ -198,6 +198,7 @@ export const decodeDeltaRuns = (p: Place, count: number): Runs => {
     if (size > prefixBytesMax) throw new BytesFault('strings of a page too long');
     offsets[i + 1] = size;
   }
+  p.hold?.(offsets[count]);
   const bytes = new Uint8Array(offsets[count]);
   for (let i = 0; i < count; i++) {
     const prefix = prefixes[i * 2];

@@ -3,29 +3,33 @@
  * defines hold for the values after it.
  */
 import { LakeError } from '../../errors.ts';
-import { Builder } from '../../vectors/builder.ts';
 import { SupParser } from '../../vectors/sup-parse.ts';
 import { SupError } from '../../vectors/sup-error.ts';
 import type { TypeNames } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
+import { Batches } from '../batches.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadLimits, type ReadOptions, readLimits, turnsOver } from '../format.types.ts';
 import { validUtf8 } from '../valid-stream.ts';
-import { writeEntry } from './rows.ts';
+import { writeValue } from './rows.ts';
 import { SupTape } from './tape.ts';
 
 /** Batches of the values of a SUP stream. @throws LakeError `format-broken`, after giving out what came before */
 export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  const limits = readLimits(options), tape = new SupTape(limits.nestingMax);
+  const limits = readLimits(options), tape = new SupTape(limits.nestingMax, options.memory);
   const window = new ByteWindow(validUtf8(input), { format: 'sup', valueBytesMax: limits.valueBytesMax, place: () => ` (line ${tape.line})` });
   const batches = new Batches(limits.batchRows), general = new GeneralValues(window, tape, limits);
   const inTurn = turnsOver(options, window), scan = (): ReturnType<SupTape['next']> => tape.next(window);
+  const write = (): void => {
+    writeValue(tape, batches.begin());
+    batches.end(tape.textLength);
+  };
   try {
     while (await window.more()) {
       for (let state = inTurn(scan); state === 'value' || state === 'other'; state = inTurn(scan)) {
         if (state === 'value') {
-          inTurn(() => writeEntry(tape, 0, batches.builder));
+          inTurn(write);
           general.plain();
           if (batches.isFull) yield batches.take();
         } else {
@@ -33,7 +37,9 @@ export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOp
           const found = general.next(batches.rows);
           for (let next = inTurn(() => found.next()); !next.done; next = inTurn(() => found.next())) {
             const { value } = next;
-            inTurn(() => { batches.builder.append(value); });
+            inTurn(() => { batches.begin().append(value); });
+            batches.end(general.length);
+            tape.memory.free();
             values++;
             if (batches.isFull) yield batches.take();
           }
@@ -42,32 +48,21 @@ export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOp
       }
     }
   } catch (problem) {
-    if (batches.builder.length > 0) yield batches.take();
+    if (!batches.isEmpty) yield batches.take();
     throw problem;
   } finally {
+    tape.taken();
     await window.close();
   }
-  if (batches.builder.length > 0) yield batches.take();
-}
-
-class Batches {
-  builder = new Builder();
-  private before = 0;
-  private readonly rowsMax: number;
-  constructor(rowsMax: number) { this.rowsMax = rowsMax; }
-  /** Values of the stream so far. */
-  get rows(): number { return this.before + this.builder.length; }
-  get isFull(): boolean { return this.builder.length >= this.rowsMax; }
-  take(): Vector {
-    this.before += this.builder.length;
-    const batch = this.builder.finish();
-    this.builder = new Builder();
-    return batch;
-  }
+  if (!batches.isEmpty) yield batches.take();
 }
 
 /** Text that the general parser is given at first. */
 const pieceBytesLeast = 1 << 12;
+/** Text that is charged while it is decoded. */
+const longTextBytes = 1 << 20;
+/** Bytes of a value within a value, about. */
+const valueBytes = 150;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
@@ -80,6 +75,8 @@ class GeneralValues {
   private readonly limits: ReadLimits;
   private readonly names: TypeNames = new Map();
   private pieceBytes = pieceBytesLeast;
+  /** Characters of the value that was given out last. */
+  length = 0;
 
   constructor(window: ByteWindow, tape: SupTape, limits: ReadLimits) {
     this.window = window;
@@ -107,8 +104,10 @@ class GeneralValues {
 
   private *values(end: number, count: number): Generator<Value, number> {
     const { window, tape, names } = this, last = window.final && end === window.end;
+    tape.memory.free();
+    if (end - window.start > longTextBytes) tape.memory.hold(end - window.start);
     const text = decoder.decode(window.bytes.subarray(window.start, end));
-    const parser = new SupParser(text, { nestingMax: this.limits.nestingMax, names, line: tape.line });
+    const parser = new SupParser(text, { nestingMax: this.limits.nestingMax, names, line: tape.line, made: (values) => { tape.memory.hold(values * valueBytes); } });
     let used = 0, found = 0;
     const usedUp = (): void => {
       window.start += Buffer.byteLength(text.slice(0, used));
@@ -119,6 +118,7 @@ class GeneralValues {
       if (!value) break;
       // A decorator of the last value may be on the next line.
       if (!parser.otherFollows() && !last) break;
+      this.length = parser.position - used;
       used = parser.position;
       found++;
       yield value;

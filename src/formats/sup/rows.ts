@@ -5,6 +5,7 @@ import { checkStopAt } from '../../vectors/stop.ts';
 import { type Data, type Value, arrayValue, boolValue, integer, nullValue, stringValue } from '../../vectors/value.ts';
 import { beginLayout } from '../key-layouts.ts';
 import { appendAddress } from '../text-cell.ts';
+import { pieceBytes, textPieces } from '../text-pieces.ts';
 import { type SupTape, kind } from './tape.ts';
 import { supStringText } from './text.ts';
 
@@ -12,8 +13,21 @@ const primitives = Array.from({ length: 32 }, (_, id) => primitiveOfId(id) as Pr
 /** By the id of the elements' type; held so that it is not looked up for each array. */
 const arrays = primitives.map((type) => type && arrayType(type)) as readonly ArrayType[];
 
+/** Entries and bytes of text from which a value is charged before it is built. */
+const longEntries = 1 << 16, longTextBytes = 1 << 20;
+/** Bytes of a value that is made by itself, about, for each of its entries. */
+const valueBytes = 100;
+
+/** Appends the value on the tape. @throws LakeError format-memory */
+export const writeValue = (tape: SupTape, builder: Builder): void => {
+  if (tape.length > longEntries || tape.textBytes > longTextBytes) tape.memory.hold(tape.length * 8 + tape.textBytes);
+  tape.memory.watchParts();
+  writeEntry(tape, 0, builder);
+  tape.taken();
+};
+
 /** Appends the value of entry `i`; returns the entry behind it. */
-export const writeEntry = (tape: SupTape, i: number, builder: Builder): number => {
+const writeEntry = (tape: SupTape, i: number, builder: Builder): number => {
   switch (tape.kinds[i]) {
     case kind.text: builder.run(types.string, tape.bytes, tape.starts[i], tape.ends[i]); return i + 1;
     case kind.number: builder.number(primitives[tape.typeIds[i]], tape.numbers[i]); return i + 1;
@@ -23,15 +37,26 @@ export const writeEntry = (tape: SupTape, i: number, builder: Builder): number =
     case kind.null: builder.null(); return i + 1;
     case kind.bool: builder.bool(tape.numbers[i] === 1); return i + 1;
     case kind.array: return writeArray(tape, i, builder);
-    case kind.textCoded: builder.text(supStringText(tape.bytes, tape.starts[i], tape.ends[i])); return i + 1;
+    case kind.textCoded: writeCoded(tape, i, builder); return i + 1;
     default: builder.append(tape.values[i]!); return i + 1;
   }
 };
 
+const writeCoded = ({ bytes, starts, ends }: SupTape, i: number, builder: Builder): void => {
+  const start = starts[i], end = ends[i];
+  if (end - start > pieceBytes) builder.texts(textPieces(bytes, { start, end, escapes: true }, supStringText));
+  else builder.text(supStringText(bytes, start, end));
+};
+
+/** Fields after which it is looked how much they take. */
+const fieldsMask = 1023;
+
 const writeRecord = (tape: SupTape, i: number, builder: Builder): number => {
   const record = beginLayout(tape.layouts[i]!, builder), { fields } = record;
+  tape.memory.holdParts();
   let at = i + 1;
   for (let k = 0; k < fields.length; k++) {
+    if ((k & fieldsMask) === fieldsMask) tape.memory.holdParts();
     if (tape.kinds[at] !== kind.absent) at = writeEntry(tape, at, fields[k]);
     else record.absent(k, primitives[tape.typeIds[at++]]);
   }
@@ -42,6 +67,7 @@ const writeRecord = (tape: SupTape, i: number, builder: Builder): number => {
 const writeArray = (tape: SupTape, i: number, builder: Builder): number => {
   const typeId = tape.numbers[i], end = tape.ends[i];
   if (typeId < 0) {
+    if (end - i > longEntries) tape.memory.hold((end - i) * valueBytes);
     builder.append(valueOf(tape, i));
     return end;
   }

@@ -17,8 +17,10 @@ import { SupError } from '../../vectors/sup-error.ts';
 import { wordValue } from '../../vectors/sup-words.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import type { ByteWindow } from '../byte-window.ts';
-import { type KeyNode, type Layout, Layouts, layoutOf, sameBytes } from '../key-layouts.ts';
+import { type KeyNode, type Layout, Layouts, sameBytes } from '../key-layouts.ts';
+import type { ReadMemory } from '../read-memory.ts';
 import { plainAddress } from '../text-cell.ts';
+import { ValueMemory } from '../value-memory.ts';
 import { supStringText } from './text.ts';
 
 /** Kinds of entries. `absent`: an optional field that is not there; the entry has the type that it would be of. */
@@ -49,19 +51,27 @@ const textClass = classes(['"\\\n\0', 1]);
 for (let i = 128; i < 256; i++) textClass[i] = 2;
 const escapable = classes(['"\\/bfnrt', 1]);
 
+const entriesFirst = 256, entryBytes = 18;
+/** A tape that grew beyond so many entries for a value is made anew after it. */
+const entriesKeptMax = 1 << 16;
+
 /** The tape of the value scanned last; `bytes` are those that its places refer to, until the window moves on. */
 export class SupTape {
-  kinds = new Uint8Array(256);
-  typeIds = new Uint8Array(256);
-  starts = new Int32Array(256);
-  ends = new Int32Array(256);
-  numbers = new Float64Array(256);
+  kinds = new Uint8Array(entriesFirst);
+  typeIds = new Uint8Array(entriesFirst);
+  starts = new Int32Array(entriesFirst);
+  ends = new Int32Array(entriesFirst);
+  numbers = new Float64Array(entriesFirst);
   layouts: (Layout | undefined)[] = [];
   values: (Value | undefined)[] = [];
   length = 0;
   bytes: Uint8Array = new Uint8Array(1);
   /** Line of the place behind the last value. */
   line = 1;
+  /** Bytes of the value's texts, and of all of it. */
+  textBytes = 0;
+  textLength = 0;
+  readonly memory: ValueMemory;
   private readonly seen = new Layouts();
   private at = 0;
   private end = 0;
@@ -73,7 +83,25 @@ export class SupTape {
   private decoratorBytes: Uint8Array = Buffer.from('uint64');
   private readonly nestingMax: number;
 
-  constructor(nestingMax: number) { this.nestingMax = nestingMax; }
+  constructor(nestingMax: number, memory?: ReadMemory) {
+    this.nestingMax = nestingMax;
+    this.memory = new ValueMemory(memory, 'sup', () => `value (line ${this.line})`);
+  }
+
+  /** The value was taken: what a long one needed goes. */
+  taken(): void {
+    if (this.kinds.length > entriesKeptMax) {
+      this.kinds = new Uint8Array(entriesFirst);
+      this.typeIds = new Uint8Array(entriesFirst);
+      this.starts = new Int32Array(entriesFirst);
+      this.ends = new Int32Array(entriesFirst);
+      this.numbers = new Float64Array(entriesFirst);
+      this.layouts = [];
+      this.values = [];
+      this.length = 0;
+    }
+    this.memory.free();
+  }
 
   /**
    * Scans the next value of the window and moves the window behind it: 'value', 'none' if only white space is left, 'cut' if more bytes are needed, 'other'
@@ -84,7 +112,9 @@ export class SupTape {
     this.end = window.end;
     this.final = window.final;
     this.at = window.start;
-    this.length = this.depth = this.breaks = 0;
+    this.length = this.depth = this.breaks = this.textBytes = 0;
+    this.memory.free();
+    if (this.kinds.length > entriesKeptMax) this.memory.hold(this.kinds.length * entryBytes);
     this.space();
     window.start = this.at;
     this.line += this.breaks;
@@ -98,6 +128,7 @@ export class SupTape {
       if (problem === other) return 'other';
       throw problem;
     }
+    this.textLength = this.at - window.start;
     window.start = this.at;
     this.line += this.breaks;
     this.seen.trim();
@@ -116,7 +147,8 @@ export class SupTape {
   }
 
   private grow(): void {
-    const size = this.kinds.length * 2, { kinds, typeIds, starts, ends, numbers } = this;
+    const { kinds, typeIds, starts, ends, numbers } = this, size = kinds.length * 2;
+    if (size > entriesKeptMax) this.memory.hold((size - kinds.length) * entryBytes);
     (this.kinds = new Uint8Array(size)).set(kinds);
     (this.typeIds = new Uint8Array(size)).set(typeIds);
     (this.starts = new Int32Array(size)).set(starts);
@@ -163,6 +195,7 @@ export class SupTape {
     const i = this.entry(coded ? kind.textCoded : kind.text, primitiveIds.string);
     this.starts[i] = start;
     this.ends[i] = this.at - 1;
+    this.textBytes += this.at - start;
   }
   /** From the opening quote to behind the closing one; true if there are escapes or bytes beyond ASCII between. */
   private string(): boolean {
@@ -376,7 +409,7 @@ export class SupTape {
     this.depth--;
     this.ends[me] = this.length;
     // Of fields of one name the first counts; that is rare enough for the general parser.
-    if ((this.layouts[me] = layoutOf(node)).sources) throw other;
+    if ((this.layouts[me] = this.seen.layoutOf(node)).sources) throw other;
   }
 
   /** Reads a key, its question mark and the colon; the value is next. */

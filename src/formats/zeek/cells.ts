@@ -65,22 +65,23 @@ const letters: Readonly<Record<string, number>> = { '\\': 0x5c, n: 10, r: 13, t:
 /** Undoes `\xNN` and the short escapes. Bytes that make no UTF-8 stay escaped. */
 const unescaped = (text: string): string => {
   if (!text.includes('\\')) return text;
-  const source = Buffer.from(text), bytes: number[] = [];
+  const source = Buffer.from(text), bytes = Buffer.allocUnsafe(source.length);
+  let length = 0;
   for (let i = 0; i < source.length; i++) {
     if (source[i] !== 0x5c || i + 1 === source.length) {
-      bytes.push(source[i]!);
+      bytes[length++] = source[i]!;
       continue;
     }
     const next = String.fromCharCode(source[i + 1]!), hex = source.toString('latin1', i + 2, i + 4);
     if (next === 'x' && /^[0-9a-fA-F]{2}$/.test(hex)) {
-      bytes.push(Number.parseInt(hex, 16));
+      bytes[length++] = Number.parseInt(hex, 16);
       i += 3;
     } else if (letters[next] !== undefined) {
-      bytes.push(letters[next]);
+      bytes[length++] = letters[next];
       i++;
-    } else bytes.push(0x5c);
+    } else bytes[length++] = 0x5c;
   }
-  return validText(Buffer.from(bytes));
+  return validText(bytes.subarray(0, length));
 };
 const validText = (bytes: Buffer): string => {
   if (isUtf8(bytes)) return bytes.toString();

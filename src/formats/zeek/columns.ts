@@ -3,13 +3,16 @@
  * leaves no trace.
  */
 import type { Builder } from '../../vectors/builder.ts';
-import { type PrimitiveType, type Type, type UnionType, nullable, types, underType } from '../../vectors/type.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
+import { type ArrayType, type PrimitiveType, type Type, type UnionType, nullable, types, underType } from '../../vectors/type.ts';
 import { type Data } from '../../vectors/value.ts';
+import { sameBytes } from '../key-layouts.ts';
 import { appendAddress, plainAddress, plainNumber, textOf } from '../text-cell.ts';
+import type { ValueMemory } from '../value-memory.ts';
 import { type ZeekMarks, parseCell } from './cells.ts';
 
 /** How a cell was parsed. */
-const cell = { unset: 0, run: 1, number: 2, seconds: 3, address: 4, data: 5 } as const;
+const cell = { unset: 0, run: 1, number: 2, seconds: 3, address: 4, data: 5, items: 6 } as const;
 
 /** Seconds that surely fit into 64 bits of nanoseconds. */
 const secondsMax = 9_223_372_035;
@@ -30,9 +33,18 @@ export class ZeekColumn {
   private number = 0;
   private nanos = 0;
   private data: Data = null;
+  /** Of a vector's elements: they are read when they are looked at, and again when they are appended. */
+  private readonly items: ZeekColumn | undefined;
+  private readonly separator: Uint8Array;
+  private readonly empty: Uint8Array;
+  private readonly memory: ValueMemory | undefined;
 
-  constructor(type: Type, marks: ZeekMarks) {
+  constructor(type: Type, marks: ZeekMarks, memory?: ValueMemory) {
     this.type = type;
+    this.memory = memory;
+    this.items = type.kind === 'array' ? new ZeekColumn(elementOf(type), marks) : undefined;
+    this.separator = Buffer.from(marks.setSeparator);
+    this.empty = Buffer.from(marks.empty);
     this.under = underType(type);
     this.union = nullable(type) as UnionType;
     this.member = this.union.members.indexOf(type);
@@ -44,7 +56,9 @@ export class ZeekColumn {
   /** Takes the cell bytes[start, end), valid UTF-8. @throws Error saying what is wrong */
   take(bytes: Uint8Array, start: number, end: number): void {
     this.state = this.isUnset(bytes, start, end) ? cell.unset : this.plain(bytes, start, end);
+    if (this.state === cell.items) this.takeItems(bytes, start, end);
     if (this.state !== cell.data) return;
+    if (end - start > longCellBytes) this.memory?.hold(this.cost(bytes, start, end));
     const data = parseCell(this.type, textOf(bytes, start, end), this.marks);
     if (data === undefined) this.state = cell.unset;
     else this.data = data;
@@ -56,8 +70,39 @@ export class ZeekColumn {
     return true;
   }
 
+  private takeItems(bytes: Uint8Array, start: number, end: number): void {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    let count = 0;
+    this.eachItem((item) => { if (++count % itemsStep === 0) this.memory?.hold(itemBytes * itemsStep + item.end - item.start); });
+  }
+  /** Reads each element of the cell. */
+  private eachItem(read: (item: ZeekColumn) => void): void {
+    const { bytes, start, end, separator, items } = this, first = separator[0], size = separator.length;
+    if (sameBytes(this.empty, bytes, start, end)) return;
+    let at = start, count = 0;
+    for (let i = start; i <= end; i++) {
+      if (i < end && (bytes[i] !== first || (size > 1 && (i + size > end || !sameBytes(separator, bytes, i, i + size))))) continue;
+      checkStopAt(count++);
+      items!.take(bytes, at, i);
+      read(items!);
+      at = i + size;
+      i = at - 1;
+    }
+  }
+
+  /** What a cell takes that becomes a value by itself: characters, and bytes before and after escapes are undone; the elements of a set. */
+  private cost(bytes: Uint8Array, start: number, end: number): number {
+    const first = this.separator[0]!;
+    let marks = 0;
+    if (this.type.kind === 'set') for (let i = bytes.indexOf(first, start); i >= 0 && i < end; i = bytes.indexOf(first, i + 1)) marks++;
+    return (end - start) * 4 + marks * setItemBytes;
+  }
+
   /** The plain spellings straight from the bytes; all others are `data`. */
   private plain(bytes: Uint8Array, start: number, end: number): number {
+    if (this.items) return cell.items;
     switch (this.under) {
       case types.string: return this.run(bytes, start, end);
       case types.int64: return this.whole(bytes, start, end, Infinity);
@@ -116,6 +161,12 @@ export class ZeekColumn {
       member.appendData(this.type, this.data);
       return;
     }
+    if (this.state === cell.items) {
+      const list = member.list(this.type as ArrayType);
+      this.eachItem((item) => { item.append(list.items); });
+      list.end();
+      return;
+    }
     const { type } = this, inner = type.kind === 'named' ? member.named(type) : member, under = this.under as PrimitiveType;
     switch (this.state) {
       case cell.run: inner.run(under, this.bytes, this.start, this.end); return;
@@ -125,3 +176,13 @@ export class ZeekColumn {
     }
   }
 }
+
+/** The type of a vector's elements, without its null. */
+const elementOf = ({ element }: ArrayType): Type => (element.kind === 'union' ? element.members.find((m) => m !== types.null)! : element);
+
+/** Elements that are charged at once, and what one takes. */
+const itemsStep = 4096, itemBytes = 20;
+/** A cell of more bytes is charged before it becomes a value by itself. */
+const longCellBytes = 1 << 16;
+/** An element of a set, which is a value by itself until all are in order. */
+const setItemBytes = 150;

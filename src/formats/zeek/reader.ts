@@ -7,8 +7,10 @@ import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { sameBytes } from '../key-layouts.ts';
 import { batchesOfLines } from '../line-batches.ts';
+import type { ReadMemory } from '../read-memory.ts';
 import { textOf } from '../text-cell.ts';
 import { validUtf8 } from '../valid-stream.ts';
+import { ValueMemory } from '../value-memory.ts';
 import type { ZeekMarks } from './cells.ts';
 import { ZeekColumn } from './columns.ts';
 import { typeOfZeek } from './types.ts';
@@ -25,11 +27,14 @@ interface ZeekLayout { readonly root: Inner; readonly columns: readonly ZeekColu
 export async function* readZeek(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const limits = readLimits(options);
   const window = new ByteWindow(validUtf8(input), { format: 'zeek', valueBytesMax: limits.valueBytesMax });
-  const log = new ZeekLog(limits.nestingMax);
+  const log = new ZeekLog(limits.nestingMax, options.memory);
   yield* batchesOfLines(window, limits.batchRows, ({ bytes, lineStart: start, lineEnd: end }, builder) => {
     log.line(bytes, { start, end: end > start && bytes[end - 1] === 0x0d ? end - 1 : end }, builder);
   });
 }
+
+/** A line of names is charged from so many bytes on; a byte of it takes so many once it was cut at the separators. */
+const longDirectiveBytes = 1 << 20, directiveCost = 12;
 
 class ZeekLog {
   private separator = ' ';
@@ -45,14 +50,26 @@ class ZeekLog {
   private number = 0;
   private count = 0;
   private readonly nestingMax: number;
-  constructor(nestingMax: number) { this.nestingMax = nestingMax; }
+  private readonly memory: ValueMemory;
+  constructor(nestingMax: number, memory?: ReadMemory) {
+    this.nestingMax = nestingMax;
+    this.memory = new ValueMemory(memory, 'zeek', () => `line ${this.number}`);
+  }
 
   /** Takes the line of these bytes; a row goes to the builder. */
   line(bytes: Uint8Array, { start, end }: Span, builder: Builder): void {
     this.number++;
     if (start === end) return;
-    if (bytes[start] === 0x23) this.directive(textOf(bytes, start, end));
-    else this.row(bytes, { start, end }, builder);
+    try {
+      if (bytes[start] === 0x23) this.directive(this.directiveText(bytes, start, end));
+      else this.row(bytes, { start, end }, builder);
+    } finally {
+      this.memory.free();
+    }
+  }
+  private directiveText(bytes: Uint8Array, start: number, end: number): string {
+    if (end - start > longDirectiveBytes) this.memory.hold((end - start) * directiveCost);
+    return textOf(bytes, start, end);
   }
 
   private broken(fault: string): LakeError {
@@ -111,14 +128,14 @@ class ZeekLog {
     try {
       column.take(bytes, start, end);
     } catch (problem) {
-      throw this.broken((problem as Error).message);
+      throw problem instanceof LakeError ? problem : this.broken((problem as Error).message);
     }
   }
 
   private makeLayout(): ZeekLayout {
     if (this.fields.length === 0 || this.fields.length !== this.typeNames.length) throw this.broken('bad types/fields definition in zeek header');
     if (this.fields.length > componentsMax) throw this.broken(`more than ${componentsMax} columns`);
-    const columns = this.typeNames.map((name) => new ZeekColumn(typeOfZeek(name)!, this.marks));
+    const columns = this.typeNames.map((name) => new ZeekColumn(typeOfZeek(name)!, this.marks, this.memory));
     const tree: Branch = new Map();
     if (!this.fields.includes('_path') && this.path !== undefined) tree.set('_path', { path: this.path });
     this.fields.forEach((field, i) => {

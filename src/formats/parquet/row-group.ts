@@ -1,0 +1,117 @@
+/**
+ * The rows of a row group, some at a time: all columns are read on by the same number of rows, a window of them.
+ *
+ * Invariants:
+ * - Pages and dictionaries that columns hold between two windows have a part of the reader's memory, as the window has.
+ * - Where not all columns can hold their pages, windows are as large as they may be: each of them reads those pages again.
+ */
+import type { RowGroup } from 'hyparquet';
+import type { Field, Vector } from '../../vectors/vector.ts';
+import { distinctNames } from '../column-types.ts';
+import type { ReadMemory } from '../read-memory.ts';
+import { RowWindows, partOf } from '../row-windows.ts';
+import type { Spool } from '../spool.ts';
+import { BytesFault } from '../type-bytes.ts';
+import { assemble } from './assemble.ts';
+import { ColumnChunk, type Mark } from './column-chunk.ts';
+import { type Node, leavesOf } from './plan.ts';
+import type { Entries } from './page.ts';
+
+/** Part of the memory for pages that are held. */
+const heldPart = 4;
+/** Most rows of a row group without columns. */
+const emptyRowsMax = 1 << 24;
+
+/** What the row groups of one file have in common. */
+interface GroupOptions { readonly file: Spool; readonly columns: readonly Node[]; readonly memory: ReadMemory; readonly batchRows: number }
+
+/** Batches of a row group's rows. @throws BytesFault, LakeError format-memory */
+export function* readGroup(group: RowGroup, options: GroupOptions): Generator<Vector> {
+  const rows = Number(group.num_rows), reader = new GroupReader(group, options);
+  if (!(rows >= 0) || (options.columns.length === 0 && rows > emptyRowsMax)) throw new BytesFault(`row group of ${rows} rows`);
+  try {
+    for (let left = rows; left > 0;) {
+      const window = reader.next(left);
+      yield window;
+      left -= window.length;
+    }
+    reader.end();
+  } finally {
+    reader.close();
+  }
+}
+
+class GroupReader {
+  private readonly options: GroupOptions;
+  private readonly names: readonly string[];
+  private readonly columns: readonly (readonly ColumnChunk[])[];
+  private readonly windows: RowWindows;
+  /** Bytes of the pages and dictionaries that columns hold. */
+  private pageBytes = 0;
+  /** Some column had to let go of a page. */
+  private isShort = false;
+
+  constructor(group: RowGroup, options: GroupOptions) {
+    this.options = options;
+    this.names = distinctNames(options.columns.map((c) => c.name));
+    this.columns = options.columns.map((column, k) => named(this.names[k]!, () => leavesOf(column).map((leaf) => {
+      const chunk = group.columns[leaf.index], meta = chunk?.meta_data;
+      if (!meta || chunk.crypto_metadata) throw new BytesFault('column chunk is missing or encrypted');
+      if (chunk.file_path) throw new BytesFault(`column chunk is in another file: ${chunk.file_path}`);
+      if (meta.type !== leaf.physical) throw new BytesFault(`${String(meta.type)} in a column of ${leaf.physical}`);
+      return new ColumnChunk(options.file, meta, { leaf, name: this.names[k]!, memory: options.memory });
+    })));
+    this.windows = new RowWindows({ ...options, format: 'parquet' });
+  }
+
+  /** The next rows, at most so many. */
+  next(left: number): Vector {
+    const marks = this.columns.map((chunks) => chunks.map((c) => c.mark()));
+    return this.windows.next(left, { read: (rows) => this.window(rows), again: () => { this.reset(marks); }, isShort: this.isShort });
+  }
+  private reset(marks: readonly (readonly Mark[])[]): void {
+    this.pageBytes = 0;
+    this.columns.forEach((chunks, k) => {
+      chunks.forEach((c, i) => {
+        c.drop();
+        c.reset(marks[k]![i]!);
+      });
+    });
+  }
+
+  /** Nothing may be left behind the last row. @throws BytesFault */
+  end(): void {
+    this.columns.forEach((chunks, k) => {
+      if (!chunks.every((c) => c.isAtEnd)) throw new BytesFault(`column ${this.names[k]}: more rows than the row group`);
+    });
+  }
+  close(): void { for (const chunks of this.columns) for (const c of chunks) c.drop(); }
+
+  private window(rows: number): Vector {
+    const fields = this.columns.map((chunks, k): Field => named(this.names[k]!, () => ({ name: this.names[k]!, optional: false, values: this.column(k, chunks, rows) })));
+    return { form: 'record', length: rows, fields };
+  }
+  private column(k: number, chunks: readonly ColumnChunk[], rows: number): Vector {
+    const taken = new Map<number, Entries>(), took = (bytes: number): void => { this.windows.hold(bytes, rows); };
+    for (const chunk of chunks) {
+      this.pageBytes -= chunk.held;
+      taken.set(chunk.leaf.index, chunk.take(rows, took));
+      if (this.pageBytes + chunk.held > partOf(this.options.memory, heldPart)) {
+        this.isShort ||= !chunk.isAtEnd;
+        chunk.drop();
+      }
+      this.pageBytes += chunk.held;
+    }
+    const v = assemble(this.options.columns[k]!, (leaf) => taken.get(leaf)!);
+    if (v.length !== rows) throw new BytesFault(`${v.length} rows of ${rows}`);
+    return this.windows.given(v, rows);
+  }
+}
+
+const named = <T>(name: string, work: () => T): T => {
+  try {
+    return work();
+  } catch (problem) {
+    throw problem instanceof BytesFault ? new BytesFault(`column ${name}: ${problem.message}`, { cause: problem }) : problem;
+  }
+};

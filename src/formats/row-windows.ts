@@ -1,0 +1,73 @@
+/**
+ * Rows of columns that are read side by side, a window of them at a time, as many as a part of the reader's memory holds.
+ *
+ * Invariant: a window that turns out larger is read again with half of its rows; a single row may take all of the memory.
+ */
+import { LakeError } from '../errors.ts';
+import { lean, shownSize } from '../vectors/shown-size.ts';
+import type { Vector } from '../vectors/vector.ts';
+import type { ReadMemory } from './read-memory.ts';
+
+/** Part of the memory for a window, and most bytes of one, however much memory there is. */
+const windowPart = 4, windowBytesMax = 16 << 20;
+/** A batch ends when its rows come to so many bytes. */
+export const batchBytesMax = 4 << 20;
+
+/** Whose rows they are. `batchRows`: of a usual window. */
+interface WindowOptions { readonly memory: ReadMemory; readonly format: string; readonly batchRows: number }
+/** Charges bytes to the window in work. @throws LakeError format-memory */
+export type Hold = (bytes: number) => void;
+
+export class RowWindows {
+  private readonly options: WindowOptions;
+  private rows: number;
+  private held = 0;
+  constructor(options: WindowOptions) {
+    this.options = options;
+    this.rows = options.batchRows;
+  }
+
+  /** What `read` gives of the next rows, at most `left`; `again` is called before it is asked for fewer of them. `isShort`: large windows are worth while. */
+  next(left: number, { read, again, isShort = false }: { readonly read: (rows: number) => Vector; readonly again: () => void; readonly isShort?: boolean }): Vector {
+    for (;;) {
+      const rows = Math.min(left, this.rows);
+      try {
+        const window = read(rows);
+        this.grow(rows, isShort);
+        return window;
+      } catch (problem) {
+        if (!(problem instanceof LakeError && problem.code === 'format-memory') || rows === 1) throw problem;
+        this.rows = Math.ceil(rows / 2);
+        again();
+      } finally {
+        this.options.memory.free(this.held);
+        this.held = 0;
+      }
+    }
+  }
+
+  /** Charges bytes to the window of so many rows. */
+  hold(bytes: number, rows: number): void {
+    const { memory, format } = this.options, what = rows === 1 ? 'row' : `${rows} rows`, limit = partOf(memory, windowPart);
+    if (rows > 1 && this.held + bytes > limit) throw new LakeError('format-memory', { format, what, limit });
+    memory.hold(bytes, { format, what });
+    this.held += bytes;
+  }
+
+  /** The rows of a column as they are given out: what views and dictionaries bring along is charged by what is shown of it. */
+  given(column: Vector, rows: number): Vector {
+    const own = lean(column);
+    if (rows > 1) this.hold(shownSize(own), rows);
+    return own;
+  }
+
+  /** Larger windows, up to those of a batch; beyond that if they are worth while. */
+  private grow(rows: number, isShort: boolean): void {
+    if (rows < this.rows || this.held * 2 > partOf(this.options.memory, windowPart)) return;
+    if (rows < this.options.batchRows) this.rows = Math.min(rows * 2, this.options.batchRows);
+    else if (isShort) this.rows = rows * 2;
+  }
+}
+
+/** A part of all that a reader may hold, but no more than a window may. */
+export const partOf = (memory: ReadMemory, part: number): number => Math.min(windowBytesMax, (memory.room + memory.bytes) / part);

@@ -1,0 +1,131 @@
+/**
+ * What rows come to once each has its own bytes, and views that hold far more than they show.
+ *
+ * Invariant: what several rows look up in one place counts once a row: that much is made wherever rows are put together, sorted or printed.
+ */
+import { type Vector, compacted, flatten, itemsOf, sizeOf, slice } from './vector.ts';
+
+/** Bytes of the rows, each by itself. */
+export const shownSize = (v: Vector): number => {
+  switch (v.form) {
+    case 'record': return v.fields.reduce((n, f) => n + shownSize(f.values) + (f.present ? v.length : 0), 0);
+    case 'list': return v.length * 4 + shownSize(itemsOf(v, v.items));
+    case 'map': return v.length * 4 + shownSize(itemsOf(v, v.keys)) + shownSize(itemsOf(v, v.values));
+    case 'union': return v.length * 8 + tagged(v.members, v.tags, v.slots, v.length);
+    case 'dynamic': return v.length * 8 + tagged(v.parts, v.tags, v.slots, v.length);
+    case 'error': case 'named': return shownSize(v.inner);
+    case 'constant': return v.length * shownSize(v.inner);
+    case 'dictionary': return v.length * 4 + picked(v.values, v.codes, v.length);
+    // What is selected is most of its base, about, or a part of it like the others.
+    case 'selected': return v.length * (4 + shownSize(v.base) / Math.max(1, v.base.length));
+    default: return sizeOf(v);
+  }
+};
+
+const tagged = (members: readonly Vector[], tags: Uint32Array, slots: Uint32Array, length: number): number => {
+  const rows = members.reduce((n, m) => n + m.length, 0);
+  if (rows <= length) return members.reduce((n, m) => n + shownSize(m), 0);
+  const sizes = members.map(rowSizes);
+  let bytes = 0;
+  for (let i = 0; i < length; i++) bytes += sizes[tags[i]!]![slots[i]!]!;
+  return bytes;
+};
+const picked = (v: Vector, index: Uint32Array, length: number): number => {
+  const sizes = rowSizes(v);
+  let bytes = 0;
+  for (let i = 0; i < length; i++) bytes += sizes[index[i]!]!;
+  return bytes;
+};
+
+const known = new WeakMap<Vector, Float64Array>();
+/** Bytes of each row; kept, since many batches look up rows of one vector. */
+const rowSizes = (v: Vector): Float64Array => {
+  let sizes = known.get(v);
+  if (!sizes) known.set(v, (sizes = sizesOfRows(v)));
+  return sizes;
+};
+const sizesOfRows = (v: Vector): Float64Array => {
+  const out = new Float64Array(v.length);
+  switch (v.form) {
+    case 'number': return out.fill(8);
+    case 'bool': return out.fill(1);
+    case 'null': return out;
+    case 'type': case 'enum': return out.fill(4);
+    case 'bytes': return spans(v.offsets, undefined, out);
+    case 'record':
+      for (const f of v.fields) addAll(out, sizesOfRows(f.values), f.present ? 1 : 0);
+      return out;
+    case 'list': return spans(v.offsets, sumsOf(sizesOfRows(v.items)), out);
+    case 'map':
+      spans(v.offsets, sumsOf(sizesOfRows(v.keys)), out);
+      return spans(v.offsets, sumsOf(sizesOfRows(v.values)), out);
+    case 'union': case 'dynamic': {
+      const sizes = (v.form === 'union' ? v.members : v.parts).map(sizesOfRows);
+      for (let i = 0; i < out.length; i++) out[i] = 8 + sizes[v.tags[i]!]![v.slots[i]!]!;
+      return out;
+    }
+    case 'error': case 'named': return sizesOfRows(v.inner);
+    case 'constant': return out.fill(shownSize(v.inner));
+    case 'dictionary': return lookedUp(rowSizes(v.values), v.codes, out);
+    case 'selected': return lookedUp(rowSizes(v.base), v.index, out);
+  }
+};
+const addAll = (out: Float64Array, sizes: Float64Array, more: number): void => { for (let i = 0; i < out.length; i++) out[i]! += sizes[i]! + more; };
+const lookedUp = (sizes: Float64Array, index: Uint32Array, out: Float64Array): Float64Array => {
+  for (let i = 0; i < out.length; i++) out[i] = 4 + sizes[index[i]!]!;
+  return out;
+};
+/** What lies between the offsets, of items of these sizes in sum, or of bytes. */
+const spans = (offsets: Uint32Array, sums: Float64Array | undefined, out: Float64Array): Float64Array => {
+  for (let i = 0; i < out.length; i++) out[i]! += 4 + (sums ? sums[offsets[i + 1]!]! - sums[offsets[i]!]! : offsets[i + 1]! - offsets[i]!);
+  return out;
+};
+const sumsOf = (sizes: Float64Array): Float64Array => {
+  const sums = new Float64Array(sizes.length + 1);
+  for (let i = 0; i < sizes.length; i++) sums[i + 1] = sums[i]! + sizes[i]!;
+  return sums;
+};
+
+/** The same rows without what they do not show: views are copied, dictionaries that are larger than what the rows show of them are looked up. */
+export const lean = (v: Vector): Vector => {
+  switch (v.form) {
+    case 'record': return { ...v, fields: v.fields.map((f) => ({ ...f, values: lean(f.values.length > v.length ? slice(f.values, 0, v.length) : f.values) })) };
+    case 'list': return { ...v, offsets: fromZero(v), items: lean(itemsOf(v, v.items)) };
+    case 'map': return { ...v, offsets: fromZero(v), keys: lean(itemsOf(v, v.keys)), values: lean(itemsOf(v, v.values)) };
+    case 'union': {
+      const { slots, parts } = compacted(v, v.members);
+      return { ...v, slots, members: parts.map(lean) };
+    }
+    case 'dynamic': {
+      const { slots, parts } = compacted(v, v.parts);
+      return { ...v, slots, parts: parts.map(lean) };
+    }
+    case 'error': case 'named': return { ...v, inner: lean(v.inner) };
+    case 'dictionary': {
+      const bytes = sizeOf(v.values);
+      return bytes > smallBytes && bytes > shownSize(v) ? lean(flatten(v)) : v;
+    }
+    case 'selected': return lean(flatten(v));
+    default: return v;
+  }
+};
+const fromZero = ({ offsets, length }: { readonly offsets: Uint32Array; readonly length: number }): Uint32Array => {
+  const start = offsets[0]!;
+  return start === 0 ? offsets : offsets.subarray(0, length + 1).map((x) => x - start);
+};
+/** So little may be held beside what is shown. */
+const smallBytes = 64 << 10;
+
+/** The rows in stretches that come to no more than so many bytes each, unless a row does by itself, and so many rows. */
+export function* cutBySize(v: Vector, { bytesMax, rowsMax }: { readonly bytesMax: number; readonly rowsMax: number }): Generator<Vector> {
+  for (let start = 0; start < v.length; start += rowsMax) yield* halved(slice(v, start, Math.min(start + rowsMax, v.length)), bytesMax);
+}
+function* halved(v: Vector, bytesMax: number): Generator<Vector> {
+  if (v.length <= 1 || shownSize(v) <= bytesMax) {
+    yield v;
+    return;
+  }
+  const half = v.length >> 1;
+  yield* halved(slice(v, 0, half), bytesMax);
+  yield* halved(slice(v, half, v.length), bytesMax);
+}
