@@ -16,6 +16,17 @@ setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
 const bytesNow = (): number => getHeapStatistics().external_memory;
 
+/** Bytes of this thread in use, garbage included: its heap and its buffers. */
+export const bytesInUse = (): number => {
+  const { used_heap_size: heap, external_memory: buffers } = getHeapStatistics();
+  return heap + buffers;
+};
+/** Frees all that is garbage, at once: for work that goes on without a pause and may have no more room. */
+export const collectAll = (): void => {
+  gc();
+  kept = keptOfAll = bytesNow();
+};
+
 /** Bytes of buffers after the collector's last run, and after the last one that looked at all. */
 let kept = 0, keptOfAll = 0;
 

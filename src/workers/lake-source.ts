@@ -14,6 +14,7 @@ import type { ObjectReader } from '../lake/object-reader.ts';
 import type { ShareSizes } from '../lake/scan-shares.ts';
 import type { ObjectStore } from '../lake/objects.ts';
 import type { ResolvedSource } from '../query/plan.ts';
+import { working } from '../vectors/stop.ts';
 import { vectorOf } from '../vectors/builder.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { fileBytes } from './from-files.ts';
@@ -133,14 +134,14 @@ async function* metaRows(task: Task, source: ResolvedSource, batchRows: number):
 async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
   const request = JSON.parse(source.handle) as UrlRequest & { readonly format?: string }, format = formatOf(request.format);
   const { codings, bytes } = await openUrl(request, { policy: from.http, signal });
-  yield* await openReader(format, bytes, { ...readLimits, batchRows, contentCodings: codings });
+  yield* await openReader(format, bytes, { ...readLimits, batchRows, contentCodings: codings, turn: (work) => working(signal, work) });
 }
 
 /** What a file source's handle says. */
 interface FileHandle { readonly path: string; readonly format?: string }
 async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits }: WorkerTools, signal: AbortSignal): AsyncGenerator<Vector> {
   const { path, format } = JSON.parse(source.handle) as FileHandle;
-  yield* await openReader(format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format), fileBytes(path, from.files, signal), { ...readLimits, batchRows });
+  yield* await openReader(format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format), fileBytes(path, from.files, signal), { ...readLimits, batchRows, turn: (work) => working(signal, work) });
 }
 
 const formatOf = (name: string | undefined): FormatName | 'auto' => {
