@@ -62,14 +62,19 @@ export class ThreadMemory {
     if (now <= Math.max(this.limit(tightShare), this.looksAgainAt)) return true;
     const limit = this.limit(use.isTight?.() === true ? tightShare : 1);
     if (now <= limit) return true;
+    const before = now, t0 = performance.now();
     use.collect();
     now = use.bytes() + bytes;
+    if (process.env.DBG) console.error('collect', (before/1e6)|0, (now/1e6)|0, 'rss', (process.memoryUsage.rss()/1e6)|0, (performance.now()-t0)|0, 'ms');
     this.looksAgainAt = 0;
     if (now <= limit - marginBytes) return true;
     if (this.isLargest(account) || now > limit * (1 + spareShare)) return false;
     this.looksAgainAt = now + againBytes;
     return true;
   }
+
+  /** For a thread that has no task: what the last ones left goes. */
+  rest(): void { if (this.use.bytes() > this.limit(0)) this.use.collect(); }
 
   private limit(share: number): number { return this.max * share + besidesBytes + (this.use.kept?.() ?? 0); }
   private isLargest(account: MemoryAccount): boolean {

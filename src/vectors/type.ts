@@ -8,6 +8,7 @@
  *
  * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
  */
+import { chargeText, checkStopAt } from './stop.ts';
 
 /** The primitive types as SUP names them. */
 export type PrimitiveName =
@@ -135,9 +136,13 @@ export const underType = (type: Type): Exclude<Type, NamedType> => {
 
 const kindOrder = { primitive: 0, record: 1, array: 2, set: 3, map: 4, union: 5, enum: 6, error: 7 } as const;
 
+/** Types share their parts: the text of a small one, and a comparison, may be very long. */
+let steps = 0;
+
 /** Type order: below 0, 0 or above 0. 0 only for the same type, save for optional flags, which do not count (model.md section 6). */
 export const compareTypes = (a: Type, b: Type): number => {
   if (a === b) return 0;
+  checkStopAt(steps++);
   const x = underType(a), y = underType(b);
   if (x === y) {
     if (a.kind !== 'named') return -1;
@@ -201,6 +206,8 @@ export const quoteText = (text: string): string => {
 };
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+/** Longer texts are charged. */
+const longText = 1 << 16;
 /** What each name means at a place of a text. */
 export type TypeNames = Map<string, Type>;
 
@@ -209,7 +216,12 @@ export type TypeNames = Map<string, Type>;
  * the name got another meaning; `names` grows. A definition is in parentheses inside a union; in a decorator that of a union is too, but in an error.
  */
 export const typeText = (type: Type, names: TypeNames = new Map(), decorator = false): string => {
-  const inner = (t: Type): string => typeText(t, names, decorator);
+  checkStopAt(steps++);
+  const inner = (t: Type): string => {
+    const text = typeText(t, names, decorator);
+    if (text.length > longText) chargeText(text.length, 'the text of a type');
+    return text;
+  };
   switch (type.kind) {
     case 'primitive': return type.name;
     case 'record': return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${inner(f.type)}`).join(',')}}`;

@@ -68,6 +68,8 @@ export type FlatVector =
 /** Values in any form: held by the vector itself, or looked up in another one. */
 export type Vector = FlatVector | ConstantVector | DictionaryVector | SelectedVector;
 
+/** What a vector takes beside its rows, about. */
+const vectorBytes = 128;
 /** What copies rows, in errors. */
 const rowsCopied = 'a copy of rows';
 
@@ -163,7 +165,10 @@ export const dataAt = (v: Vector, i: number): Data => {
     case 'null': return null;
     case 'type': return v.table[v.codes[i]!]!;
     case 'enum': return v.codes[i]!;
-    case 'record': return v.fields.map((f) => (f.present && f.present[i] === 0 ? undefined : dataAt(f.values, i)));
+    case 'record':
+      checkStop();
+      charge(v.fields.length * dataBytes, oneValue);
+      return v.fields.map((f) => (f.present && f.present[i] === 0 ? undefined : dataAt(f.values, i)));
     case 'list': return dataRange(v.items, v.offsets[i]!, v.offsets[i + 1]!);
     case 'map': {
       const keys = dataRange(v.keys, v.offsets[i]!, v.offsets[i + 1]!), values = dataRange(v.values, v.offsets[i]!, v.offsets[i + 1]!);
@@ -177,7 +182,12 @@ export const dataAt = (v: Vector, i: number): Data => {
     case 'selected': return dataAt(v.base, v.index[i]!);
   }
 };
+/** What data takes as an element of an array, and as an object, about. */
+const dataBytes = 32;
+const oneValue = 'a value';
 const dataRange = (v: Vector, start: number, end: number): Data[] => {
+  checkStop();
+  charge((end - start) * dataBytes, oneValue);
   const out: Data[] = [];
   for (let i = start; i < end; i++) {
     checkStopAt(i - start);
@@ -191,8 +201,9 @@ export const valueAt = (v: Vector, i: number): Value => ({ type: typeAt(v, i), d
 
 /** The vector of no rows whose uniform type is `type`. */
 export const emptyVector = (type: Type): FlatVector => {
+  if (type.kind === 'primitive') return emptyPrimitive(type);
+  charge(vectorBytes, 'a value of many types');
   switch (type.kind) {
-    case 'primitive': return emptyPrimitive(type);
     case 'record':
       return { form: 'record', length: 0, fields: type.fields.map((f) => ({ name: f.name, optional: f.optional, values: emptyVector(f.type), ...(f.optional && { present: noBytes }) })) };
     case 'array': case 'set': return { form: 'list', type, length: 0, offsets: zeroOffsets, items: emptyVector(type.element) };
@@ -411,8 +422,6 @@ export const vectorsIn = (v: Vector): number => {
   }
 };
 
-/** What a vector takes beside its rows, about. */
-const vectorBytes = 128;
 /** So many vectors in a record are not worth a charge. */
 const fewVectors = 1024;
 /** The record, whose columns are charged if they are many: by columns within columns few expressions make very many. */

@@ -117,7 +117,11 @@ const restAfterMs = { large: 500, usual: 1000 };
 let resting: NodeJS.Timeout | undefined;
 const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
-  resting = setTimeout(() => { if (tasks.size === 0) collectIdle(after); }, restAfterMs[after]).unref();
+  resting = setTimeout(() => {
+    if (tasks.size > 0) return;
+    memory.rest();
+    collectIdle(after);
+  }, restAfterMs[after]).unref();
 };
 
 const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
