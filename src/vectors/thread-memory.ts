@@ -24,7 +24,7 @@ export interface ThreadUse {
 }
 
 /** What a thread needs for its program, and for work beside what its tasks hold. */
-const besidesBytes = 64 << 20;
+const besidesBytes = 48 << 20;
 /** Bytes charged, and steps taken, between two looks at the thread. */
 const lookBytes = 8 << 20, lookSteps = 256;
 /** So near to the limit the collector would run all the time. */
@@ -59,16 +59,16 @@ export class ThreadMemory {
   hasRoom(account: MemoryAccount, bytes: number): boolean {
     const { use } = this;
     let now = use.bytes() + bytes;
-    if (now <= Math.max(this.limit(tightShare), this.looksAgainAt)) return true;
+    if (now <= this.limit(tightShare)) return true;
+    const isLargest = this.isLargest(account);
+    if (!isLargest && now <= this.looksAgainAt) return true;
     const limit = this.limit(use.isTight?.() === true ? tightShare : 1);
     if (now <= limit) return true;
-    const before = now, t0 = performance.now();
     use.collect();
     now = use.bytes() + bytes;
-    if (process.env.DBG) console.error('collect', (before/1e6)|0, (now/1e6)|0, 'rss', (process.memoryUsage.rss()/1e6)|0, (performance.now()-t0)|0, 'ms');
     this.looksAgainAt = 0;
     if (now <= limit - marginBytes) return true;
-    if (this.isLargest(account) || now > limit * (1 + spareShare)) return false;
+    if (isLargest || now > limit * (1 + spareShare)) return false;
     this.looksAgainAt = now + againBytes;
     return true;
   }

@@ -200,10 +200,24 @@ export const quoteName = (name: string): string => (plainName.test(name) ? name 
 export const quoteText = (text: string): string => {
   // Most strings need no escape; the class test is cheaper than building.
   if (!/["\\\u0000-\u001f]/.test(text) && text.isWellFormed()) return `"${text}"`;
-  let out = '"';
-  for (const c of text.toWellFormed()) out += escapes[c] ?? (c < ' ' ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}` : c);
-  return `${out}"`;
+  const whole = text.toWellFormed();
+  if (whole.length <= pieceLength) return `"${escaped(whole)}"`;
+  // In pieces: a string made of one more character each time takes many times its length.
+  const out: string[] = [];
+  let length = 2;
+  for (let at = 0; at < whole.length; at += pieceLength) {
+    const piece = escaped(whole.slice(at, at + pieceLength));
+    length += piece.length;
+    chargeText(piece.length, quoted);
+    out.push(piece);
+  }
+  chargeText(length, quoted);
+  return `"${out.join('')}"`;
 };
+const pieceLength = 1 << 14;
+/** What makes it, in errors. */
+const quoted = 'a quoted string';
+const escaped = (text: string): string => text.replace(/["\\\u0000-\u001f]/g, (c) => escapes[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** Longer texts are charged. */

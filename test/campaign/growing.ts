@@ -22,10 +22,10 @@ const mbOf = (pid: number, what: 'VmHWM' | 'VmRSS'): number => Number(new RegExp
 
 /** Where a query goes, and in what form: most are run, some are only looked at, some choose the rows of a delete. */
 const requestOf = (query: string, random: Random): { readonly path: string; readonly accept: string; readonly body: unknown } => {
-  const accept = random.pick(['application/x-sup', 'application/x-sup', 'application/json', 'application/x-ndjson', 'application/x-bsup', 'text/csv', 'application/x-arrows', 'application/x-parquet']);
+  const accept = random.pick(['application/x-sup', 'application/x-sup', 'application/json', 'application/x-ndjson', 'application/x-bsup', 'text/csv', 'application/vnd.apache.arrow.stream', 'application/x-parquet']);
   const path = random.pick(['/query', '/query', '/query', '/query', '/query', '/query', '/query', '/query/describe', '/compile', '/pool/p/branch/main/delete']);
   const grown = /^from p \| .*?values (.*)$/s.exec(query)?.[1] ?? 's';
-  return { path, accept, body: path.endsWith('/delete') ? { where: `len(string(${grown.split(' | ')[0]!.replaceAll('this', 's')})) < 0` } : { query } };
+  return { path, accept, body: path.endsWith('/delete') ? { where: `len((${grown.split(' | ')[0]!.replaceAll('this', 's')})::string) < 0` } : { query } };
 };
 
 const send = async ({ address }: Growing, query: string, random: Random): Promise<string> => {
@@ -47,7 +47,7 @@ const oneQuery = async (service: Growing, query: string, random: Random): Promis
   const guard = setInterval(() => { if (mbOf(service.pid, 'VmRSS') > deadlyMb) process.kill(service.pid, 'SIGKILL'); }, 50);
   try {
     const status = await send(service, query, random), seconds = (performance.now() - began) / 1000;
-    const alive = await fetch(`${service.address}/query`, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: '{"query":"values 1"}', signal: AbortSignal.timeout(querySeconds * 1000) }).then((answer) => answer.text(), () => '');
+    const alive = await fetch(`${service.address}/query`, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: '{"query":"values 1"}', signal: AbortSignal.timeout(querySeconds * 1000) }).then((answer) => answer.text()).catch(() => '');
     if (alive !== '1\n') return { query, status, seconds, peakMb: NaN, fault: `the service answers no more, after ${status}` };
     const peakMb = mbOf(service.pid, 'VmHWM'), allowed = service.memoryMb + besidesMb;
     const fault = peakMb > allowed ? `${peakMb.toFixed(0)} MB, ${allowed} allowed` : /^(500|no answer)/.test(status) ? status : undefined;
@@ -95,6 +95,6 @@ export const growing: PartRun = async ({ seeds, count, failed }) => {
       if (peakMb > 0) count('peak MB', Math.round(peakMb), 'max');
       count('slowest ms', Math.round(seconds * 1000), 'max');
     });
-    count('MB after a rest', Math.round(restMb), 'max');
+    count('rest MB', Math.round(restMb), 'max');
   }
 };

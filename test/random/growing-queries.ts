@@ -17,7 +17,7 @@ const growths: readonly Growth[] = [
   { from: 'text', to: 'text', text: (x, r) => `regexp_replace(${x},"${r.pick(['a', '(a+)', '.', '(.)(.)', '^(.*)$'])}","${times(r.pick(['$0', '${0}', '$1', 'ab']), few(r), '')}")` },
   { from: 'text', to: 'text', text: (x, r) => `join(split(${x},"${r.pick(['', 'a', 'b'])}"),"${letters(r)}")` },
   { from: 'text', to: 'text', text: (x) => `upper(${x})||lower(${x})` },
-  { from: 'text', to: 'text', text: (x) => `hex(bytes(${x}))||base64(bytes(${x}))` },
+  { from: 'text', to: 'text', text: (x) => `hex((${x})::bytes)||base64((${x})::bytes)` },
   { from: 'text', to: 'array', text: (x, r) => `split(${x},"${r.pick(['', 'a', 'b'])}")` },
   { from: 'text', to: 'array', text: (x, r) => `[${times(x, few(r))}]` },
   { from: 'text', to: 'array', text: (x) => `regexp("(a+)(b*)(.*)",${x})` },
@@ -36,7 +36,7 @@ const growths: readonly Growth[] = [
   { from: 'record', to: 'record', text: (x) => `unflatten(flatten({a:${x},b:${x}}))` },
   { from: 'record', to: 'text', text: (x) => `f"{typeof(${x})}{typeof(${x})}"` },
   { from: 'any', to: 'any', text: (x) => `error({a:${x},b:[${x},${x}]})` },
-  { from: 'any', to: 'text', text: (x) => `string(${x})||string([${x},${x}])` },
+  { from: 'any', to: 'text', text: (x) => `(${x})::string||[${x},${x}]::string` },
   { from: 'any', to: 'any', text: (x) => `parse_sup(f"[{[${x}]},{[${x}]},1]")` },
   { from: 'any', to: 'array', text: (x) => `[${x},${x},${x}]` },
 ];
@@ -45,7 +45,7 @@ const growths: readonly Growth[] = [
 const operators: readonly ((random: Random) => string)[] = [
   () => 'values [this,this,this,this,this,this,this,this] | unnest this', (r) => `values ${times('this', few(r))}`, () => 'collect(this)', () => 'union(this)', () => 'fuse', () => 'sort this', () => 'distinct this',
   () => 'count() by this', () => 'values |{this:this}| | collect_map(this)', (r) => `put x${r.below(99)}:=this`, () => 'fork ( => pass => pass => values [this,this])', () => 'aggregate dcount(this),c:=collect(this),u:=union(this)',
-  () => 'put r:=(values [1,2,3] | unnest this | collect(this))', () => 'top 5 this', () => 'tail 1000', () => 'uniq -c', () => 'values {a:this,b:this,k:1} | fork ( => pass => pass) | inner join on left.k=right.k', () => 'values fuse(this)',
+  () => 'put r:=(values [1,2,3] | unnest this | collect(this))', () => 'top 5 this', () => 'tail 1000', () => 'uniq -c', () => 'values {a:this,b:this,k:1} | fork ( => pass => pass) | inner join on left.k=right.k', () => 'aggregate fuse(this)',
 ];
 
 const starts: readonly { readonly kind: Kind; readonly text: string }[] = [
@@ -107,9 +107,9 @@ const wide = (random: Random): string => {
   return random.pick([
     () => `values {${Array.from({ length: n }, (_, i) => `f${i}:${i}`).join(',')}} | values ${times('this', 40)} | fuse`,
     () => `values {${Array.from({ length: n }, (_, i) => `f${i}:${i}`).join(',')}} | values {a:this,b:this,c:this,d:this} | values {a:this,b:this,c:this,d:this} | values [this,this,this,this]`,
-    () => `from p | values unflatten([{key:["f"||string(k)],value:k}]) | ${random.pick(['fuse', 'collect(this)', 'count() by typeof(this)', 'sort this', 'union(this)'])}`,
+    () => `from p | values unflatten([{key:["f"||k::string],value:k}]) | ${random.pick(['fuse', 'collect(this)', 'count() by typeof(this)', 'sort this', 'union(this)'])}`,
     () => `from p | collect_map(|{s:l}|) | values [this,this,this]`,
-    () => `from p | put r:=unflatten([{key:["f"||string(k)],value:s},{key:["g"||string(k)],value:this}]) | fuse | count()`,
+    () => `from p | put r:=unflatten([{key:["f"||k::string],value:s},{key:["g"||k::string],value:this}]) | fuse | count()`,
   ])();
 };
 const sql = (random: Random): string => random.pick([

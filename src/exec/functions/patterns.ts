@@ -1,5 +1,6 @@
 /** Searches and regular expressions: grep, regexp, regexp_replace. */
 import { chargeText, checkStop } from '../../vectors/stop.ts';
+import { TextPieces } from '../../vectors/text-pieces.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, bools, dataAt, nulls, noRows, take } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
@@ -76,18 +77,20 @@ const matchOf = (pattern: string, text: string): readonly string[] => {
 const reference = /\$(?:\$|\{(\w+)\}|(\w+))/g;
 const replaceMatches = (text: string, pattern: string, by: string): string => {
   const re = compiled(pattern), matcher = re.matcher(text), parts = replacementParts(by, re.namedGroups());
-  let out = '', done = 0;
+  const out = new TextPieces('regexp_replace');
+  let done = 0;
   while (matcher.find()) {
     checkStop();
     const put = parts.map((p) => (typeof p === 'string' ? p : p <= matcher.groupCount() ? matcher.group(p) ?? '' : ''));
     const size = put.reduce((n, p) => n + p.length, 0);
-    if (size > longText || out.length > longText) chargeText(out.length + size, 'regexp_replace');
-    out += text.slice(done, matcher.start(0)) + put.join('');
+    if (size > longText) chargeText(out.length + size, 'regexp_replace');
+    out.add(text.slice(done, matcher.start(0)) + put.join(''));
     done = matcher.end(0);
   }
-  return out + text.slice(done);
+  out.add(text.slice(done));
+  return out.text();
 };
-/** Results are measured from so many characters on. */
+/** What one match gives is measured from so many characters on. */
 const longText = 1 << 16;
 /** A replacement as texts and numbers of groups. */
 const replacementParts = (by: string, names: Readonly<Record<string, number>>): readonly (string | number)[] => {
