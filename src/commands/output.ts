@@ -17,16 +17,16 @@ interface Output {
 }
 
 /** The output that the options ask for. Nothing is opened before the first batch or the end. @throws ConfigError, Error */
-export const outputOf = (options: ParsedOptions, io: CommandIo): Output => {
+export const outputOf = (options: ParsedOptions, io: CommandIo, turn: Turn = (work) => work()): Output => {
   const format = formatOf(options, io), layout = layoutOf(options);
   const file = options.values['o'] as string, folder = options.values['split'] as string, sizeMin = options.values['splitsize'] as number;
   if (folder !== '') return new SplitOutput({ format, layout, folder: resolvePath(io.cwd, folder), prefix: file, sizeMin });
   if (sizeMin > 0) throw new ConfigError('-splitsize needs -split');
-  if (file !== '') return single(createWriter(format, layout), new OutputFile(resolvePath(io.cwd, file)));
+  if (file !== '') return single(createWriter(format, layout), new OutputFile(resolvePath(io.cwd, file)), turn);
   if (io.stdoutIsTerminal && binary.has(format) && options.values['B'] !== true) {
     throw new Error(`${format} is binary: it goes to a terminal only with -B (or use -s for SUP, -o for a file)`);
   }
-  return single(createWriter(format, layout), { write: io.write, close: () => undefined });
+  return single(createWriter(format, layout), { write: io.write, close: () => undefined }, turn);
 };
 const binary: ReadonlySet<FormatName> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 
@@ -53,9 +53,13 @@ const layoutOf = (options: ParsedOptions): WriteOptions => {
 /** Where bytes go. */
 interface Sink { readonly write: (chunk: Uint8Array) => Promise<void>; readonly close: () => void }
 
-const single = (writer: Writer, sink: Sink): Output => ({
+/** Does a piece of the query's work, which awaits nothing. */
+type Turn = <T>(work: () => T) => T;
+
+const single = (writer: Writer, sink: Sink, turn: Turn): Output => ({
   write: async (batch) => {
-    for (const chunk of writer.write(batch)) await sink.write(chunk);
+    const chunks = writer.write(batch)[Symbol.iterator](), next = (): IteratorResult<Uint8Array> => chunks.next();
+    for (let chunk = turn(next); !chunk.done; chunk = turn(next)) await sink.write(chunk.value);
   },
   end: async () => {
     for (const chunk of writer.end()) await sink.write(chunk);
@@ -131,7 +135,7 @@ class SplitOutput implements Output {
     const { format, layout, folder } = this.options;
     mkdirSync(folder, { recursive: true });
     const file = new OutputFile(join(folder, this.name(type, values)));
-    return { file, output: single(createWriter(format, layout), file) };
+    return { file, output: single(createWriter(format, layout), file, (work) => work()) };
   }
 
   private name(type?: Type, values?: Vector): string {

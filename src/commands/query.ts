@@ -20,6 +20,9 @@ import { type FormatName, createWriter, isFormatName } from '../formats/formats.
 import { type CompileOptions, compile } from '../query/analyze.ts';
 import { CompileError, type QuerySource } from '../query/parse-error.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
+import { linkTask, working } from '../vectors/stop.ts';
+import { ThreadMemory } from '../vectors/thread-memory.ts';
+import { bytesInUse, collectAll } from '../workers/collector.ts';
 import { TaskSpill } from '../workers/spill.ts';
 import { compileErrorText } from './compile-error.ts';
 import { FileMissing, FileSources, commandLineSource } from './files.ts';
@@ -55,9 +58,10 @@ export const queryCommand = async (argv: readonly string[], io: CommandIo, engin
 
 const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSettings): Promise<void> => {
   const line = new ProgressLine(given), io = line.aside();
-  const output = outputOf(options, io), { batchRows = 4096, reshape } = engine;
+  const memoryBytesMax = engine.memoryBytesMax ?? memoryOf(options), { signal } = watched(memoryBytesMax);
+  const output = outputOf(options, io, (work) => working(signal, work)), { batchRows = 4096, reshape } = engine;
   for (const name of ['sortmem', 'aggmem', 'fusemem']) if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
-  const texts = textsOf(options, io.cwd), memoryBytesMax = memoryOf(options);
+  const texts = textsOf(options, io.cwd);
   if (texts.length === 0 && options.rest.length === 0) throw new ConfigError('lake query: no query and no input (see lake query -h)');
   const spill = new TaskSpill(tmpdir()), sources = new FileSources({
     cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
@@ -77,13 +81,13 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   };
   const context: ExecutionContext = {
     host: engine.host?.(host) ?? host,
-    signal: new AbortController().signal, batchRows, memoryBytesMax: engine.memoryBytesMax ?? memoryBytesMax, recursion: recursionLimits(options.values), names: new Map(), ...(reshape && { reshape }),
+    signal, batchRows, memoryBytesMax, recursion: recursionLimits(options.values), names: new Map(), ...(reshape && { reshape }),
   };
   const state = (): ProgressState => ({ what: '', ...sources.progress(), records: context.host.progress.recordsRead });
   // Behind the last byte there may be much to do yet.
   const drawing = line.isOn ? setInterval(() => { line.tell(state); }, 100) : undefined;
   try {
-    const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine });
+    const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine, signal });
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
     await output.end();
   } finally {
@@ -100,11 +104,19 @@ const memoryOf = ({ values, given }: ParsedOptions): number => {
   return named.length > 0 ? Math.max(...named) : values['sortmem'] as number;
 };
 
-interface CompiledOptions { readonly hasInput: boolean; readonly advice: boolean; readonly engine: EngineSettings }
+/** The signal of a query whose memory is watched; what the process has in use before it is not the query's. */
+const watched = (bytesMax: number): AbortController => {
+  const before = bytesInUse(), query = new AbortController(), memory = new ThreadMemory(bytesMax, { bytes: bytesInUse, collect: collectAll, kept: () => before });
+  linkTask(query.signal, { account: memory.open() });
+  return query;
+};
 
-const compiled = async (texts: readonly QuerySource[], sources: FileSources, { hasInput, advice, engine }: CompiledOptions): ReturnType<typeof compile> => {
+interface CompiledOptions { readonly hasInput: boolean; readonly advice: boolean; readonly engine: EngineSettings; readonly signal: AbortSignal }
+
+const compiled = async (texts: readonly QuerySource[], sources: FileSources, { hasInput, advice, engine, signal }: CompiledOptions): ReturnType<typeof compile> => {
   const environment: CompileEnvironment = {
-    mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
+    mode: 'files', functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
+    evaluate: (expr, functions) => working(signal, () => evaluateConstant(expr, functions)),
     resolve: (request) => sources.resolve(request),
     ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
   };

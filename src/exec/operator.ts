@@ -10,8 +10,10 @@
  * - What is no batch is passed on as it is, at once.
  * - A stream that is not wanted any more is returned (`for .. of` does it); sources free what they hold in `finally`.
  */
+import { LakeError } from '../errors.ts';
 import { isTurnLong, nextTurn, sameTask, turnBegan, working } from '../vectors/stop.ts';
 import { type Vector, slice } from '../vectors/vector.ts';
+import { flatSize } from './operators/compact.ts';
 import type { AsyncEvaluator } from './expressions/evaluator.ts';
 import type { ChannelBatch } from './source.ts';
 
@@ -63,14 +65,37 @@ export const stage = (make: () => Stage): Step => function* run(input) {
   if (s.finish) yield* s.finish();
 };
 
-/** A step without state: one batch in, any number of items out. */
+/** A step without state: one batch in, any number of items out. Large batches are worked on in pieces. */
 export const eachBatch = (push: (batch: Vector) => Iterable<Item>): Step => function* run(input) {
   for (const item of input) {
-    if (isBatch(item)) yield* push(item);
+    if (isBatch(item)) yield* inPieces(item, push);
     else yield item;
     if (isTurnLong()) yield nextTurn();
   }
 };
+/** Batches of more bytes are cut into pieces of about so many: what is made of the rows may be larger still. */
+const largeBytes = 16 << 20, pieceBytes = 4 << 20;
+const inPieces = (batch: Vector, push: (batch: Vector) => Iterable<Item>): Iterable<Item> => {
+  const bytes = batch.length > 1 ? flatSize(batch) : 0;
+  return bytes > largeBytes ? pieceByPiece(batch, Math.max(1, Math.floor((batch.length * pieceBytes) / bytes)), push) : halvedIfNeeded(batch, push);
+};
+function* pieceByPiece(batch: Vector, rows: number, push: (batch: Vector) => Iterable<Item>): Generator<Item> {
+  for (const piece of batches(batch, rows)) yield* halvedIfNeeded(piece, push);
+}
+/** What needs too much memory for all rows may do with half of them. */
+function* halvedIfNeeded(batch: Vector, push: (batch: Vector) => Iterable<Item>): Generator<Item> {
+  let isGiven = false;
+  try {
+    for (const item of push(batch)) {
+      isGiven ||= !(item instanceof Promise);
+      yield item;
+    }
+    return;
+  } catch (error) {
+    if (isGiven || batch.length === 1 || !(error instanceof LakeError && error.code === 'query-memory')) throw error;
+  }
+  for (const half of batches(batch, Math.ceil(batch.length / 2))) yield* halvedIfNeeded(half, push);
+}
 
 /** Evaluates an expression inside a generator: waits if the evaluator has to. */
 export function* evaluate(evaluator: AsyncEvaluator, batch: Vector): Generator<Side, Vector> {

@@ -23,12 +23,14 @@ export const rowErrors: Codes = [...valueErrors, 'write-columns-types', 'write-n
 export const queryTextErrors: Codes = [
   'query-missing', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-tasks-full', 'workers-closed',
   'from-file-refused', 'from-file-kind', 'from-file-failed', 'from-file-many', 'from-http-refused', 'from-http-malformed', 'source-directory', 'source-glob-empty', 'query-cancelled',
+  // Constants are worked out while a query is compiled.
+  'query-memory', 'query-string',
 ];
 /** Of data that is read. */
 const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'object-unread', 'object-version', 'table-corrupt'];
 /** While a query runs, before its first byte. */
 export const queryRunErrors: Codes = [
-  ...queryTextErrors, ...readErrors, 'query-memory', 'query-time', 'answer-slow', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
+  ...queryTextErrors, ...readErrors, 'query-time', 'answer-slow', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
   'from-http-address', 'from-http-redirects', 'from-http-bytes', 'from-http-time', 'from-http-failed', 'auth-role', 'load-empty', 'jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'object-unwritten',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
@@ -38,7 +40,7 @@ export const commitErrors: Codes = [
   ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', 'if-match-invalid', 'tip-moved', 'retry-key-invalid', 'retry-key-reused',
 ];
 /** Of commits that replace data objects by others. */
-export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'query-memory', 'query-cancelled'];
+export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'query-memory', 'query-string', 'query-cancelled'];
 /** Of changes that are no commits: pools and branches made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 

@@ -151,7 +151,9 @@ export const isSmall = (e: PlanExpr, partsMax: number): boolean => {
 };
 
 /** True if the value takes no more than about so many bytes. */
-export const isWithin = (value: Value, bytesMax: number): boolean => {
+export const isWithin = (value: Value, bytesMax: number): boolean => bytesWithin(value, bytesMax) !== undefined;
+/** How many bytes that are; undefined beyond the limit. */
+export const bytesWithin = (value: Value, bytesMax: number): number | undefined => {
   let left = bytesMax;
   const visit = (d: Data | undefined): boolean => {
     left -= typeof d === 'string' || d instanceof Uint8Array ? d.length : 8;
@@ -160,7 +162,7 @@ export const isWithin = (value: Value, bytesMax: number): boolean => {
     if (Array.isArray(d)) return d.every((x: Data | undefined) => visit(x));
     return !('data' in d) || visit((d as Value).data);
   };
-  return visit(value.data);
+  return visit(value.data) ? bytesMax - left : undefined;
 };
 
 /** A text that is the same for structurally equal expressions and differs for others; each subquery is equal to itself alone. */

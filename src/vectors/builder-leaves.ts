@@ -1,11 +1,13 @@
 /** Builders of the rows of one type without types inside: numbers, bools, bytes, nulls, types and enums. `newLeaf` has one for each primitive type. */
 import { Uint32List, Uint8List } from './lists.ts';
-import { checkStop, checkStopAt } from './stop.ts';
+import { charge, checkStop, checkStopAt } from './stop.ts';
 import { type EnumType, type PrimitiveType, type Type, primitiveIds } from './type.ts';
 import type { Data } from './value.ts';
 import type { FlatVector, NumberArray } from './vector.ts';
 
 const utf8 = new TextEncoder();
+/** Texts of so many characters are charged one by one. */
+const longText = 1 << 16;
 
 /** What a builder holds of the rows of one type. */
 export interface Part {
@@ -53,12 +55,14 @@ export class NumberBuilder implements Part {
   private double(): void {
     this.words = undefined;
     const { values, length } = this;
+    charge(length * 2 * values.BYTES_PER_ELEMENT, 'a list of numbers');
     const grown = values instanceof Float64Array ? new Float64Array(length * 2)
       : values instanceof BigInt64Array ? new BigInt64Array(length * 2) : new BigUint64Array(length * 2);
     for (let i = 0; i < length; i++) grown[i] = values[i]!;
     this.values = grown;
   }
   private widen(): void {
+    charge(this.values.byteLength, 'a list of numbers');
     const old = this.values, unsigned = this.type.id <= primitiveIds.uint64;
     const wide = unsigned ? new BigUint64Array(old.length) : new BigInt64Array(old.length);
     for (let i = 0; i < this.length; i++) wide[i] = BigInt(old[i]!);
@@ -112,9 +116,15 @@ export class BytesBuilder implements Part {
     this.offsets.push(this.bytes.length);
   }
   private encode(s: string): void {
-    this.bytes.reserve(s.length * 3);
+    if (s.length > longText) this.reserveLong(s);
+    else this.bytes.reserve(s.length * 3);
     const { written } = utf8.encodeInto(s, this.bytes.array.subarray(this.bytes.length));
     this.bytes.length += written;
+  }
+  /** Three bytes for each character would be much more than a long text needs, mostly. */
+  private reserveLong(s: string): void {
+    charge(s.length, 'a string');
+    this.bytes.reserve(Buffer.byteLength(s));
   }
   /** Appends source[start, end) as one row. */
   run(source: Uint8Array, start: number, end: number): void {

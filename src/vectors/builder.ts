@@ -8,10 +8,14 @@
  */
 import { type BytesBuilder, EnumBuilder, type NumberBuilder, type Part, newLeaf } from './builder-leaves.ts';
 import { Uint32List, Uint8List } from './lists.ts';
-import { checkStopAt } from './stop.ts';
+import { charge, checkStopAt } from './stop.ts';
 import { type ArrayType, type MapType, type NamedType, type PrimitiveType, type SetType, type Type, type UnionType, memberOf, types } from './type.ts';
 import { type Data, type Value, zeroData } from './value.ts';
 import { type Field, type FlatVector, type Vector, emptyVector, noRows } from './vector.ts';
+
+/** What an empty builder takes, about: values of types within types need very many. */
+const builderBytes = 512;
+const builders = 'a value of many types';
 
 /** Arrays or sets of one type. A reader appends the elements of a row to `items`, then calls `end()`. */
 class ListBuilder implements Part {
@@ -19,6 +23,7 @@ class ListBuilder implements Part {
   readonly offsets = new Uint32List();
   readonly items: Builder;
   constructor(type: ArrayType | SetType) {
+    charge(builderBytes, builders);
     this.type = type;
     this.items = new Builder(type.element);
     this.offsets.push(0);
@@ -45,6 +50,7 @@ class MapBuilder implements Part {
   readonly keys: Builder;
   readonly values: Builder;
   constructor(type: MapType) {
+    charge(builderBytes * 2, builders);
     this.type = type;
     this.keys = new Builder(type.key);
     this.values = new Builder(type.value);
@@ -74,6 +80,7 @@ class UnionBuilder implements Part {
   readonly slots = new Uint32List();
   readonly members: Builder[];
   constructor(type: UnionType) {
+    charge(type.members.length * builderBytes, builders);
     this.type = type;
     this.members = type.members.map((m) => new Builder(m));
   }
@@ -114,6 +121,7 @@ export class RecordBuilder implements Part {
   readonly present: readonly (Uint8List | undefined)[];
   length = 0;
   constructor(shape: Shape) {
+    charge(shape.names.length * builderBytes, builders);
     this.shape = shape;
     this.fields = shape.names.map(() => new Builder());
     this.present = shape.optional.map((o) => (o ? new Uint8List() : undefined));

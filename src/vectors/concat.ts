@@ -1,6 +1,6 @@
 /** Vectors one behind the other as one vector, and rows of several vectors interleaved; arrays are copied whole, never row by row through values. */
 import { shapeKey } from './builder.ts';
-import { checkStop } from './stop.ts';
+import { charge, checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
@@ -91,12 +91,15 @@ const copyTags = (from: Uint32Array, fromSlots: Uint32Array, { tags, slots, at, 
   }
 };
 
+/** What puts rows one behind the other, in errors. */
+const joined = 'rows put together';
 /** Copying more takes so long that the work may be given up meanwhile. */
 const longRows = 1 << 16;
 /** Vectors of one class. */
 const concatAlike = (vectors: readonly FlatVector[]): FlatVector => {
   const length = vectors.reduce((n, v) => n + v.length, 0);
   if (length > longRows) checkStop();
+  charge(length * 8, joined);
   const first = vectors[0]!;
   switch (first.form) {
     case 'number': return { form: 'number', type: first.type, length, values: concatNumbers(vectors as readonly NumberVector[], length) };
@@ -160,7 +163,9 @@ const concatCodes = (parts: readonly Uint32Array[], length: number): Uint32Array
   return out;
 };
 const concatRuns = (first: BytesVector, vectors: readonly BytesVector[], length: number): BytesVector => {
-  const bytes = concatBytes(vectors.map((v) => v.bytes.subarray(v.offsets[0], v.offsets[v.length])), vectors.reduce((n, v) => n + v.offsets[v.length]! - v.offsets[0]!, 0));
+  const size = vectors.reduce((n, v) => n + v.offsets[v.length]! - v.offsets[0]!, 0);
+  charge(size, joined);
+  const bytes = concatBytes(vectors.map((v) => v.bytes.subarray(v.offsets[0], v.offsets[v.length])), size);
   return { ...first, length, offsets: concatOffsets(vectors, length), bytes };
 };
 /** Offsets of runs put one behind the other, counted from 0. */

@@ -4,6 +4,7 @@
  * Typed arrays of up to 64 bytes live in the heap until somebody asks for their buffer, as a view does: a batch of many columns and few rows has very many
  * of them, so they begin that small and are copied, not viewed, if they stayed so.
  */
+import { charge } from './stop.ts';
 
 /** A list of unsigned numbers that doubles as it grows. */
 export class Uint32List {
@@ -35,8 +36,10 @@ export class Uint8List {
   }
   done(): Uint8Array { return this.length <= 64 ? this.array.slice(0, this.length) : this.array.subarray(0, this.length); }
 }
-const grow = <A extends { readonly length: number; set(from: A): void }>(array: A, least: number, make: (n: number) => A): A => {
-  const grown = make(Math.max(array.length * 2, least));
+const grow = <A extends { readonly length: number; readonly BYTES_PER_ELEMENT: number; set(from: A): void }>(array: A, least: number, make: (n: number) => A): A => {
+  const size = Math.max(array.length * 2, least);
+  charge(size * array.BYTES_PER_ELEMENT, 'a list');
+  const grown = make(size);
   grown.set(array);
   return grown;
 };

@@ -2,6 +2,7 @@
  * Text of primitive values and back: floats, durations, times, addresses, networks, bytes. Every parser answers undefined for text that is not
  * of its kind; nothing here throws. Integers, durations and times are a number when safe, else a bigint (see value.ts).
  */
+import { chargeText } from './stop.ts';
 import { type Type, types } from './type.ts';
 import { type Data, integer, toFloat16 } from './value.ts';
 
@@ -316,9 +317,14 @@ export const parseBytes = (text: string): Uint8Array | undefined => {
   for (let i = 0; i < out.length; i++) out[i] = Number.parseInt(text.slice(i * 2 + 2, i * 2 + 4), 16);
   return out;
 };
+const fewBytes = 64;
 const hexPairs = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
 /** `0x` and two lower-case hex digits a byte. */
 export const bytesText = (bytes: Uint8Array): string => {
+  if (bytes.length > fewBytes) {
+    chargeText(bytes.length * 2, 'the text of bytes');
+    return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`;
+  }
   let out = '0x';
   for (const b of bytes) out += hexPairs[b]!;
   return out;

@@ -1,26 +1,39 @@
 /**
- * How long loops learn that what they work for was given up, and that others wait for a turn. While a loop runs no message reaches its thread; a flag in shared memory does.
+ * How long loops learn that what they work for was given up, that it needs too much memory, and that others wait for a turn. While a loop runs no message reaches its
+ * thread; a flag in shared memory does.
  *
  * Invariants:
  * - Whoever gives a task its turn says so by `working`: only between two awaits is it known whose work is done.
- * - `checkStop` throws for the task whose turn it is, never for another one; without a task it does nothing.
+ * - `checkStop` and `charge` throw for the task whose turn it is, never for another one; without a task they do nothing.
  */
 import { LakeError } from '../errors.ts';
+import type { MemoryAccount } from './thread-memory.ts';
 
-/** Whether the task was given up. */
-type StopFlag = () => boolean;
+/** A task as its loops see it. */
+interface TaskWork {
+  /** Whether the task was given up: known earlier than its signal can fire. */
+  readonly isStopped?: () => boolean;
+  /** Absent: its memory is counted elsewhere. */
+  readonly account?: MemoryAccount;
+}
 
-const flags = new WeakMap<AbortSignal, StopFlag>();
-let current: StopFlag | undefined;
+const tasks = new WeakMap<AbortSignal, TaskWork>();
+let current: TaskWork | undefined;
 
-/** Names the flag of a task: it may be set earlier than its signal can fire. */
-export const linkStop = (signal: AbortSignal, flag: StopFlag): void => { flags.set(signal, flag); };
+/** Tells what there is to know of the task that this signal ends. */
+export const linkTask = (signal: AbortSignal, work: TaskWork): void => { tasks.set(signal, work); };
+/** Another signal for a part of the same task's work. */
+export const linkPart = (signal: AbortSignal, of: AbortSignal): void => {
+  const work = tasks.get(of);
+  if (work) tasks.set(signal, work);
+};
 
 /** Does a piece of the task's work, which awaits nothing. */
 export const working = <T>(signal: AbortSignal, work: () => T): T => {
   const before = current;
-  current = flags.get(signal);
+  current = tasks.get(signal);
   try {
+    current?.account?.step(loopSteps);
     return work();
   } finally {
     current = before;
@@ -42,13 +55,34 @@ export const sameTask = (): (<T>(work: () => T) => T) => {
   };
 };
 
-/** To be asked in loops over one value or batch that may be long, every some thousand steps. @throws LakeError query-cancelled */
-export const checkStop = (): void => { if (current?.()) throw new LakeError('query-cancelled'); };
+/** Charges bytes that are about to be allocated for the task whose turn it is; `what` makes them, as the error says it. @throws LakeError query-memory */
+export const charge = (bytes: number, what: string): void => { current?.account?.charge(bytes, what); };
+
+/** The longest string that there can be. */
+const stringLengthMax = 2 ** 29 - 24;
+/** The same for a string. @throws LakeError query-memory, query-string */
+export const chargeText = (length: number, what: string): void => {
+  charge(length, what);
+  if (length > stringLengthMax) throw new LakeError('query-string', { operator: what, length, limit: stringLengthMax });
+};
+
+/** To be asked in loops over one value or batch that may be long, once a row or every some thousand steps. @throws LakeError query-cancelled, query-memory */
+export const checkStop = (): void => {
+  if (!current) return;
+  if (current.isStopped?.()) throw new LakeError('query-cancelled');
+  current.account?.step(1);
+};
 
 /** Steps, and comparisons, between two looks at the flag, less one. */
 const stepsMask = 4095, comparisonsMask = 511;
+/** What some thousand steps of a loop count for, beside one row. */
+const loopSteps = 64;
 /** `checkStop` in step `i` of a loop, every some thousand steps. */
-export const checkStopAt = (i: number): void => { if ((i & stepsMask) === stepsMask) checkStop(); };
+export const checkStopAt = (i: number): void => {
+  if ((i & stepsMask) !== stepsMask) return;
+  checkStop();
+  current?.account?.step(loopSteps);
+};
 /** A comparison of a sort that looks at the flag now and then. */
 export const checked = <T>(compare: (a: T, b: T) => number): ((a: T, b: T) => number) => {
   let n = 0;

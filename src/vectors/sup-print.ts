@@ -8,7 +8,7 @@
  *   keeps the `names`.
  */
 import { type Type, type TypeNames, type NamedType, type RecordType, types, underType, quoteName, quoteText, typeText } from './type.ts';
-import { checkStopAt } from './stop.ts';
+import { chargeText, checkStopAt } from './stop.ts';
 import { type Data, type Value } from './value.ts';
 import { primitiveText } from './literal.ts';
 
@@ -214,8 +214,13 @@ const mapText = (c: Context, key: Type, value: Type, entries: readonly (readonly
 };
 
 const newline = (c: Context, level: number): string => `\n${' '.repeat(c.indent * level)}`;
+/** Longer texts are charged. */
+const longText = 1 << 16;
 const listText = (c: Context, open: string, close: string, items: readonly string[], level: number): string => {
   if (items.length === 0) return open + close;
+  let size = 0;
+  for (const item of items) size += item.length + 1;
+  if (size > longText) chargeText(size, 'SUP text');
   if (c.indent === 0) return open + items.join(',') + close;
   const line = newline(c, level + 1);
   return `${open}${line}${items.join(`,${line}`)}${newline(c, level)}${close}`;

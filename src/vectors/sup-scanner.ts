@@ -3,6 +3,7 @@
  * What is built of them is in sup-parse.ts (values) and sup-types.ts (types).
  */
 import { SupError } from './sup-error.ts';
+import { TextPieces } from './text-pieces.ts';
 import type { TypeNames } from './type.ts';
 
 /** Thrown where the text ends within a value; caught in sup-parse.ts alone. */
@@ -159,25 +160,28 @@ export class SupScanner {
   }
   private escapedString(start: number, firstEscape: number): string {
     const { text } = this;
-    let out = text.slice(start, firstEscape), run = firstEscape, i = firstEscape;
+    const out = new TextPieces('a quoted string');
+    out.add(text.slice(start, firstEscape));
+    let run = firstEscape, i = firstEscape;
     for (;;) {
       const c = text.charCodeAt(i);
       if (c === 0x22) {
         this.at = i + 1;
-        return normalized((out + text.slice(run, i)).toWellFormed());
+        out.add(text.slice(run, i));
+        return normalized(out.text().toWellFormed());
       }
       if (c === 0x0a || Number.isNaN(c)) this.brokenString(i);
       if (c !== 0x5c) i++;
       else {
-        out += text.slice(run, i);
+        out.add(text.slice(run, i));
         const letter = text.charAt(i + 1);
         if (letter === 'u' && /^[0-9a-fA-F]{4}$/.test(text.slice(i + 2, i + 6))) {
-          out += String.fromCharCode(Number.parseInt(text.slice(i + 2, i + 6), 16));
+          out.add(String.fromCharCode(Number.parseInt(text.slice(i + 2, i + 6), 16)));
           i += 6;
         } else {
           const plain = unescaped[letter];
           if (plain === undefined) this.badEscape(i);
-          out += plain;
+          out.add(plain);
           i += 2;
         }
         run = i;

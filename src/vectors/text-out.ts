@@ -1,4 +1,5 @@
 /** Bytes of text in the making: what writers print into, a value at a time, without strings where the values are bytes or small integers. */
+import { charge } from './stop.ts';
 import type { ChunkBuffers } from './chunk-buffers.ts';
 
 const utf8 = new TextEncoder();
@@ -29,6 +30,7 @@ export class TextOut {
   }
   private grow(least: number): void {
     const { buffers } = this, size = Math.max(this.bytes.length * 2, least);
+    charge(size, 'the text of a value');
     // No bytes at all: the last piece was given out with its buffer.
     const grown = buffers && (size >= buffers.size >> 2 || this.bytes.length === 0) ? buffers.take(Math.max(size, buffers.size)) : new Uint8Array(size);
     grown.set(this.bytes.subarray(0, this.length));

@@ -8,6 +8,7 @@
  *
  * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
  */
+import { chargeText, checkStopAt } from './stop.ts';
 
 /** The primitive types as SUP names them. */
 export type PrimitiveName =
@@ -146,9 +147,13 @@ export const underType = (type: Type): Exclude<Type, NamedType> => {
 
 const kindOrder = { primitive: 0, record: 1, array: 2, set: 3, map: 4, union: 5, enum: 6, error: 7 } as const;
 
+/** Types share their parts: the text of a small one, and a comparison, may be very long. */
+let steps = 0;
+
 /** Type order: below 0, 0 or above 0. 0 only for the same type, save for optional flags, which do not count (model.md section 6). */
 export const compareTypes = (a: Type, b: Type): number => {
   if (a === b) return 0;
+  checkStopAt(steps++);
   const x = underType(a), y = underType(b);
   if (x === y) {
     if (a.kind !== 'named') return -1;
@@ -206,12 +211,28 @@ export const quoteName = (name: string): string => (plainName.test(name) ? name 
 export const quoteText = (text: string): string => {
   // Most strings need no escape; the class test is cheaper than building.
   if (!/["\\\u0000-\u001f]/.test(text) && text.isWellFormed()) return `"${text}"`;
-  let out = '"';
-  for (const c of text.toWellFormed()) out += escapes[c] ?? (c < ' ' ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}` : c);
-  return `${out}"`;
+  const whole = text.toWellFormed();
+  if (whole.length <= pieceLength) return `"${escaped(whole)}"`;
+  // In pieces: a string made of one more character each time takes many times its length.
+  const out: string[] = [];
+  let length = 2;
+  for (let at = 0; at < whole.length; at += pieceLength) {
+    const piece = escaped(whole.slice(at, at + pieceLength));
+    length += piece.length;
+    chargeText(piece.length, quoted);
+    out.push(piece);
+  }
+  chargeText(length, quoted);
+  return `"${out.join('')}"`;
 };
+const pieceLength = 1 << 14;
+/** What makes it, in errors. */
+const quoted = 'a quoted string';
+const escaped = (text: string): string => text.replace(/["\\\u0000-\u001f]/g, (c) => escapes[c] ?? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const escapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
+/** Longer texts are charged. */
+const longText = 1 << 16;
 /** What each name means at a place of a text. */
 export type TypeNames = Map<string, Type>;
 
@@ -220,7 +241,12 @@ export type TypeNames = Map<string, Type>;
  * the name got another meaning; `names` grows. A definition is in parentheses inside a union; in a decorator that of a union is too, but in an error.
  */
 export const typeText = (type: Type, names: TypeNames = new Map(), decorator = false): string => {
-  const inner = (t: Type): string => typeText(t, names, decorator);
+  checkStopAt(steps++);
+  const inner = (t: Type): string => {
+    const text = typeText(t, names, decorator);
+    if (text.length > longText) chargeText(text.length, 'the text of a type');
+    return text;
+  };
   switch (type.kind) {
     case 'primitive': return type.name;
     case 'record': return `{${type.fields.map((f) => `${quoteName(f.name)}${f.optional ? '?' : ''}:${inner(f.type)}`).join(',')}}`;

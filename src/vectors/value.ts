@@ -11,7 +11,7 @@
  * - array, set: the elements (sets in canonical order); map: [key, value] pairs (in canonical order);
  * - union: the member value with its type.
  */
-import { checkStopAt, checked } from './stop.ts';
+import { charge, checkStopAt, checked } from './stop.ts';
 import { type Type, types, unionOfDistinct, arrayType, setType, mapType, recordType, errorType, primitiveIds } from './type.ts';
 
 /** The data of a value of any type, as listed above; they mean nothing without the type. */
@@ -79,6 +79,7 @@ export const mapValue = (entries: readonly (readonly [Value, Value])[]): Value =
 
 /** Sorts elements by their encoding and drops duplicates (model.md section 5). */
 export const canonicalSet = (element: Type, data: readonly Data[]): Data[] => {
+  charge(data.length * 8, 'a set');
   const out = new ByteWriter(), offsets = new Uint32Array(data.length + 1), order = new Uint32Array(data.length);
   data.forEach((d, i) => {
     checkStopAt(i);
@@ -90,8 +91,11 @@ export const canonicalSet = (element: Type, data: readonly Data[]): Data[] => {
   order.sort(checked(compare)).forEach((at, i) => { if (i === 0 || compare(order[i - 1]!, at) !== 0) distinct.push(data[at]!); });
   return distinct;
 };
+/** What an encoded key takes beside its bytes, about. */
+const codedBytes = 256;
 /** Sorts entries by their encoded keys; of equal keys the first stays. */
 export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data])[]): (readonly [Data, Data])[] => {
+  charge(entries.length * codedBytes, 'a map');
   const coded = entries.map((entry, i) => {
     checkStopAt(i);
     return { entry, bytes: encodeBody(key, entry[0]) };
@@ -159,7 +163,9 @@ export class ByteWriter {
   length = 0;
   reserve(extra: number): void {
     if (this.length + extra <= this.bytes.length) return;
-    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + extra));
+    const size = Math.max(this.bytes.length * 2, this.length + extra);
+    charge(size, 'the encoding of a value');
+    const grown = new Uint8Array(size);
     if (this.length > 0) grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
   }

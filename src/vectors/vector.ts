@@ -10,7 +10,7 @@
  *   Smaller integers and all floats are in a Float64Array always.
  * - `dictionary` and `selected` both look rows up in another vector; a dictionary promises that its `values` are few, so that work on them pays.
  */
-import { checkStop, checkStopAt } from './stop.ts';
+import { charge, chargeText, checkStop, checkStopAt } from './stop.ts';
 import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType,
   types, recordType, errorType, namedType,
@@ -67,6 +67,11 @@ export type FlatVector =
   | UnionVector | DynamicVector | ErrorVector | NamedVector;
 /** Values in any form: held by the vector itself, or looked up in another one. */
 export type Vector = FlatVector | ConstantVector | DictionaryVector | SelectedVector;
+
+/** What a vector takes beside its rows, about. */
+const vectorBytes = 128;
+/** What copies rows, in errors. */
+const rowsCopied = 'a copy of rows';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -131,8 +136,12 @@ const uniformRecord = (v: RecordVector): Type | undefined => {
 /** Text of row `i` of a string vector. */
 export const textAt = (v: BytesVector, i: number): string => {
   const start = v.offsets[i]!, end = v.offsets[i + 1]!;
-  return end - start < 24 ? shortText(v.bytes, start, end) : decoder.decode(v.bytes.subarray(start, end));
+  if (end - start < 24) return shortText(v.bytes, start, end);
+  if (end - start > longText) chargeText(end - start, 'a string');
+  return decoder.decode(v.bytes.subarray(start, end));
 };
+/** Strings of so many bytes are charged one by one. */
+const longText = 1 << 16;
 /** TextDecoder has a price per call; short ASCII is faster by hand. */
 const shortText = (bytes: Uint8Array, start: number, end: number): string => {
   let text = '';
@@ -156,7 +165,10 @@ export const dataAt = (v: Vector, i: number): Data => {
     case 'null': return null;
     case 'type': return v.table[v.codes[i]!]!;
     case 'enum': return v.codes[i]!;
-    case 'record': return v.fields.map((f) => (f.present && f.present[i] === 0 ? undefined : dataAt(f.values, i)));
+    case 'record':
+      checkStop();
+      charge(v.fields.length * dataBytes, oneValue);
+      return v.fields.map((f) => (f.present && f.present[i] === 0 ? undefined : dataAt(f.values, i)));
     case 'list': return dataRange(v.items, v.offsets[i]!, v.offsets[i + 1]!);
     case 'map': {
       const keys = dataRange(v.keys, v.offsets[i]!, v.offsets[i + 1]!), values = dataRange(v.values, v.offsets[i]!, v.offsets[i + 1]!);
@@ -170,7 +182,12 @@ export const dataAt = (v: Vector, i: number): Data => {
     case 'selected': return dataAt(v.base, v.index[i]!);
   }
 };
+/** What data takes as an element of an array, and as an object, about. */
+const dataBytes = 32;
+const oneValue = 'a value';
 const dataRange = (v: Vector, start: number, end: number): Data[] => {
+  checkStop();
+  charge((end - start) * dataBytes, oneValue);
   const out: Data[] = [];
   for (let i = start; i < end; i++) {
     checkStopAt(i - start);
@@ -184,8 +201,9 @@ export const valueAt = (v: Vector, i: number): Value => ({ type: typeAt(v, i), d
 
 /** The vector of no rows whose uniform type is `type`. */
 export const emptyVector = (type: Type): FlatVector => {
+  if (type.kind === 'primitive') return emptyPrimitive(type);
+  charge(vectorBytes, 'a value of many types');
   switch (type.kind) {
-    case 'primitive': return emptyPrimitive(type);
     case 'record':
       return { form: 'record', length: 0, fields: type.fields.map((f) => ({ name: f.name, optional: f.optional, values: emptyVector(f.type), ...(f.optional && { present: noBytes }) })) };
     case 'array': case 'set': return { form: 'list', type, length: 0, offsets: zeroOffsets, items: emptyVector(type.element) };
@@ -232,13 +250,14 @@ export const take = (v: Vector, index: Uint32Array): Vector => {
 };
 /** `table` at each place of `index`. */
 export const lookUp = (table: Uint32Array, index: Uint32Array): Uint32Array => {
+  charge(index.length * 4, rowsCopied);
   const out = new Uint32Array(index.length);
   for (let i = 0; i < out.length; i++) out[i] = table[index[i]!]!;
   return out;
 };
-
 /** The numbers from `start` up to but not including `end`. */
 export const range = (start: number, end: number): Uint32Array => {
+  charge((end - start) * 4, rowsCopied);
   const out = new Uint32Array(end - start);
   for (let i = 0; i < out.length; i++) out[i] = start + i;
   return out;
@@ -324,6 +343,7 @@ export const flatten = (v: Vector): FlatVector => {
 export const gather = (v: Vector, index: Uint32Array): FlatVector => {
   const length = index.length;
   if (length > longRows) checkStop();
+  charge(length * 8, rowsCopied);
   switch (v.form) {
     case 'number': return { form: 'number', type: v.type, length, values: gatherNumbers(v.values, index) };
     case 'bool': return { form: 'bool', length, values: gatherBytes8(v.values, index) };
@@ -370,6 +390,7 @@ const gatherBytes = (v: BytesVector, index: Uint32Array): BytesVector => {
     offsets[i + 1] = size;
   }
   if (index.length > longRows) checkStop();
+  charge(size, rowsCopied);
   const bytes = new Uint8Array(size);
   for (let i = 0; i < index.length; i++) copyRun(v.bytes, v.offsets[index[i]!]!, v.offsets[index[i]! + 1]!, bytes, offsets[i]!);
   return { ...v, length: index.length, offsets, bytes };
@@ -383,8 +404,10 @@ const copyRun = (source: Uint8Array, start: number, end: number, target: Uint8Ar
 };
 const gatherRuns = (runs: Uint32Array, index: Uint32Array): { readonly offsets: Uint32Array; readonly items: Uint32Array } => {
   const offsets = new Uint32Array(index.length + 1);
-  for (let i = 0; i < index.length; i++) offsets[i + 1] = offsets[i]! + runs[index[i]! + 1]! - runs[index[i]!]!;
-  const items = new Uint32Array(offsets[index.length]!);
+  let total = 0;
+  for (let i = 0; i < index.length; i++) offsets[i + 1] = total += runs[index[i]! + 1]! - runs[index[i]!]!;
+  charge(total * 4, rowsCopied);
+  const items = new Uint32Array(total);
   for (let i = 0, to = 0; i < index.length; i++) for (let at = runs[index[i]!]!; at < runs[index[i]! + 1]!; at++) items[to++] = at;
   return { offsets, items };
 };
@@ -417,10 +440,20 @@ export const sizeOf = (v: Vector): number => {
 /** What the rows of a list or map have of its items. */
 export const itemsOf = (v: { readonly offsets: Uint32Array; readonly length: number }, items: Vector): Vector => slice(items, v.offsets[0]!, v.offsets[v.length]!);
 
-/** How many vectors a vector is made of. */
+/** Records of so many vectors are counted once: they may be in others many times, at many levels. */
+const vectorsCounted = 64;
+const vectorCounts = new WeakMap<RecordVector, number>();
+/** How many vectors a vector is made of; one that is in it several times counts as often. */
 export const vectorsIn = (v: Vector): number => {
   switch (v.form) {
-    case 'record': return v.fields.reduce((n, f) => n + vectorsIn(f.values), 1);
+    case 'record': {
+      const known = vectorCounts.get(v);
+      if (known !== undefined) return known;
+      let n = 1;
+      for (const f of v.fields) n += vectorsIn(f.values);
+      if (n > vectorsCounted) vectorCounts.set(v, n);
+      return n;
+    }
     case 'list': return 1 + vectorsIn(v.items);
     case 'map': return 1 + vectorsIn(v.keys) + vectorsIn(v.values);
     case 'union': return v.members.reduce((n, m) => n + vectorsIn(m), 1);
@@ -430,4 +463,13 @@ export const vectorsIn = (v: Vector): number => {
     case 'selected': return 1 + vectorsIn(v.base);
     default: return 1;
   }
+};
+
+/** So many vectors in a record are not worth a charge. */
+const fewVectors = 1024;
+/** The record, whose columns are charged if they are many: by columns within columns few expressions make very many. */
+export const chargedRecord = (v: RecordVector): RecordVector => {
+  const vectors = vectorsIn(v);
+  if (vectors > fewVectors) charge(vectors * vectorBytes, 'a record');
+  return v;
 };

@@ -16,10 +16,20 @@ setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
 const bytesNow = (): number => getHeapStatistics().external_memory;
 
-/** What this thread's heap holds, and its buffers outside of it. */
+/** What this thread's heap holds, and its buffers outside of it, garbage included. */
 export const heldBytes = (): { readonly heapBytes: number; readonly bufferBytes: number } => {
   const { used_heap_size: heapBytes, external_memory: bufferBytes } = getHeapStatistics();
   return { heapBytes, bufferBytes };
+};
+/** Bytes of this thread in use, garbage included. */
+export const bytesInUse = (): number => {
+  const { heapBytes, bufferBytes } = heldBytes();
+  return heapBytes + bufferBytes;
+};
+/** Frees all that is garbage, at once: for work that goes on without a pause and may have no more room. */
+export const collectAll = (): void => {
+  gc();
+  kept = keptOfAll = bytesNow();
 };
 
 /** Bytes of buffers after the collector's last run, and after the last one that looked at all. */

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { diskTotals, openObjects } from '../lake/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
-import { collectIdle, collectLarge, heldBytes, noteResident } from './collector.ts';
+import { bytesInUse, collectAll, collectIdle, collectLarge, heldBytes, noteResident } from './collector.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
@@ -13,7 +13,8 @@ import { runOutputPart } from './output-part.ts';
 import { giveWay } from './priority.ts';
 import { runQueryPart } from './query-part.ts';
 import { ToldError, runCompile, runQuery } from './query-task.ts';
-import { linkStop } from '../vectors/stop.ts';
+import { linkTask } from '../vectors/stop.ts';
+import { ThreadMemory } from '../vectors/thread-memory.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
@@ -32,6 +33,10 @@ const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { 
 /** What all threads keep; a task whose rows do not fit into memory has this thread's part, and the others keep to theirs. */
 const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
+/** What queries may hold: loads and the cache have budgets of their own. */
+const memory = new ThreadMemory(settings.queryMemoryBytesMax, {
+  bytes: bytesInUse, collect: collectAll, kept: () => columns.bytes + budget.reserved, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax,
+});
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
 const trimEveryMs = 1000;
 setInterval(() => {
@@ -92,6 +97,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
 const start = async (task: Task, request: TaskRequest): Promise<void> => {
   let lent = 0;
   const spill = new TaskSpill(join(settings.spillDirectory), () => { columns.lend(lent = cacheBytesOfAll); });
+  const account = request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load') ? undefined : memory.open();
+  linkTask(task.signal, { isStopped: () => Atomics.load(stops, stopPlace(task.id)) === task.id, ...(account && { account }) });
   const text = request.kind === 'query' || request.kind === 'compile' ? request.text : request.kind === 'delete' ? request.where : '';
   try {
     const outcome = await run(task, request, spill);
@@ -100,6 +107,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
     const told = error instanceof ToldError;
     post({ type: 'failed', task: task.id, error: toWire(told ? error.cause : error, text), told, ...(told && { stats: error.stats }) });
   } finally {
+    if (account) memory.close(account);
     spill.dispose();
     columns.lend(-lent);
     tasks.delete(task.id);
@@ -112,7 +120,11 @@ const restAfterMs = { large: 500, usual: 1000 };
 let resting: NodeJS.Timeout | undefined;
 const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
-  resting = setTimeout(() => { if (tasks.size === 0) collectIdle(after); }, restAfterMs[after]).unref();
+  resting = setTimeout(() => {
+    if (tasks.size > 0) return;
+    memory.rest();
+    collectIdle(after);
+  }, restAfterMs[after]).unref();
 };
 
 const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
@@ -135,7 +147,6 @@ const take = (message: ToWorker): void => {
     return;
   }
   const task = new Task(message.task, settings.windowBytesMax, post, message.foreseen, new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts));
-  linkStop(task.signal, () => Atomics.load(stops, stopPlace(task.id)) === task.id);
   tasks.set(task.id, task);
   warmUp?.yield();
   void start(task, message.request);

@@ -14,6 +14,7 @@ import type { ObjectReader } from '../lake/object-reader.ts';
 import type { ShareSizes } from '../lake/scan-shares.ts';
 import type { ObjectStore } from '../lake/objects.ts';
 import type { ResolvedSource } from '../query/plan.ts';
+import { working } from '../vectors/stop.ts';
 import { vectorOf } from '../vectors/builder.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { fileBytes } from './from-files.ts';
@@ -161,7 +162,9 @@ async function* metaRows(task: Task, source: ResolvedSource, batchRows: number):
 async function* urlRows(source: ResolvedSource, { from, batchRows, readLimits, budget }: WorkerTools, spill: TaskSpill, signal: AbortSignal): AsyncGenerator<Vector> {
   const request = JSON.parse(source.handle) as UrlRequest & { readonly format?: string }, format = formatOf(request.format);
   const { codings, bytes } = await openUrl(request, { policy: from.http, signal });
-  yield* await openReader(format, bytes, { ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows, contentCodings: codings });
+  yield* await openReader(format, bytes, {
+    ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows, contentCodings: codings, turn: (work) => working(signal, work),
+  });
 }
 
 /** What a file source's handle says. */
@@ -170,7 +173,7 @@ async function* fileRows(source: ResolvedSource, { from, batchRows, readLimits, 
   const { path, format } = JSON.parse(source.handle) as FileHandle;
   const named = format === undefined ? formatOfFile(path) ?? 'auto' : formatOf(format);
   yield* await openReader(named, fileBytes(path, from.files, signal), {
-    ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows,
+    ...readLimits, memory: budget.forReader(), scratch: () => spill.scratchBytes(), batchRows, turn: (work) => working(signal, work),
   });
 }
 

@@ -4,6 +4,7 @@ import { unpack } from '../exec/carry.ts';
 import type { PartPlan } from '../exec/parts.ts';
 import { scanShare } from '../lake/scan-shares.ts';
 import type { ScanSource } from '../lake/scan.types.ts';
+import { linkPart } from '../vectors/stop.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from './messages.ts';
 import { News } from './news.ts';
@@ -50,6 +51,7 @@ class OutputPart {
     this.port = port;
     this.tools = tools;
     this.start = start;
+    linkPart(this.abort.signal, task.signal);
     this.claims = new ShareClaims(start.shares.map(() => -1), start.claims);
     this.source = partSource(tools, start);
   }

@@ -4,6 +4,7 @@ import { pack, unpack } from '../exec/carry.ts';
 import { partWorker } from '../exec/compile.ts';
 import type { PartPlan, PartWorker } from '../exec/parts.ts';
 import { scanShare } from '../lake/scan-shares.ts';
+import { linkPart } from '../vectors/stop.ts';
 import type { WorkerTools } from './lake-source.ts';
 import { toWire } from './messages.ts';
 import { News } from './news.ts';
@@ -46,6 +47,7 @@ class QueryPart {
     this.port = port;
     this.tools = tools;
     this.start = start;
+    linkPart(this.abort.signal, task.signal);
     this.claims = new ShareClaims(start.shares.map((s) => s.home), start.claims);
   }
 

@@ -49,7 +49,8 @@ export class ToldError extends Error {
 
 /** Where names of a query lead: pools, through the main thread. */
 export const lakeEnvironment = (task: Task, from: FromPolicy, head?: QueryTask['head']): CompileEnvironment => ({
-  mode: 'lake', ...(from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog, evaluate: evaluateConstant,
+  mode: 'lake', ...(from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
+  evaluate: (expr, functions) => working(task.signal, () => evaluateConstant(expr, functions)),
   known: (source) => {
     if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad) return undefined;
     const found = task.foreseen.find((f) => f.name === source.name && f.commit === source.commit);

@@ -12,6 +12,7 @@ import { scanObjects } from '../lake/scan.ts';
 import { compileFilter, notOneFilter } from '../query/analyze.ts';
 import { CompileError } from '../query/parse-error.ts';
 import { types } from '../vectors/type.ts';
+import { working } from '../vectors/stop.ts';
 import { underValue } from '../vectors/value.ts';
 import { type Vector, flatten, take, valueAt } from '../vectors/vector.ts';
 import { type WorkerTools, executionHost, poolSource } from './lake-source.ts';
@@ -76,7 +77,7 @@ const without = async (task: Task, meta: ObjectMeta, matches: AsyncEvaluator, re
   try {
     for (let block = 0; block < reader.blocks.length; block++) {
       await task.breathe();
-      const rows = await reader.read(block), stay = await staying(rows, matches);
+      const rows = await reader.read(block), stay = await staying(rows, (batch) => working(task.signal, () => matches(batch)));
       if (!found && stay.length < rows.length) {
         found = true;
         // What came before has no match: it is read again instead of being kept.

@@ -11,6 +11,7 @@ export const parts = {
   tables: async () => (await import('./damage.ts')).tables,
   faults: async () => (await import('./faults.ts')).faultsPart,
   floods: async () => (await import('./floods.ts')).floods,
+  growing: async () => (await import('./growing.ts')).growing,
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,
   rotation: async () => (await import('./rotation.ts')).rotation,
 } as const satisfies Record<string, () => Promise<PartRun>>;

@@ -1,4 +1,5 @@
 /** collect_map: the entries of all maps as one map; of equal keys the last one stays. */
+import { checkStop } from '../../vectors/stop.ts';
 import { type Value, encodeBody, mapValue, nullValue, underUnion } from '../../vectors/value.ts';
 import { type MapVector, type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -36,6 +37,7 @@ export class CollectMapState implements AggregateState {
     return entries;
   }
   private put(entries: Entries, key: Value, value: Value): void {
+    checkStop();
     const code = `${key.type.id}:${Buffer.from(encodeBody(key.type, key.data)).toString('latin1')}`;
     if (!entries.has(code)) this.size += 200 + code.length;
     entries.set(code, [key, value]);

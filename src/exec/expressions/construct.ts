@@ -1,6 +1,7 @@
 /** Records, arrays, sets, maps and texts made of evaluated parts. */
+import { charge } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
-import { type BytesVector, type Field, type RecordVector, type Vector, flatten, noRows, nulls, take } from '../../vectors/vector.ts';
+import { type BytesVector, type Field, type RecordVector, type Vector, chargedRecord, flatten, noRows, nulls, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { distinctNames } from '../../vectors/field-names.ts';
 import { apply, applyCarrying, type Kernel } from './apply.ts';
@@ -11,7 +12,7 @@ import { combine, rowsWith, tidy, wrapErrors } from './rows.ts';
 
 /** A record of these columns. */
 export const recordOf = (columns: readonly { readonly name: string; readonly values: Vector }[], length: number): RecordVector =>
-  ({ form: 'record', length, fields: columns.map((c) => ({ name: c.name, optional: false, values: c.values })) });
+  chargedRecord({ form: 'record', length, fields: columns.map((c) => ({ name: c.name, optional: false, values: c.values })) });
 
 /** An element of a record expression, with a value a row: `name:expr` or `...expr`. `without`: fields of the spread that are left out. */
 type RecordPart =
@@ -91,12 +92,13 @@ export const listFrom = (kind: ListKind, parts: readonly ListPart[], length: num
   if (length === 0) return noRows;
   const runs = parts.map((p) => (p.spread ? itemRuns(p.values, length) : undefined));
   const offsets = new Uint32Array(length + 1);
+  let total = 0;
   for (let i = 0; i < length; i++) {
-    let size = 0;
-    for (const r of runs) size += r ? r.ends[i]! - r.starts[i]! : 1;
-    offsets[i + 1] = offsets[i]! + size;
+    for (const r of runs) total += r ? r.ends[i]! - r.starts[i]! : 1;
+    offsets[i + 1] = total;
   }
-  const total = offsets[length]!, tags = new Uint32Array(total), slots = new Uint32Array(total);
+  charge(total * 8, kind === 'array' ? 'an array expression' : 'a set expression');
+  const tags = new Uint32Array(total), slots = new Uint32Array(total);
   let at = 0;
   for (let i = 0; i < length; i++) {
     for (let k = 0; k < runs.length; k++) {
@@ -149,7 +151,9 @@ const itemRuns = (v: Vector, length: number): Runs => {
 /** A map expression. */
 export const mapFrom = (entries: readonly { readonly key: Vector; readonly value: Vector }[], length: number): Vector => {
   if (length === 0) return noRows;
-  const n = entries.length, offsets = new Uint32Array(length + 1), tags = new Uint32Array(length * n), slots = new Uint32Array(length * n);
+  const n = entries.length;
+  charge(length * n * 8, 'a map expression');
+  const offsets = new Uint32Array(length + 1), tags = new Uint32Array(length * n), slots = new Uint32Array(length * n);
   for (let i = 0; i < length; i++) {
     offsets[i + 1] = (i + 1) * n;
     for (let k = 0; k < n; k++) {
@@ -166,6 +170,8 @@ export const mapFrom = (entries: readonly { readonly key: Vector; readonly value
 const concatTexts = (args: readonly Vector[], length: number): Vector => {
   const parts = args.map((a) => ({ single: a.form === 'constant', v: (a.form === 'constant' ? a.inner : a) as BytesVector }));
   const offsets = new Uint32Array(length + 1);
+  // Before the offsets are: they have no room for more than 4 GiB.
+  charge(parts.reduce((n, { single, v }) => n + (single ? length * (v.offsets[1]! - v.offsets[0]!) : v.offsets[length]! - v.offsets[0]!), 0), 'concatenation');
   for (const { single, v } of parts) {
     if (single) {
       const size = v.offsets[1]! - v.offsets[0]!;

@@ -1,5 +1,6 @@
 /** Bytes as text and back: base64, hex, ksuid. */
 import { randomFillSync } from 'node:crypto';
+import { chargeText } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Data, type Value, nullValue } from '../../vectors/value.ts';
 import { type Vector } from '../../vectors/vector.ts';
@@ -9,10 +10,16 @@ import { byValues, refused, type FunctionRow } from './row.ts';
 const bytesValue = (bytes: Uint8Array): Value => ({ type: types.bytes, data: bytes });
 const stringValue = (text: string): Value => ({ type: types.string, data: text });
 
+/** Fewer bytes are not worth a charge. */
+const longBytes = 1 << 16;
 /** Encodes bytes, decodes strings. */
 const codec = (encode: (bytes: Uint8Array) => string, decode: (text: string) => Uint8Array | undefined, messages: { readonly type: string; readonly text: string }) => (v: Value): Value => {
   if (v.type === types.null) return nullValue;
-  if (v.type === types.bytes) return stringValue(encode(v.data as Uint8Array));
+  if (v.type === types.bytes) {
+    const bytes = v.data as Uint8Array;
+    if (bytes.length > longBytes) chargeText(bytes.length * 2, 'a text of bytes');
+    return stringValue(encode(bytes));
+  }
   if (v.type !== types.string) return refused(messages.type, v);
   const bytes = decode(v.data as string);
   return bytes ? bytesValue(bytes) : refused(messages.text, v);

@@ -1,5 +1,6 @@
 /** Searches and regular expressions: grep, regexp, regexp_replace. */
-import { checkStop } from '../../vectors/stop.ts';
+import { chargeText, checkStop } from '../../vectors/stop.ts';
+import { TextPieces } from '../../vectors/text-pieces.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, bools, dataAt, nulls, noRows, take } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
@@ -75,19 +76,36 @@ const matchOf = (pattern: string, text: string): readonly string[] => {
 /** `$1`, `${1}`, `$name`, `$$`; names are as long as letters, digits and underscores go on. */
 const reference = /\$(?:\$|\{(\w+)\}|(\w+))/g;
 const replaceMatches = (text: string, pattern: string, by: string): string => {
-  const re = compiled(pattern), matcher = re.matcher(text), names = re.namedGroups();
-  let out = '', done = 0;
+  const re = compiled(pattern), matcher = re.matcher(text), parts = replacementParts(by, re.namedGroups());
+  const out = new TextPieces('regexp_replace');
+  let done = 0;
   while (matcher.find()) {
     checkStop();
-    out += text.slice(done, matcher.start(0)) + by.replace(reference, (_, braced?: string, bare?: string) => {
-      const name = braced ?? bare;
-      if (name === undefined) return '$';
-      const group = /^\d+$/.test(name) ? Number(name) : Object.hasOwn(names, name) ? names[name]! : -1;
-      return group >= 0 && group <= matcher.groupCount() ? matcher.group(group) ?? '' : '';
-    });
+    const put = parts.map((p) => (typeof p === 'string' ? p : p <= matcher.groupCount() ? matcher.group(p) ?? '' : ''));
+    const size = put.reduce((n, p) => n + p.length, 0);
+    if (size > longText) chargeText(out.length + size, 'regexp_replace');
+    out.add(text.slice(done, matcher.start(0)) + put.join(''));
     done = matcher.end(0);
   }
-  return out + text.slice(done);
+  out.add(text.slice(done));
+  return out.text();
+};
+/** What one match gives is measured from so many characters on. */
+const longText = 1 << 16;
+/** A replacement as texts and numbers of groups. */
+const replacementParts = (by: string, names: Readonly<Record<string, number>>): readonly (string | number)[] => {
+  const out: (string | number)[] = [];
+  let done = 0;
+  for (const found of by.matchAll(reference)) {
+    const name = found[1] ?? found[2];
+    out.push(by.slice(done, found.index));
+    done = found.index + found[0].length;
+    if (name === undefined) out.push('$');
+    else if (/^\d+$/.test(name)) out.push(Number(name));
+    else if (Object.hasOwn(names, name)) out.push(names[name]!);
+  }
+  out.push(by.slice(done));
+  return out.filter((p) => p !== '');
 };
 const replaceTexts = onTexts('regexp_replace: string arg required', ([s, re, by], length) => {
   const text = texts(s!), pattern = texts(re!), replacement = texts(by!);

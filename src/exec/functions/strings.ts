@@ -1,5 +1,5 @@
 /** Functions on strings. */
-import { checkStop, checkStopAt } from '../../vectors/stop.ts';
+import { chargeText, checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { types, arrayType } from '../../vectors/type.ts';
 import { type BytesVector, type ListVector, type Vector, flatten, nulls, numbers, range } from '../../vectors/vector.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
@@ -71,7 +71,25 @@ const trimText = (text: string): string => {
   return text.slice(0, end).replace(leading, '');
 };
 
-const replaceAll = (text: string, old: string, by: string): string => (old === '' ? by + byRuns(text, (run) => run.join(by) + by) : text.split(old).join(by));
+const replaceAll = (text: string, old: string, by: string): string => {
+  if (old === '') {
+    chargeText(text.length * (by.length + 1), 'replace');
+    return by + byRuns(text, (run) => run.join(by) + by);
+  }
+  const most = text.length + (text.length / old.length) * (by.length - old.length);
+  if (most > longText) chargeText(text.length + countOf(text, old) * (by.length - old.length), 'replace');
+  return text.split(old).join(by);
+};
+/** What may become longer is measured before it is made. */
+const longText = 1 << 16;
+const countOf = (text: string, part: string): number => {
+  let n = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) {
+    checkStopAt(n);
+    n++;
+  }
+  return n;
+};
 
 const positionOf = (text: string, part: string): number => {
   const at = text.indexOf(part);
@@ -102,9 +120,16 @@ const join: Kernel = (args, length) => {
   if (separator && !isText(separator)) return wrapErrors('join: separator must be string', separator);
   const between = separator ? texts(separator) : (): string => '', item = texts(flatten(v.items));
   return stringOf((i) => {
-    const parts: string[] = [];
-    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) parts.push(item(at));
-    return parts.join(between(i));
+    const parts: string[] = [], by = between(i);
+    let size = 0;
+    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) {
+      checkStopAt(at);
+      const part = item(at);
+      size += part.length + by.length;
+      parts.push(part);
+    }
+    if (size > longText) chargeText(size, 'join');
+    return parts.join(by);
   }, length);
 };
 
@@ -121,6 +146,16 @@ export const textLists = (lists: (i: number) => Iterable<string>, length: number
   return { form: 'list', type: arrayType(types.string), length, offsets, items: items.finish() };
 };
 
+/** The parts of a text, one after the other: no array is as long as they are many. */
+function* splitText(text: string, by: string): Generator<string> {
+  let start = 0;
+  for (let at = text.indexOf(by); at >= 0; at = text.indexOf(by, start)) {
+    yield text.slice(start, at);
+    start = at + by.length;
+  }
+  yield text.slice(start);
+}
+
 const split: Kernel = (args, length) => {
   const [s, separator] = args;
   if (args.some(isNull)) return nulls(length);
@@ -129,7 +164,7 @@ const split: Kernel = (args, length) => {
   const other = args.find((a) => !isText(a));
   if (other) return wrapErrors('split: string arg required', other);
   const text = texts(s!), by = texts(separator!);
-  return textLists((i) => (by(i) === '' ? text(i) : text(i).split(by(i))), length);
+  return textLists((i) => (by(i) === '' ? text(i) : splitText(text(i), by(i))), length);
 };
 
 const levenshteinKernel = onTexts('levenshtein: string args required', ([a, b], length) => {

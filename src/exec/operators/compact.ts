@@ -37,11 +37,25 @@ export const flatSize = (v: Vector): number => {
     case 'dictionary': return v.length * (4 + sizeOf(v.values) / Math.max(1, v.values.length));
     case 'constant': return v.length * sizeOf(v.inner);
     case 'record': return v.fields.reduce((n, f) => n + flatSize(f.values) + (f.present ? v.length : 0), 0);
-    case 'dynamic': return v.parts.reduce((n, p) => n + flatSize(p), v.length * 8);
+    case 'dynamic': return v.length * 8 + flatSizeOfRows(v.parts, v.length);
+    case 'union': return v.length * 8 + flatSizeOfRows(v.members, v.length);
+    case 'list': return v.length * 4 + flatSizeOfRows([v.items], itemsOf(v));
+    case 'map': return v.length * 4 + flatSizeOfRows([v.keys], itemsOf(v)) + flatSizeOfRows([v.values], itemsOf(v));
     case 'selected': return v.length * (4 + flatSize(v.base) / Math.max(1, v.base.length));
     case 'error': case 'named': return flatSize(v.inner);
     default: return sizeOf(v);
   }
+};
+
+const itemsOf = (v: { readonly length: number; readonly offsets: Uint32Array }): number => (v.length > 0 ? v.offsets[v.length]! - v.offsets[0]! : 0);
+/** The same for so many rows of all that the parts have together: slices share them. */
+const flatSizeOfRows = (parts: readonly Vector[], rows: number): number => {
+  let all = 0, bytes = 0;
+  for (const p of parts) {
+    all += p.length;
+    bytes += flatSize(p);
+  }
+  return rows < all ? bytes * (rows / all) : bytes;
 };
 
 /** Rows in another order, copied column by column: that is much faster than to look each batch of them up in all columns. */

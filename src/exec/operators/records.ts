@@ -1,6 +1,6 @@
 /** Records in batches: rows apart by shape, fields set and taken away along paths. */
 import type { FieldPath } from '../../query/plan.ts';
-import { type Vector, type Field, type FlatVector, type RecordVector, flatten, gather, range, take } from '../../vectors/vector.ts';
+import { type Vector, type Field, type FlatVector, type RecordVector, chargedRecord, flatten, gather, range, take } from '../../vectors/vector.ts';
 import { combine, overlay } from '../expressions/rows.ts';
 
 /**
@@ -73,7 +73,7 @@ export const together = (length: number, groups: readonly { readonly rows?: Uint
 };
 
 /** A record vector of these fields. */
-export const record = (fields: readonly Field[], length: number): RecordVector => ({ form: 'record', length, fields });
+export const record = (fields: readonly Field[], length: number): RecordVector => chargedRecord({ form: 'record', length, fields });
 /** A field that every row has. */
 export const field = (name: string, values: Vector): Field => ({ name, optional: false, values });
 

@@ -1,6 +1,8 @@
 /** Expressions of constants are worked out once. What reads the clock, binds names or looks them up stays. */
+import { LakeError } from '../../errors.ts';
 import { types } from '../../vectors/type.ts';
-import { isWithin, mapExprs, mapParts, partsOf } from '../plan-walk.ts';
+import type { Value } from '../../vectors/value.ts';
+import { bytesWithin, mapExprs, mapParts, partsOf } from '../plan-walk.ts';
 import type { PlanExpr } from '../plan.ts';
 import type { Rule, RuleContext } from '../rules.ts';
 
@@ -16,12 +18,28 @@ const fold = (e: PlanExpr, context: RuleContext): PlanExpr => {
   const mapped = mapParts(e, (part) => (part === pattern ? part : fold(part, context)));
   if (mapped.kind === 'mapElements') return { ...mapped, body: fold(mapped.body, context) };
   if (!isFoldable(mapped, context) || !partsOf(mapped).every((part) => part.kind === 'literal')) return mapped;
-  const value = context.environment.evaluate(mapped, context.functions);
-  return isWithin(value, bytesMax) ? { kind: 'literal', value } : mapped;
+  const value = valueOf(mapped, context);
+  return value ? { kind: 'literal', value } : mapped;
 };
 
-/** Constants beyond so many bytes are made when the query runs. */
-const bytesMax = 1 << 20;
+/** Constants beyond so many bytes, one alone or all together, are made when the query runs. */
+const bytesMax = 1 << 20, bytesOfAllMax = 8 << 20;
+const folded = new WeakMap<RuleContext, number>();
+
+const valueOf = (e: PlanExpr, context: RuleContext): Value | undefined => {
+  const before = folded.get(context) ?? 0;
+  if (before > bytesOfAllMax) return undefined;
+  try {
+    const value = context.environment.evaluate(e, context.functions), bytes = bytesWithin(value, bytesMax);
+    folded.set(context, before + (bytes ?? bytesMax));
+    return bytes === undefined ? undefined : value;
+  } catch (error) {
+    // No row may ever ask for it.
+    if (!(error instanceof LakeError) || (error.code !== 'query-memory' && error.code !== 'query-string')) throw error;
+    folded.set(context, before + bytesMax);
+    return undefined;
+  }
+};
 
 /** Functions that depend on more than their arguments: the clock, chance, the names bound so far. */
 const unfoldable: ReadonlySet<string> = new Set(['now', 'ksuid', 'typename', 'cast', 'upcast']);

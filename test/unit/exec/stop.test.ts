@@ -4,7 +4,7 @@ import { UnionState } from '../../../src/exec/aggregates/union.ts';
 import { rankRuns } from '../../../src/exec/operators/sort-runs.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { concat } from '../../../src/vectors/concat.ts';
-import { checked, linkStop, working } from '../../../src/vectors/stop.ts';
+import { checked, linkTask, working } from '../../../src/vectors/stop.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { canonicalSet, intValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, gather, range } from '../../../src/vectors/vector.ts';
@@ -14,7 +14,7 @@ import { runQuery } from '../../support/query-case.ts';
 const looksOf = (work: () => unknown, wantedFor = Infinity): number => {
   const { signal } = new AbortController();
   let looks = 0;
-  linkStop(signal, () => ++looks > wantedFor);
+  linkTask(signal, { isStopped: () => ++looks > wantedFor });
   working(signal, work);
   return looks;
 };
@@ -50,7 +50,7 @@ describe('a function of one long text that was given up ends', () => {
   const long = 'äbcdefgh'.repeat(8192), looksIn = async (query: string, wantedFor = Infinity): Promise<number> => {
     const { signal } = new AbortController();
     let looks = 0;
-    linkStop(signal, () => ++looks > wantedFor);
+    linkTask(signal, { isStopped: () => ++looks > wantedFor });
     await runQuery(query, JSON.stringify(long), { signal });
     return looks;
   };

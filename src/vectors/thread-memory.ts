@@ -1,0 +1,109 @@
+/**
+ * The memory of the tasks of one thread: what their evaluation makes is charged before it is allocated, and compared with what the thread has in use.
+ *
+ * Charges alone would have to know when everything is freed; the bytes in use alone are known too late for one large allocation. So
+ * - a single allocation beyond the limit is refused at once, without a look at the thread;
+ * - after so many bytes or steps the bytes in use are looked at, and if they are too many, again after a collection: what is left then is really held.
+ *
+ * Invariants:
+ * - A charge costs an addition as long as no look is due; kernels charge once a batch, builders once each time they double.
+ * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges.
+ */
+import { LakeError } from '../errors.ts';
+
+/** The thread as an account sees it. */
+export interface ThreadUse {
+  /** Bytes in use, garbage included: of the heap and of buffers. */
+  readonly bytes: () => number;
+  /** Frees what is garbage. */
+  readonly collect: () => void;
+  /** Bytes that are not the tasks' own, such as caches. */
+  readonly kept?: () => number;
+  /** Whether the process has more in use than it may: then each thread keeps to its share. */
+  readonly isTight?: () => boolean;
+}
+
+/** What a thread needs for its program, and for work beside what its tasks hold. */
+const besidesBytes = 48 << 20;
+/** Bytes charged, and steps taken, between two looks at the thread. */
+const lookBytes = 8 << 20, lookSteps = 256;
+/** So near to the limit the collector would run all the time. */
+const marginBytes = 8 << 20;
+/** Beyond the limit by so much, as a share of it, no task is spared. */
+const spareShare = 0.5;
+/** What a thread has of its budget while the process uses too much. */
+const tightShare = 0.5;
+/** Bytes after which a collection that freed too little for others is tried again. */
+const againBytes = 32 << 20;
+
+/** The tasks of one thread. `max`: bytes that one of them may hold. */
+export class ThreadMemory {
+  readonly max: number;
+  private readonly use: ThreadUse;
+  private readonly accounts = new Set<MemoryAccount>();
+  private looksAgainAt = 0;
+  constructor(max: number, use: ThreadUse) {
+    this.max = max;
+    this.use = use;
+  }
+
+  /** An account for a task that begins; it is closed when the task has ended. */
+  open(): MemoryAccount {
+    const account = new MemoryAccount(this);
+    this.accounts.add(account);
+    return account;
+  }
+  close(account: MemoryAccount): void { this.accounts.delete(account); }
+
+  /** Whether the thread has room for so many more bytes of this task. */
+  hasRoom(account: MemoryAccount, bytes: number): boolean {
+    const { use } = this;
+    let now = use.bytes() + bytes;
+    if (now <= this.limit(tightShare)) return true;
+    const isLargest = this.isLargest(account);
+    if (!isLargest && now <= this.looksAgainAt) return true;
+    const limit = this.limit(use.isTight?.() === true ? tightShare : 1);
+    if (now <= limit) return true;
+    use.collect();
+    now = use.bytes() + bytes;
+    this.looksAgainAt = 0;
+    if (now <= limit - marginBytes) return true;
+    if (isLargest || now > limit * (1 + spareShare)) return false;
+    this.looksAgainAt = now + againBytes;
+    return true;
+  }
+
+  /** For a thread that has no task: what the last ones left goes. */
+  rest(): void { if (this.use.bytes() > this.limit(0)) this.use.collect(); }
+
+  private limit(share: number): number { return this.max * share + besidesBytes + (this.use.kept?.() ?? 0); }
+  private isLargest(account: MemoryAccount): boolean {
+    for (const other of this.accounts) if (other.made > account.made) return false;
+    return true;
+  }
+}
+
+/** What one task has made. */
+export class MemoryAccount {
+  /** Bytes charged since the task began, most of them garbage by now. */
+  made = 0;
+  private readonly thread: ThreadMemory;
+  private unseenBytes = 0;
+  private unseenSteps = 0;
+  constructor(thread: ThreadMemory) { this.thread = thread; }
+
+  /** Charges bytes that are about to be allocated in one piece. @throws query-memory */
+  charge(bytes: number, what: string): void {
+    this.made += bytes;
+    if (bytes > this.thread.max) this.refuse(what);
+    if ((this.unseenBytes += bytes) > lookBytes) this.look(bytes, what);
+  }
+  /** Steps of a loop, each of which may have made a little. @throws query-memory */
+  step(steps: number): void { if ((this.unseenSteps += steps) >= lookSteps) this.look(0, 'evaluation'); }
+
+  private look(bytes: number, what: string): void {
+    this.unseenBytes = this.unseenSteps = 0;
+    if (!this.thread.hasRoom(this, bytes)) this.refuse(what);
+  }
+  private refuse(what: string): never { throw new LakeError('query-memory', { operator: what, limit: this.thread.max }); }
+}

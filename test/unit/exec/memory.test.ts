@@ -1,0 +1,82 @@
+/** What evaluation makes is charged: to a fake thread where the sums matter, to the real one where queries do. */
+import { getHeapStatistics } from 'node:v8';
+import { describe, expect, test } from 'vitest';
+import { linkTask } from '../../../src/vectors/stop.ts';
+import { type MemoryAccount, ThreadMemory } from '../../../src/vectors/thread-memory.ts';
+import { runQuery } from '../../support/query-case.ts';
+
+const mega = 1 << 20;
+/** A thread with so many bytes held and others that are garbage. */
+const thread = (use: { held: number; garbage: number }, max = 100 * mega) => {
+  let collections = 0;
+  const memory = new ThreadMemory(max, { bytes: () => use.held + use.garbage, collect: () => { use.garbage = 0; collections++; } });
+  return { memory, collections: () => collections };
+};
+const make = (account: MemoryAccount, megabytes: number): void => { for (let i = 0; i < megabytes; i++) account.charge(mega, 'a test'); };
+const refusal = 'query: a test needs more than 104857600 bytes of memory (option -memory)';
+
+describe('accounts of a thread', () => {
+  test('one allocation beyond the limit is refused before it is made', () => {
+    const { memory, collections } = thread({ held: 0, garbage: 0 });
+    expect(() => { memory.open().charge(101 * mega, 'a test'); }).toThrow(refusal);
+    expect(collections()).toBe(0);
+  });
+  test('garbage is collected, and what was made is no reason to refuse', () => {
+    const { memory, collections } = thread({ held: 10 * mega, garbage: 1000 * mega }), account = memory.open();
+    make(account, 500);
+    expect(collections()).toBe(1);
+  });
+  test('what is held is', () => {
+    const { memory } = thread({ held: 200 * mega, garbage: 0 });
+    expect(() => { make(memory.open(), 20); }).toThrow(refusal);
+  });
+  test('steps count too: what they made is in the heap', () => {
+    const { memory } = thread({ held: 200 * mega, garbage: 0 }), account = memory.open();
+    expect(() => { for (let i = 0; i < 256; i++) account.step(1); }).toThrow('query: evaluation needs more than');
+  });
+  test('of two tasks the one that made more is refused, far beyond the limit either', () => {
+    const use = { held: 50 * mega, garbage: 0 }, { memory } = thread(use), large = memory.open(), small = memory.open();
+    make(large, 64);
+    use.held = 170 * mega;
+    make(small, 20);
+    expect(() => { make(large, 20); }).toThrow(refusal);
+    use.held = 400 * mega;
+    expect(() => { make(small, 20); }).toThrow(refusal);
+  });
+});
+
+/** A query of this thread that may hold so much beside what the thread has now. */
+const within = (megabytes: number, query: string, input?: string): Promise<string> => {
+  const { signal } = new AbortController(), bytes = (): number => getHeapStatistics().used_heap_size + getHeapStatistics().external_memory, before = bytes();
+  linkTask(signal, { account: new ThreadMemory(megabytes * mega, { bytes, collect: () => undefined, kept: () => before + 1000 * mega }).open() });
+  return runQuery(query, input, { signal });
+};
+const steps = (first: string, step: string, count: number): string => [first, ...Array.from({ length: count }, () => `values ${step}`)].join(' | ');
+
+describe('values that grow inside of expressions', () => {
+  test.each([
+    ['arrays', steps('values [1]', '[...this,...this,...this,...this,...this,...this,...this,...this]', 9), /copy of rows|array expression/],
+    ['texts', steps('values "ab"', 'replace(this,"a","aaaaaaaaaaaaaaaa")', 10), /replace/],
+    ['texts within one expression', `values ${'replace('.repeat(10)}"ab"${',"a","aaaaaaaaaaaaaaaa")'.repeat(10)}`, /replace/],
+    ['records of records', steps('values {a:1}', '{a:this,b:this}', 60), /record/],
+    ['concatenation', steps('values "abababab"', 'this||this||this||this', 20), /concatenation/],
+    ['matches', 'values regexp_replace(this,"(a+)",f"{this}")', /regexp_replace/, JSON.stringify('$0'.repeat(30_000) + 'a'.repeat(3000))],
+    ['a function', 'fn f(x,n): (n==0 ? x : f([...x,...x],n-1)) values f([1],40)', /array expression|copy of rows/],
+  ] as const)('%s', async (_what, query, by, input?: string) => {
+    const told = await within(16, query, input).then(() => '', (error: Error) => error.message);
+    expect(told).toMatch(by);
+    expect(told).toMatch(/^query: .* needs more than 16777216 bytes of memory \(option -memory\)$/);
+  });
+  test('a string longer than any can be is refused before it is made', async () => {
+    const grow = 'values replace(this.s, "a", this.by)', input = `{s:"${'a'.repeat(1_000_000)}",by:"${'b'.repeat(1000)}"}`;
+    await expect(runQuery(grow, input)).rejects.toMatchObject({ code: 'query-string', message: 'query: replace makes a string of 1000000000 characters, at most 536870888' });
+  });
+  test('rows that are large together are worked on a few at a time', async () => {
+    const rows = Array.from({ length: 400 }, (_, i) => `{n:${i},s:"${'a'.repeat(500)}"}`).join('\n');
+    expect(await within(16, 'values len(replace(s,"a","0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789")) | sum(this)', rows)).toBe('20000000\n');
+    expect(await within(16, 'put t:=replace(s,"a","0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789") | values len(t) | sum(this)', rows)).toBe('20000000\n');
+  });
+  test('a constant that nobody asks for is no error', async () => {
+    expect(await within(16, `values n > 5 ? len(${'replace('.repeat(10)}"ab"${',"a","aaaaaaaaaaaaaaaa")'.repeat(10)}) : n`, '{n:1}')).toBe('1\n');
+  });
+});
