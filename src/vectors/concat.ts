@@ -1,5 +1,6 @@
 /** Vectors one behind the other as one vector, and rows of several vectors interleaved; arrays are copied whole, never row by row through values. */
 import { shapeKey } from './builder.ts';
+import { memberRows } from './member-rows.ts';
 import { checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import {
@@ -45,6 +46,9 @@ export const classOf = (v: FlatVector): string | Type => {
   }
 };
 
+/** Where a part would go of which there are no rows. */
+const noPart = { tag: 0, base: 0 };
+
 const concatFlat = (vectors: readonly FlatVector[]): Vector => {
   const first = classOf(vectors[0]!);
   if (first !== 'dynamic' && vectors.every((v) => classOf(v) === first)) return concatAlike(vectors);
@@ -62,9 +66,9 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
     return { tag: group.tag, base };
   };
   for (const given of vectors) {
-    const v = given.form === 'dynamic' ? { ...given, ...compacted(given, given.parts) } : given;
+    const v = given.form === 'dynamic' ? compactedParts(withLiveParts(given)) : given;
     if (v.form === 'dynamic') {
-      const parts = v.parts.map((p) => join(flatten(p)));
+      const parts = v.parts.map((p) => (p.length === 0 ? noPart : join(flatten(p))));
       copyTags(v.tags.subarray(0, v.length), v.slots, { tags, slots, at, newTags: Uint32Array.from(parts, (p) => p.tag), bases: Uint32Array.from(parts, (p) => p.base) });
       at += v.length;
     } else {
@@ -91,29 +95,32 @@ const copyTags = (from: Uint32Array, fromSlots: Uint32Array, { tags, slots, at, 
   }
 };
 
+const compactedParts = (v: DynamicVector): DynamicVector => ({ ...v, ...compacted(v, v.parts) });
+/** Without the parts that have no rows, where these are most for sure: a slice of rows of very many shapes has all of their parts. */
+const withLiveParts = (v: DynamicVector): DynamicVector => {
+  if (v.parts.length <= v.length) return v;
+  const newTags = new Uint32Array(v.parts.length), tags = new Uint32Array(v.length), parts: Vector[] = [];
+  for (let i = 0; i < tags.length; i++) {
+    const tag = v.tags[i]!;
+    if (newTags[tag] === 0) newTags[tag] = parts.push(v.parts[tag]!);
+    tags[i] = newTags[tag]! - 1;
+  }
+  return { ...v, tags, parts };
+};
+
 /** Slices share the parts of what they were cut from: rows that no tag refers to are left out, lest each slice brings the whole along. */
 const compacted = (
   v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array }, parts: readonly Vector[],
 ): { readonly slots: Uint32Array; readonly parts: readonly Vector[] } => {
   if (parts.reduce((n, p) => n + p.length, 0) <= v.length) return { slots: v.slots, parts };
-  const counts = new Uint32Array(parts.length), firsts = new Uint32Array(parts.length), slots = new Uint32Array(v.length);
-  const inOrder = new Uint8Array(parts.length).fill(1);
-  renumber(v.tags, v.slots, slots, counts, firsts, inOrder);
-  return { slots, parts: parts.map((p, tag) => (inOrder[tag] ? slice(p, firsts[tag]!, firsts[tag]! + counts[tag]!) : take(p, slotsOf(v.tags, v.slots, tag, counts[tag]!)))) };
-};
-const renumber = (tags: Uint32Array, slots: Uint32Array, out: Uint32Array, counts: Uint32Array, firsts: Uint32Array, inOrder: Uint8Array): void => {
-  for (let i = 0; i < out.length; i++) {
-    const tag = tags[i]!, slot = slots[i]!, count = counts[tag]!++;
-    if (count === 0) firsts[tag] = slot;
-    else if (slot !== firsts[tag]! + count) inOrder[tag] = 0;
-    out[i] = count;
-  }
-};
-/** The slots of the first `count` rows that have the tag. */
-const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, count: number): Uint32Array => {
-  const out = new Uint32Array(count);
-  for (let i = 0, at = 0; at < count; i++) if (tags[i] === tag) out[at++] = slots[i]!;
-  return out;
+  const { starts, slots, places, inOrder } = memberRows(v.tags, v.slots, v.length, parts.length);
+  return {
+    slots: places,
+    parts: parts.map((p, tag) => {
+      const own = slots.subarray(starts[tag]!, starts[tag + 1]!), first = own[0] ?? 0;
+      return inOrder[tag] ? slice(p, first, first + own.length) : take(p, own);
+    }),
+  };
 };
 
 /** Copying more takes so long that the work may be given up meanwhile. */
