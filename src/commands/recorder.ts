@@ -100,7 +100,7 @@ export class Recorder {
   workersFor(workers: WorkerPool): WorkerPool {
     return overlaid<WorkerPool>(workers, {
       load: (request, lentTo) => (lentTo ? workers.load(request, lentTo) : this.load(workers, request)),
-      prepareDelete: (where) => this.preparing(workers.prepareDelete(where), (snapshot, removes) => ({ what: 'delete where', where, commit: snapshot.commit, removes })),
+      prepareDelete: (where, lake) => this.preparing(workers.prepareDelete(where, lake), (snapshot, removes) => ({ what: 'delete where', where, commit: snapshot.commit, removes })),
       prepareCompact: (ids) => this.preparing(workers.prepareCompact(ids), (snapshot, removes) => ({ what: 'compact', commit: snapshot.commit, removes: removes.length > 0 ? removes : ids })),
     });
   }

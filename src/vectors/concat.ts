@@ -4,7 +4,7 @@ import { charge, checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
-  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, compacted, dynamic, flatten, itemsOf, noRows, take,
+  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, compacted, compactedParts, dynamic, flatten, itemsOf, noRows, take,
 } from './vector.ts';
 
 /** All rows of the vectors, in order. */
@@ -45,6 +45,9 @@ export const classOf = (v: FlatVector): string | Type => {
   }
 };
 
+/** Where a part would go of which there are no rows. */
+const noPart = { tag: 0, base: 0 };
+
 const concatFlat = (vectors: readonly FlatVector[]): Vector => {
   const first = classOf(vectors[0]!);
   if (first !== 'dynamic' && vectors.every((v) => classOf(v) === first)) return concatAlike(vectors);
@@ -62,9 +65,9 @@ const concatFlat = (vectors: readonly FlatVector[]): Vector => {
     return { tag: group.tag, base };
   };
   for (const given of vectors) {
-    const v = given.form === 'dynamic' ? { ...given, ...compacted(given, given.parts) } : given;
+    const v = given.form === 'dynamic' ? compactedParts(given) : given;
     if (v.form === 'dynamic') {
-      const parts = v.parts.map((p) => join(flatten(p)));
+      const parts = v.parts.map((p) => (p.length === 0 ? noPart : join(flatten(p))));
       copyTags(v.tags.subarray(0, v.length), v.slots, { tags, slots, at, newTags: Uint32Array.from(parts, (p) => p.tag), bases: Uint32Array.from(parts, (p) => p.base) });
       at += v.length;
     } else {

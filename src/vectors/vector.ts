@@ -10,6 +10,7 @@
  *   Smaller integers and all floats are in a Float64Array always.
  * - `dictionary` and `selected` both look rows up in another vector; a dictionary promises that its `values` are few, so that work on them pays.
  */
+import { memberRows } from './member-rows.ts';
 import { charge, chargeText, checkStop, checkStopAt } from './stop.ts';
 import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType,
@@ -290,7 +291,7 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
 };
 
 /** A slice holds the rows that it shows, of the parts that it has rows of: lest each slice brings the whole along. */
-const sliceDynamic = (v: DynamicVector, tags: Uint32Array, slots: Uint32Array): Vector => {
+const sliceDynamic = (v: DynamicVector, tags: Uint32Array, slots: Uint32Array): DynamicVector => {
   const { length } = tags, used: Vector[] = [], renumbered = new Uint32Array(v.parts.length), own = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     const tag = tags[i]!;
@@ -300,29 +301,23 @@ const sliceDynamic = (v: DynamicVector, tags: Uint32Array, slots: Uint32Array): 
   return { form: 'dynamic', length, tags: own, slots: ownSlots, parts };
 };
 
+/** The rows alone that it shows, of parts that it has rows of where these are few for sure: there may be very many parts. */
+export const compactedParts = (v: DynamicVector): DynamicVector =>
+  (v.parts.length <= v.length ? { ...v, ...compacted(v, v.parts) } : sliceDynamic(v, v.tags.subarray(0, v.length), v.slots));
+
 /** Rows of parts that no tag refers to are left out. */
 export const compacted = (
   v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array }, parts: readonly Vector[],
 ): { readonly slots: Uint32Array; readonly parts: readonly Vector[] } => {
   if (parts.reduce((n, p) => n + p.length, 0) <= v.length) return { slots: v.slots, parts };
-  const counts = new Uint32Array(parts.length), firsts = new Uint32Array(parts.length), slots = new Uint32Array(v.length);
-  const inOrder = new Uint8Array(parts.length).fill(1);
-  renumber(v.tags, v.slots, slots, counts, firsts, inOrder);
-  return { slots, parts: parts.map((p, tag) => (inOrder[tag] ? slice(p, firsts[tag]!, firsts[tag]! + counts[tag]!) : take(p, slotsOf(v.tags, v.slots, tag, counts[tag]!)))) };
-};
-const renumber = (tags: Uint32Array, slots: Uint32Array, out: Uint32Array, counts: Uint32Array, firsts: Uint32Array, inOrder: Uint8Array): void => {
-  for (let i = 0; i < out.length; i++) {
-    const tag = tags[i]!, slot = slots[i]!, count = counts[tag]!++;
-    if (count === 0) firsts[tag] = slot;
-    else if (slot !== firsts[tag]! + count) inOrder[tag] = 0;
-    out[i] = count;
-  }
-};
-/** The slots of the first `count` rows that have the tag. */
-const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, count: number): Uint32Array => {
-  const out = new Uint32Array(count);
-  for (let i = 0, at = 0; at < count; i++) if (tags[i] === tag) out[at++] = slots[i]!;
-  return out;
+  const { starts, slots, places, inOrder } = memberRows(v.tags, v.slots, v.length, parts.length);
+  return {
+    slots: places,
+    parts: parts.map((p, tag) => {
+      const own = slots.subarray(starts[tag]!, starts[tag + 1]!), first = own[0] ?? 0;
+      return inOrder[tag] ? slice(p, first, first + own.length) : take(p, own);
+    }),
+  };
 };
 
 /** The value `value` `length` times. */

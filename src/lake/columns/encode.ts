@@ -7,6 +7,7 @@
  * - Rows of a dynamic or union column are stored member by member in row order, so that tags alone tell their places.
  */
 import { timesOfTexts } from '../../vectors/time-texts.ts';
+import { type MemberRows, memberRows } from '../../vectors/member-rows.ts';
 import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/type.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import {
@@ -336,8 +337,9 @@ class BlockEncoder {
 
   private union(v: UnionVector, path: string): Layout {
     this.codes(v.tags, v.length);
+    const of = memberRows(v.tags, v.slots, v.length, v.members.length);
     const members = v.members.map((m, tag) => {
-      const rows = rowsOf(m, v.tags, v.slots, tag, v.length);
+      const rows = rowsOf(m, of, tag);
       this.directory.uvarint(rows.length);
       return this.column(rows, `${path}(${tag})`, v.type.members[tag]);
     });
@@ -345,10 +347,9 @@ class BlockEncoder {
   }
 
   private dynamic(v: DynamicVector, path: string): Layout {
-    const counts = new Uint32Array(v.parts.length);
-    countTags(v.tags, v.length, counts);
-    const live = [...counts.keys()].filter((tag) => counts[tag]! > 0).map((tag) => ({ tag, name: partName(v.parts[tag]!) }));
-    if (live.length === 1) return this.column(rowsOf(v.parts[live[0]!.tag]!, v.tags, v.slots, live[0]!.tag, v.length), path, undefined);
+    const of = memberRows(v.tags, v.slots, v.length, v.parts.length);
+    const live = v.parts.flatMap((part, tag) => (of.starts[tag] === of.starts[tag + 1] ? [] : [{ tag, name: partName(part) }]));
+    if (live.length === 1) return this.column(rowsOf(v.parts[live[0]!.tag]!, of, live[0]!.tag), path, undefined);
     live.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.tag - b.tag));
     const renumbered = new Uint32Array(v.parts.length);
     live.forEach((p, at) => { renumbered[p.tag] = at; });
@@ -357,8 +358,8 @@ class BlockEncoder {
     this.directory.uvarint(live.length);
     this.codes(tags, v.length);
     const parts = live.map(({ tag, name }) => {
-      this.directory.uvarint(counts[tag]!);
-      return this.column(rowsOf(v.parts[tag]!, v.tags, v.slots, tag, v.length), `${path}<${name}>`, undefined);
+      this.directory.uvarint(of.starts[tag + 1]! - of.starts[tag]!);
+      return this.column(rowsOf(v.parts[tag]!, of, tag), `${path}<${name}>`, undefined);
     });
     return { form: 'dynamic', parts };
   }
@@ -381,31 +382,14 @@ const partName = (v: Vector): string => {
 };
 
 /** The rows of one member in row order; the member itself if that is what it holds. */
-const rowsOf = (member: Vector, tags: Uint32Array, slots: Uint32Array, tag: number, length: number): Vector => {
-  const count = countTag(tags, tag, length);
-  if (areInOrder(tags, slots, tag, length)) return count === member.length ? member : slice(member, 0, count);
-  return take(member, slotsOf(tags, slots, tag, length, count));
+const rowsOf = (member: Vector, { starts, slots, inOrder }: MemberRows, tag: number): Vector => {
+  const own = slots.subarray(starts[tag]!, starts[tag + 1]!), first = own[0] ?? 0;
+  return inOrder[tag] ? slice(member, first, first + own.length) : take(member, own);
 };
 
 // The loops are functions of their own, and take arrays, not vectors: the engine compiles them soon, once, and for good, whatever kinds of vectors come.
 
-const countTags = (tags: Uint32Array, length: number, counts: Uint32Array): void => { for (let i = 0; i < length; i++) counts[tags[i]!]!++; };
 const lookUp = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => { for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!; };
-const countTag = (tags: Uint32Array, tag: number, length: number): number => {
-  let count = 0;
-  for (let i = 0; i < length; i++) if (tags[i] === tag) count++;
-  return count;
-};
-const areInOrder = (tags: Uint32Array, slots: Uint32Array, tag: number, length: number): boolean => {
-  let count = 0;
-  for (let i = 0; i < length; i++) if (tags[i] === tag && slots[i] !== count++) return false;
-  return true;
-};
-const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, length: number, count: number): Uint32Array => {
-  const out = new Uint32Array(count);
-  for (let i = 0, at = 0; i < length; i++) if (tags[i] === tag) out[at++] = slots[i]!;
-  return out;
-};
 const lengthsOf = (offsets: Uint32Array, length: number): Uint32Array => {
   const out = new Uint32Array(length);
   for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
