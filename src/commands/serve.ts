@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { ConfigError } from '../config/options.ts';
 import { parseServe, type ServeConfig } from '../config/serve.ts';
 import { engineFlags } from '../engine-flags.ts';
@@ -11,7 +11,7 @@ import { openDoor } from '../http/door.ts';
 import { loopback } from '../http/origin.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
-import type { PackOptions } from '../lake/lake.types.ts';
+import type { LakeOptions, PackOptions } from '../lake/lake.types.ts';
 import { openObjects } from '../lake/objects.ts';
 import { shareSizes } from '../lake/scan-shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
@@ -48,7 +48,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
   // For localhost the framework finds the addresses, once the lake is open.
   const door = host === 'localhost' ? undefined : await openDoor(config);
-  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) }).catch(async (problem: unknown) => {
+  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, ...noted(log), ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) }).catch(async (problem: unknown) => {
     await door?.close();
     throw problem;
   });
@@ -92,6 +92,16 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   clearTimeout(deadline);
   return 0;
 };
+
+/** What the lake has to say to nobody in particular goes into the log. */
+const noted = (log: Logger): Required<Pick<LakeOptions, 'report' | 'clockNoted'>> => ({
+  report: (fault) => { log.error({ err: fault }, 'lake'); },
+  clockNoted: ({ isBehind, clockMs, idMs }) => {
+    const times = { clock: new Date(clockMs).toISOString(), ids: new Date(idMs).toISOString() };
+    if (isBehind) log.warn(times, 'the clock is behind the ids that were drawn, or out of their range: they go on from the last one');
+    else log.info(times, 'the clock has caught up with the ids');
+  },
+});
 
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;

@@ -10,7 +10,8 @@ import type { Principal } from './roles.ts';
 const cookieName = 'lake_session';
 const sessionsMax = 10_000;
 
-interface Session { readonly token: string; readonly expiresMs: number }
+/** `until`: of `performance.now()`, which nobody sets; `expiresMs`: of the token, by the issuer's clock. */
+interface Session { readonly token: string; readonly until: number; readonly expiresMs: number }
 
 export class Sessions {
   readonly #ttlMs: number;
@@ -19,16 +20,16 @@ export class Sessions {
 
   /** Opens one for the owner of a token; the value of `Set-Cookie`. `secure`: the page came by HTTPS. */
   open(token: string, { expiresMs = Infinity }: Principal, secure: boolean): string {
-    const secret = randomBytes(32).toString('base64url'), until = Math.min(Date.now() + this.#ttlMs, expiresMs);
+    const secret = randomBytes(32).toString('base64url'), leftMs = Math.min(this.#ttlMs, expiresMs - Date.now());
     if (this.#open.size >= sessionsMax) this.#open.delete(this.#open.keys().next().value!);
-    this.#open.set(keyOf(secret), { token, expiresMs: until });
-    return cookie(secret, Math.max(0, Math.floor((until - Date.now()) / 1000)), secure);
+    this.#open.set(keyOf(secret), { token, until: performance.now() + this.#ttlMs, expiresMs });
+    return cookie(secret, Math.max(0, Math.floor(leftMs / 1000)), secure);
   }
   /** The token behind a request's cookie. It is checked anew each time: a key that was revoked has no sessions. */
   token(cookies: string | undefined): string | undefined {
     const secret = secretOf(cookies), session = secret === undefined ? undefined : this.#open.get(keyOf(secret));
     if (!session) return undefined;
-    if (session.expiresMs > Date.now()) return session.token;
+    if (session.until > performance.now() && session.expiresMs > Date.now()) return session.token;
     this.#open.delete(keyOf(secret!));
     return undefined;
   }
