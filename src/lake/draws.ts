@@ -23,7 +23,7 @@ export class LakeDraws implements Draws {
   private isBehind = false;
 
   /** `noted`: told when the clock falls behind, and when it has caught up. */
-  constructor(noted?: (note: ClockNote) => void, now: () => number = Date.now) {
+  constructor(noted?: (note: ClockNote) => void, now: () => number = () => Date.now()) {
     this.now = now;
     this.ids = new IdDraws(now);
     this.noted = noted;

@@ -44,7 +44,7 @@ export class IdDraws {
   private isFirst = true;
   private corrections_ = 0;
 
-  constructor(now: () => number = Date.now) { this.now = now; }
+  constructor(now: () => number = () => Date.now()) { this.now = now; }
 
   /** Ids that were drawn while the clock did not show a time for them. */
   get corrections(): number { return this.corrections_; }

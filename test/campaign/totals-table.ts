@@ -9,6 +9,8 @@ const texts: Readonly<Record<string, string>> = {
   objects: 'damaged data objects: the right rows, or an error that names the object',
   tables: 'damaged tables and copies of the log: found by `lake fsck`, never served, brought back by `lake fsck -repair`',
   laws: 'random histories beside a model',
+  clocks: 'histories under a clock in 1970, 2014 or 2150 that jumps, also between starts',
+  flips: 'every bit of compressed bodies flipped: each content coding, page codec and kind of frame',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

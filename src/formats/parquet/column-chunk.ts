@@ -3,6 +3,7 @@
  *
  * Invariants: levels and values stay apart; a page stands for at most `pageValuesMax` values, a chunk for no more than its bytes make likely.
  */
+import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { concat } from '../../vectors/concat.ts';
@@ -32,27 +33,29 @@ const codecs: Readonly<Record<string, Codec | 'none'>> = {
 
 /** @throws BytesFault */
 export const readChunk = (file: Uint8Array, meta: ColumnMetaData, leaf: Leaf): ChunkData => {
-  const codec = codecs[meta.codec];
+  const codec = codecs[meta.codec], column = meta.path_in_schema.join('.');
   if (!codec) throw new BytesFault(`compression ${meta.codec}`);
-  if (Number(meta.num_values) === 0) return new ChunkReader(new Uint8Array(0), codec, leaf).read(0);
+  if (Number(meta.num_values) === 0) return new ChunkReader(new Uint8Array(0), codec, leaf, column).read(0);
   const start = Number(meta.dictionary_page_offset && meta.dictionary_page_offset < meta.data_page_offset ? meta.dictionary_page_offset : meta.data_page_offset);
   const end = start + Number(meta.total_compressed_size), entries = Number(meta.num_values);
   if (!(start >= 4 && end >= start && end <= file.length)) throw new BytesFault('column chunk outside of the file');
   if (!(entries >= 0 && entries <= chunkValuesMax + (end - start) * 64)) throw new BytesFault(`${entries} values in ${end - start} bytes`);
-  return new ChunkReader(file.subarray(start, end), codec, leaf).read(entries);
+  return new ChunkReader(file.subarray(start, end), codec, leaf, column).read(entries);
 };
 
 class ChunkReader {
   private readonly bytes: Uint8Array;
   private readonly codec: Codec | 'none';
   private readonly leaf: Leaf;
+  private readonly column: string;
   private readonly definition: Uint8Array[] = [];
   private readonly repetition: Uint8Array[] = [];
   private readonly values: Vector[] = [];
   private dictionary: Vector | undefined;
   private entries = 0;
 
-  constructor(bytes: Uint8Array, codec: Codec | 'none', leaf: Leaf) {
+  constructor(bytes: Uint8Array, codec: Codec | 'none', leaf: Leaf, column: string) {
+    this.column = column;
     this.bytes = bytes;
     this.codec = codec;
     this.leaf = leaf;
@@ -63,7 +66,9 @@ class ChunkReader {
     while (this.entries < entries) {
       const header = pageHeader(reader), size = header.packedBytes;
       if (size > this.bytes.length - reader.offset) throw new BytesFault('page cut short');
-      this.page(header, this.bytes.subarray(reader.offset, reader.offset + size), entries - this.entries);
+      const packed = this.bytes.subarray(reader.offset, reader.offset + size);
+      if (header.crc !== undefined && crc32(packed) !== header.crc) throw new BytesFault(`page checksum does not match (column ${this.column}, entry ${this.entries})`);
+      this.page(header, packed, entries - this.entries);
       reader.offset += size;
     }
     return {
@@ -140,6 +145,8 @@ interface PageHeader {
   /** Before and after compression. */
   readonly bytes: number;
   readonly packedBytes: number;
+  /** CRC-32 of what follows the header, as it is there; many writers leave it out. */
+  readonly crc: number | undefined;
   readonly values: number;
   readonly encoding: number;
   readonly definitionEncoding: number;
@@ -155,7 +162,7 @@ const pageHeader = (reader: { view: DataView<ArrayBufferLike>; offset: number })
   const isData = kind === pageKind.data, isV2 = kind === pageKind.dataV2;
   if (packedBytes < 0) throw new BytesFault(`page of ${packedBytes} bytes`);
   return {
-    kind, bytes: numberIn(header, 2), packedBytes, values: kind === pageKind.index ? 0 : numberIn(inner, 1),
+    kind, bytes: numberIn(header, 2), packedBytes, crc: header.field_4 === undefined ? undefined : numberIn(header, 4) >>> 0, values: kind === pageKind.index ? 0 : numberIn(inner, 1),
     encoding: isV2 ? numberIn(inner, 4) : isData ? numberIn(inner, 2) : encodings.plain,
     definitionEncoding: isData ? numberIn(inner, 3) : encodings.rle, repetitionEncoding: isData ? numberIn(inner, 4) : encodings.rle,
     definitionBytes: isV2 ? numberIn(inner, 5) : 0, repetitionBytes: isV2 ? numberIn(inner, 6) : 0, isCompressed: inner.field_7 !== false,
