@@ -122,7 +122,7 @@ class Walk {
       this.checkCommits(pool, damage);
       this.checkCheckpoints(pool);
       await this.checkObjects(pool, damage);
-      if (damage.objects.size + damage.commits.size > 0) this.damage.push(damage);
+      if (damage.objects.size + damage.commits.size > 0 || this.hasDamagedBranches(pool)) this.damage.push(damage);
     }
     const named = new Set(this.tables.keys('files').map((key) => key.toString('hex')));
     const orphans = [...this.onDisk].filter((id) => !named.has(id)).length;
@@ -148,6 +148,11 @@ class Walk {
       this.faults.add(`pool "${pool.name}", branch "${branch.name}": its commit ${base62(branch.commit)} is missing`);
     }
     if (branches === 0 && this.tables.keys('branches', { prefix: idBuffer(pool.id), limit: 1 }).length === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
+  }
+
+  private hasDamagedBranches({ id }: PoolConfig): boolean {
+    const prefix = idBuffer(id);
+    return this.tables.keys('branches', { prefix }).length > [...this.tables.soundRows('branches', { prefix })].length;
   }
 
   private checkCommits(pool: PoolConfig, damage: Damage): void {

@@ -10,7 +10,7 @@ import type { LogRecord } from './log-copy-format.ts';
 import { readCopy } from './log-copy-reader.ts';
 import { salvageRows } from './probe.ts';
 import {
-  branchKey, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodeObject, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, idOfPair, isRow, nameKey, pairKey, type StoredCommit,
+  branchKey, checkRow, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodeObject, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, idOfPair, nameKey, pairKey, type StoredCommit,
 } from './rows.ts';
 import type { Change, TableName, Tables } from './tables.ts';
 
@@ -81,8 +81,7 @@ class Rebuilder {
 
   private takeChange(change: Change): void {
     const { table, key, payload } = change;
-    // What hangs on it is lost too, and told of with its branch.
-    if (payload && !isRow(table, key, payload)) return;
+    if (payload && this.isMalformed(table, key, payload)) return;
     if (table === 'pools') {
       const id = idOfBytes(key);
       if (payload) this.seePool(decodePool(id, Buffer.from(payload)));
@@ -95,6 +94,16 @@ class Rebuilder {
       this.later(decodeCommit(idOfBytes(key.subarray(20)), Buffer.from(payload!)).dateNs);
       this.put(change);
     } else if (table !== 'about' && table !== 'events') this.put(change);
+  }
+  private isMalformed(table: TableName, key: Uint8Array, payload: Uint8Array): boolean {
+    try {
+      checkRow(table, Buffer.from(key), Buffer.from(payload));
+      return false;
+    } catch (fault) {
+      // Events tell of what other rows are.
+      if (table !== 'events') this.lost.push((fault as Error).message);
+      return true;
+    }
   }
   private seePool(pool: PoolConfig): void {
     this.pools.set(pool.id, pool);

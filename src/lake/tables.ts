@@ -346,8 +346,11 @@ export class Tables {
     let rows = 0;
     for (const { key, value } of this.range(table)) {
       rows++;
-      if (!isKey(key)) onFault(keyless(table, key).message);
-      else if (look && !this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
+      if (!isKey(key)) {
+        onFault(keyless(table, key).message);
+        continue;
+      }
+      if (look && !this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
       try {
         const payload = unframe(table, key, value);
         if (look) checkRow(table, Buffer.from(key), payload);
