@@ -76,8 +76,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'engine-flags': [],
   bundle: ['engine-flags'],
 };
-/** Of `lake`, the workers see the reader and writer of objects alone. */
-const lakeFilesOfWorkers = /^src\/lake\/(object|objects|scan|load-sort|columns|lake\.types|snapshot-order)/;
+/** Of `lake`, the workers see the reader and writer of objects alone, and the ids that objects have. */
+const lakeFilesOfWorkers = /^src\/lake\/(object|objects|scan|load-sort|columns|lake\.types|ksuid|snapshot-order)/;
 
 describe('imports', () => {
   for (const path of sources) {

@@ -58,10 +58,10 @@ export const changeKeys = (directory: string, change: (keys: readonly KeyRecord[
 
 /** The keys of a lake's folder as they are now. A file that cannot be read keeps the keys of before, and is told to `report`. */
 export const watchKeys = (directory: string, report: (fault: unknown) => void): KeyRing => {
-  let keys = new Map(readKeys(directory).map((key) => [key.id, key])), seen = stampOf(directory), checkedMs = Date.now();
+  let keys = new Map(readKeys(directory).map((key) => [key.id, key])), seen = stampOf(directory), checkedAt = performance.now();
   const listeners: (() => void)[] = [];
   const refresh = (): void => {
-    checkedMs = Date.now();
+    checkedAt = performance.now();
     const stamp = stampOf(directory);
     if (stamp === seen) return;
     try {
@@ -78,7 +78,7 @@ export const watchKeys = (directory: string, report: (fault: unknown) => void): 
       if (listeners.push(listener) === 1) setInterval(refresh, checkMs).unref();
     },
     find: (id) => {
-      if (Date.now() - checkedMs >= checkMs || !keys.has(id)) refresh();
+      if (performance.now() - checkedAt >= checkMs || !keys.has(id)) refresh();
       return keys.get(id);
     },
   };

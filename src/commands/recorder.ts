@@ -107,10 +107,10 @@ export class Recorder {
 
   /** Requests have ended: the tips as they are now; with bodies, their rows too. */
   async tips(workers: WorkerPool): Promise<void> {
-    const end = Date.now() + tipsMsMax;
+    const end = performance.now() + tipsMsMax;
     for (const config of this.lake?.pools() ?? []) {
       for (const { name: branch, commit } of this.lake!.pool(`0x${config.id}`).branches()) {
-        const rows = this.bodies.keeps && Date.now() < end ? await this.rowsOf(workers, config.id, branch) : undefined;
+        const rows = this.bodies.keeps && performance.now() < end ? await this.rowsOf(workers, config.id, branch) : undefined;
         this.tell((at) => ({ kind: 'tip', ...at, pool: config.id, branch, commit, ...(rows && { rows }) }));
       }
     }

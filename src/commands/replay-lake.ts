@@ -8,12 +8,11 @@ import type { PoolJob } from '../../machines/pool.events.ts';
 import type { FormatName } from '../formats/formats.ts';
 import type { ContentCoding } from '../formats/encoding.ts';
 import type { Payload } from '../lake/jobs.ts';
-import { newId } from '../lake/ksuid.ts';
+import { LakeDraws } from '../lake/draws.ts';
 import { openLake } from '../lake/lake.ts';
 import type { CommitNote, Draws, Id, Lake, LakeEvent, LakeFact, ObjectMeta } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
 import type { PoolFace } from '../lake/pool.ts';
-import { nowNs } from '../lake/time.ts';
 import { bodiesFolder, readBody } from '../recording/bodies.ts';
 import { type Findings, FindingList } from '../recording/differences.ts';
 import type { ObjectsRecord, RecordedBody, RecordedObject, TipRecord } from '../recording/record.ts';
@@ -59,13 +58,14 @@ class GivenDraws implements Draws {
   private ids: Id[] = [];
   private times: bigint[] = [];
   private event: number | undefined;
+  private readonly own = new LakeDraws();
   give({ ids, times, event }: { readonly ids: readonly Id[]; readonly times: readonly string[]; readonly event: number | undefined }): void {
     this.event = event;
     this.ids = [...ids];
     this.times = times.map(BigInt);
   }
-  newId(): Id { return this.ids.shift() ?? newId(); }
-  nowNs(): bigint { return this.times.shift() ?? nowNs(); }
+  newId(): Id { return this.ids.shift() ?? this.own.newId(); }
+  nowNs(): bigint { return this.times.shift() ?? this.own.nowNs(); }
   eventId(last: number): number {
     const { event } = this;
     this.event = undefined;

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { ConfigError } from '../config/options.ts';
 import { parseServe, type ServeConfig } from '../config/serve.ts';
 import { engineFlags } from '../engine-flags.ts';
@@ -14,7 +14,7 @@ import { loggedFault } from '../http/log-fault.ts';
 import { loopback } from '../http/origin.ts';
 import { startServer } from '../http/server.ts';
 import { openLake } from '../lake/lake.ts';
-import type { PackOptions } from '../lake/lake.types.ts';
+import type { LakeOptions, PackOptions } from '../lake/lake.types.ts';
 import { openObjects } from '../lake/objects.ts';
 import { shareSizes } from '../lake/scan-shares.ts';
 import { MachineWatch } from '../recording/watch.ts';
@@ -51,7 +51,10 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
   // For localhost the framework finds the addresses, once the lake is open.
   const door = host === 'localhost' ? undefined : await openDoor(config);
-  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) }, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) }).catch(async (problem: unknown) => {
+  const lake = await openLake({
+    directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) }, ...noted(log),
+    ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }),
+  }).catch(async (problem: unknown) => {
     await door?.close();
     throw problem;
   });
@@ -99,6 +102,16 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
 /** Why, as far as the text is ours. */
 const refusalLine = (fault: unknown): object =>
   (fault instanceof TokenRefused || fault instanceof KeysUnavailable ? { reason: fault.message } : { fault: loggedFault(fault) });
+
+/** What the lake has to say to nobody in particular goes into the log. */
+const noted = (log: Logger): Required<Pick<LakeOptions, 'report' | 'clockNoted'>> => ({
+  report: (fault) => { log.error({ err: fault }, 'lake'); },
+  clockNoted: ({ isBehind, clockMs, idMs }) => {
+    const times = { clock: new Date(clockMs).toISOString(), ids: new Date(idMs).toISOString() };
+    if (isBehind) log.warn(times, 'the clock is behind the ids that were drawn, or out of their range: they go on from the last one');
+    else log.info(times, 'the clock has caught up with the ids');
+  },
+});
 
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;

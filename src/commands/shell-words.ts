@@ -30,9 +30,9 @@ export class SessionWords implements LakeWords {
 
   private ask(key: string, work: (signal: AbortSignal) => Promise<readonly string[]>): Promise<readonly string[]> {
     const known = this.kept.get(key);
-    if (known && Date.now() - known.at < keptMs) return known.words;
+    if (known && performance.now() - known.at < keptMs) return known.words;
     const words = work(AbortSignal.timeout(answerMsMax)).catch(() => []);
-    this.kept.set(key, { at: Date.now(), words });
+    this.kept.set(key, { at: performance.now(), words });
     return words;
   }
 

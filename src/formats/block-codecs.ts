@@ -7,6 +7,7 @@ import * as zlib from 'node:zlib';
 import { decodeLz4At, lz4ExpansionMax } from './lz4.ts';
 import { decodeSnappy } from './snappy.ts';
 import { BytesFault } from './type-bytes.ts';
+import { xxh32 } from './xxh.ts';
 import { expandZstd } from './zstd.ts';
 
 /** Compressions of columnar files. lz4-hadoop: blocks in Hadoop's frame, or a bare block. */
@@ -35,36 +36,46 @@ const expanders: Readonly<Record<Codec, Expander>> = {
   'lz4-frame': (input, size) => lz4Frame(input, size),
   'lz4-block': lz4Block,
   'lz4-hadoop': (input, size) => lz4Hadoop(input, size) ?? lz4Block(input, size),
-  zstd: (input, size) => unlessBroken(() => (nativeZstd ? nativeZstd(input, { maxOutputLength: size }) : expandZstd(input, size))),
+  zstd: (input, size) => unlessBroken('zstd', () => (nativeZstd ? nativeZstd(input, { maxOutputLength: size }) : expandZstd(input, size))),
   snappy: (input, size) => decodeSnappy(input, size),
-  gzip: (input, size) => unlessBroken(() => zlib.unzipSync(input, { maxOutputLength: size })),
-  brotli: (input, size) => unlessBroken(() => zlib.brotliDecompressSync(input, { maxOutputLength: size })),
+  gzip: (input, size) => unlessBroken('gzip', () => zlib.unzipSync(input, { maxOutputLength: size })),
+  brotli: (input, size) => unlessBroken('brotli', () => zlib.brotliDecompressSync(input, { maxOutputLength: size })),
 };
 
 /** Node 22 has it, the oldest Node that we run on has not. */
 const nativeZstd = (zlib as { readonly zstdDecompressSync?: (input: Uint8Array, options: { readonly maxOutputLength: number }) => Uint8Array }).zstdDecompressSync;
 
-const unlessBroken = (run: () => Uint8Array | undefined): Uint8Array | undefined => {
+/** What a codec says of the damage comes along. */
+const unlessBroken = (codec: Codec, run: () => Uint8Array | undefined): Uint8Array | undefined => {
   try {
     return run();
-  } catch {
-    return undefined;
+  } catch (cause) {
+    throw cause instanceof BytesFault ? cause : new BytesFault(`${codec}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
 };
+const mismatch = (codec: string, what: string): never => { throw new BytesFault(`${codec}: ${what} checksum does not match`); };
 
-const frameMagic = 0x184d2204;
-/** An LZ4 frame: blocks may refer to the blocks before them. Checksums are skipped. */
+const frameMagic = 0x184d2204, frameVersion = 1;
+/** Bits of the descriptor. */
+const hasBlockChecksums = 0x10, hasSize = 0x08, hasContentChecksum = 0x04, hasDictionary = 0x01;
+/** An LZ4 frame, and nothing behind it: blocks may refer to the blocks before them. Its checksums are compared, of the header, of blocks and of the content. */
 const lz4Frame = (input: Uint8Array, size: number): Uint8Array | undefined => {
   const view = new DataView(input.buffer, input.byteOffset, input.byteLength), { length } = input;
   if (length < 7 || view.getUint32(0, true) !== frameMagic) return undefined;
-  const flags = input[4], blockChecksum = (flags & 0x10) !== 0;
-  let at = 7 + (flags & 0x08 ? 8 : 0) + (flags & 0x01 ? 4 : 0), to = 0;
-  const out = new Uint8Array(size);
+  const flags = input[4], headEnd = 6 + (flags & hasSize ? 8 : 0) + (flags & hasDictionary ? 4 : 0);
+  if (flags >> 6 !== frameVersion || headEnd >= length || input[headEnd] !== ((xxh32(input, 4, headEnd) >>> 8) & 0xff)) mismatch('lz4', 'header');
+  if (flags & hasSize && view.getBigUint64(6, true) !== BigInt(size)) return undefined;
+  let at = headEnd + 1, to = 0;
+  const out = new Uint8Array(size), matches = (start: number, bytes: Uint8Array, from: number, end: number): boolean => start + 4 <= length && view.getUint32(start, true) === xxh32(bytes, from, end);
   while (at + 4 <= length) {
     const word = view.getUint32(at, true), blockSize = word & 0x7fffffff;
     at += 4;
-    if (word === 0) return to === size ? out : undefined;
+    if (word === 0) {
+      if (flags & hasContentChecksum && !matches(at, out, 0, to)) mismatch('lz4', 'content');
+      return to === size && at + (flags & hasContentChecksum ? 4 : 0) === length ? out : undefined;
+    }
     if (blockSize > length - at) return undefined;
+    if (flags & hasBlockChecksums && !matches(at + blockSize, input, at, at + blockSize)) mismatch('lz4', 'block');
     if (word >>> 31) {
       if (blockSize > size - to) return undefined;
       out.set(input.subarray(at, at + blockSize), to);
@@ -73,7 +84,7 @@ const lz4Frame = (input: Uint8Array, size: number): Uint8Array | undefined => {
       to = decodeLz4At(input, at, at + blockSize, out, to, size);
       if (to < 0) return undefined;
     }
-    at += blockSize + (blockChecksum ? 4 : 0);
+    at += blockSize + (flags & hasBlockChecksums ? 4 : 0);
   }
   return undefined;
 };

@@ -1,5 +1,5 @@
 /** Content codings of HTTP bodies (RFC 9110, 8.4): their names, and undoing them in a stream. */
-import { Readable, type Transform } from 'node:stream';
+import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { LakeError } from '../errors.ts';
 import { BytesFault } from './type-bytes.ts';
@@ -19,19 +19,20 @@ interface DecodeOptions {
 }
 
 /**
- * The bytes without their codings. Codings with a magic number are undone where it is there: a plain body that claims one is read as plain.
+ * The bytes without their codings. Codings with a magic number are undone where it is there: plain text that claims one is read as plain. Other bytes are damage: some formats would read rows from them.
  * @throws LakeError `format-broken` for damage, `body-expanded` beyond the limit
  */
 export const decoded = (input: AsyncIterable<Uint8Array>, { codings, bytesMax }: DecodeOptions): AsyncIterable<Uint8Array> =>
-  codings.reduceRight((bytes, coding) => undone(bytes, coding, bytesMax), input);
+  codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, isAnnounced: true }), input);
 
 /** The bytes without their gzip, whether it was announced or not. @throws as `decoded` */
-export const gunzipped = (input: AsyncIterable<Uint8Array>, bytesMax: number): AsyncIterable<Uint8Array> => undone(input, 'gzip', bytesMax);
+export const gunzipped = (input: AsyncIterable<Uint8Array>, bytesMax: number): AsyncIterable<Uint8Array> => undone(input, 'gzip', { bytesMax, isAnnounced: false });
 
-/** Bytes that tell whether a coding is there. */
-const headBytes = 4;
+/** Bytes that tell whether a coding is there, and bytes by which plain text is told from it. */
+const magicBytes = 4, headBytes = 8;
+const isText = (bytes: Uint8Array): boolean => bytes.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d));
 
-async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, bytesMax: number): AsyncGenerator<Uint8Array> {
+async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, { bytesMax, isAnnounced }: { readonly bytesMax: number; readonly isAnnounced: boolean }): AsyncGenerator<Uint8Array> {
   const source = input[Symbol.asyncIterator]();
   let head: Uint8Array = new Uint8Array(0), ended = false;
   try {
@@ -42,6 +43,7 @@ async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, 
     }
     const rest = following(head, source, () => { ended = true; });
     const open = openerOf(coding, head);
+    if (!open && isAnnounced && !isText(head.subarray(0, headBytes))) throw new LakeError('format-broken', { format: coding, fault: `the body does not begin as ${coding} does`, place: '', values: 0 });
     if (open) yield* bounded(open(rest), coding, bytesMax);
     else yield* rest;
   } finally {
@@ -65,9 +67,9 @@ const chunkSize = 1 << 18;
 const openerOf = (coding: ContentCoding, head: Uint8Array): Opener | undefined => {
   if (head.length === 0) return undefined;
   switch (coding) {
-    case 'gzip': return head[0] === 0x1f && head[1] === 0x8b ? through(() => createGunzip({ chunkSize })) : undefined;
+    case 'gzip': return head[0] === 0x1f && head[1] === 0x8b ? through(() => createGunzip({ chunkSize }), true) : undefined;
     case 'zstd': {
-      const magic = head.length < headBytes ? 0 : Buffer.from(head.buffer, head.byteOffset).readUInt32LE();
+      const magic = head.length < magicBytes ? 0 : Buffer.from(head.buffer, head.byteOffset).readUInt32LE();
       return magic === zstdMagic || magic >>> 4 === 0x184d2a5 ? zstdExpanded : undefined;
     }
     // The name means zlib's wrapping, but programs have always sent bare deflate too.
@@ -76,24 +78,73 @@ const openerOf = (coding: ContentCoding, head: Uint8Array): Opener | undefined =
   }
 };
 
-/** Runs bytes through a stream of node:zlib, which works in threads of its own. */
-const through = (create: () => Transform): Opener => async function* (input) {
-  const source = Readable.from(input), transform = create();
-  let inputFault: unknown;
-  source.on('error', (fault) => {
+/**
+ * Runs bytes through a stream of node:zlib, which works in threads of its own. It compares checksums and sizes itself, but ends where it sees no more of its coding: what follows there is damage,
+ * or rows would be lost without a word. `padded`: zeros may follow, as behind gzip's members.
+ */
+const through = (create: () => Transform & { readonly bytesWritten: number }, padded = false): Opener => async function* (input) {
+  const transform = create(), rest = new Rest(padded);
+  let inputFault: unknown, isOver = false, isDropped = false, go: (() => void) | undefined;
+  const wake = (): void => { go?.(); };
+  const feed = async (): Promise<void> => {
+    for await (const chunk of input) {
+      if (isDropped) return;
+      if (isOver) rest.check(chunk);
+      else {
+        rest.took(chunk, transform.bytesWritten);
+        if (!transform.write(chunk)) await new Promise<void>((resolve) => { if (isOver) resolve(); else go = resolve; });
+      }
+    }
+    if (!isOver) transform.end();
+  };
+  transform.on('drain', wake).on('close', () => { isOver = true; wake(); });
+  const fed = feed().catch((fault: unknown) => {
     inputFault = fault;
-    transform.destroy(fault);
+    transform.destroy(fault as Error);
   });
-  source.pipe(transform);
   try {
     for await (const chunk of transform as AsyncIterable<Uint8Array>) yield chunk;
+    rest.end(transform.bytesWritten);
+    isOver = true;
+    wake();
+    await fed;
+    if (inputFault !== undefined) throw inputFault;
   } catch (fault) {
     throw fault === inputFault ? fault : new BytesFault(fault instanceof Error ? fault.message : String(fault), { cause: fault });
   } finally {
-    source.destroy();
+    isDropped = true;
     transform.destroy();
+    wake();
   }
 };
+
+/** The bytes that a stream was given and may not have read. */
+class Rest {
+  private readonly padded: boolean;
+  private chunks: Uint8Array[] = [];
+  /** Where the first of them begins. */
+  private start = 0;
+
+  constructor(padded: boolean) { this.padded = padded; }
+
+  took(chunk: Uint8Array, read: number): void {
+    while (this.chunks.length > 0 && this.start + this.chunks[0].length <= read) this.start += this.chunks.shift()!.length;
+    this.chunks.push(chunk);
+  }
+  /** The stream has ended and read so many. @throws BytesFault */
+  end(read: number): void {
+    let at = this.start;
+    for (const chunk of this.chunks) {
+      this.check(chunk.subarray(Math.max(0, read - at)));
+      at += chunk.length;
+    }
+  }
+  /** @throws BytesFault */
+  check(bytes: Uint8Array): void {
+    if (bytes.length === 0 || (this.padded && bytes.every((byte) => byte === 0))) return;
+    throw new BytesFault('more bytes behind its end');
+  }
+}
 
 /** The longest time that messages to this thread wait for bytes that expand. */
 const turnMsMax = 10;

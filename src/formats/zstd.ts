@@ -4,10 +4,12 @@
  *
  * Invariants:
  * - A block gives 128 KiB at most, and nothing refers behind what its frame gave before.
- * - A stream keeps twice its window at most; windows are `windowBytesMax` at most. Content checksums are not compared.
+ * - A stream keeps twice its window at most; windows are `windowBytesMax` at most.
+ * - Where a frame has a content checksum or a content size, what comes out is compared with it.
  */
 import { ByteSource } from './byte-source.ts';
 import { BytesFault } from './type-bytes.ts';
+import { Xxh64 } from './xxh.ts';
 import { type PrefixTable, type StateTable, backwardBits, bitsAt, constantTable, damaged, readPrefixTable, readStateTable, stateTable } from './zstd-tables.ts';
 
 /** What HTTP's coding allows (RFC 9659); programs go beyond it only when they are told to. */
@@ -19,7 +21,10 @@ export const zstdMagic = 0xfd2fb528;
 /** What a block leaves for the ones behind it. */
 interface Frame {
   readonly window: number;
-  readonly checksum: boolean;
+  /** Bytes that it stands for, if it says so. */
+  readonly size: number | undefined;
+  /** Of what came out, if there is a checksum to compare it with. */
+  readonly hash: Xxh64 | undefined;
   prefix: PrefixTable | undefined;
   lengths: StateTable | undefined;
   offsets: StateTable | undefined;
@@ -51,11 +56,15 @@ export async function* zstdExpanded(input: AsyncIterable<Uint8Array>): AsyncGene
       await need(size);
       const frame = readHeader(source.bytes, source.start, windowBytesMax);
       source.start += size;
-      yield* blocks(frame, source, need);
-      if (frame.checksum) {
-        await need(4);
-        source.start += 4;
+      let given = 0;
+      for await (const bytes of blocks(frame, source, need)) {
+        frame.hash?.update(bytes);
+        given += bytes.length;
+        yield bytes;
       }
+      if (frame.hash) await need(checksumBytes);
+      checkFrame(frame, given, source.bytes, source.start);
+      if (frame.hash) source.start += checksumBytes;
     }
   } finally {
     await source.close();
@@ -112,10 +121,21 @@ export const expandZstd = (input: Uint8Array, size: number): Uint8Array | undefi
       to = decodeBlock(frame, head, input, at + 3, rest, to);
       at += 3 + head.bytes;
     }
+    frame.hash?.update(rest, 0, to);
+    if (frame.hash) within(at + checksumBytes);
+    checkFrame(frame, to, input, at);
     to += start;
-    if (frame.checksum) at += 4;
+    if (frame.hash) at += checksumBytes;
   }
   return at === input.length && to === size ? out : undefined;
+};
+
+/** The low half of the hash. */
+const checksumBytes = 4;
+/** Compares what a frame came to with what it says itself; `at`: behind its last block. */
+const checkFrame = ({ size, hash }: Frame, found: number, bytes: Uint8Array, at: number): void => {
+  if (size !== undefined && size !== found) throw new BytesFault(`zstd: frame of ${found} bytes, its header says ${size}`);
+  if (hash && hash.low32() !== uint32(bytes, at)) throw new BytesFault('zstd: content checksum does not match');
 };
 
 const uint32 = (bytes: Uint8Array, at: number): number => (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
@@ -138,13 +158,13 @@ const readHeader = (bytes: Uint8Array, start: number, most: number): Frame => {
     window = base + (base / 8) * (code & 7);
   }
   for (let k = dictionaryBytes[descriptor & 3]; k > 0; k--) if (bytes[at++] !== 0) throw new BytesFault('zstd: frames with a dictionary are not read');
-  if (single) {
-    const count = contentBytes[descriptor >> 6] || 1;
-    for (let k = count - 1; k >= 0; k--) window = window * 256 + bytes[at + k];
-    if (count === 2) window += 256;
-  }
+  const count = contentBytes[descriptor >> 6] || (single ? 1 : 0);
+  let size = 0;
+  for (let k = count - 1; k >= 0; k--) size = size * 256 + bytes[at + k];
+  if (count === 2) size += 256;
+  if (single) window = size;
   if (window > most) throw new BytesFault(`zstd: window of ${window} bytes (limit ${most})`);
-  return { window, checksum: (descriptor & 4) !== 0, prefix: undefined, lengths: undefined, offsets: undefined, matches: undefined, repeats: Int32Array.of(1, 4, 8) };
+  return { window, size: count > 0 ? size : undefined, hash: descriptor & 4 ? new Xxh64() : undefined, prefix: undefined, lengths: undefined, offsets: undefined, matches: undefined, repeats: Int32Array.of(1, 4, 8) };
 };
 
 interface BlockHead { readonly last: boolean; readonly kind: number; readonly size: number; readonly bytes: number }

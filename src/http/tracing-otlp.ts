@@ -61,6 +61,6 @@ const record = (tracer: Tracer, { name, startAt, endAt, attributes = {}, error, 
 
 /** Seconds and nanoseconds since 1970. */
 const time = (mark: number): [number, number] => {
-  const ms = performance.timeOrigin + mark, seconds = Math.floor(ms / 1000);
+  const ms = Date.now() - performance.now() + mark, seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 };

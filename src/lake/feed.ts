@@ -71,7 +71,7 @@ export class Feed {
     if (id === this.published) return [];
     const oldest = this.tables.keys('events', { limit: 1 })[0];
     if (!oldest || idOfEventKey(oldest) > id + 1) return undefined;
-    return this.tables.rows('events', { start: eventKey(id + 1), ...(limit !== undefined && { limit }) }).map((row) => decodeEvent(row.payload)).filter((event) => event.id <= this.published);
+    return this.tables.rows('events', { start: eventKey(id + 1), ...(limit !== undefined && { limit }) }).map(({ key, payload }) => decodeEvent(key, payload)).filter((event) => event.id <= this.published);
   }
   last(): number { return this.published; }
 }

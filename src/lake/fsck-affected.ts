@@ -1,5 +1,6 @@
 /** What damage means to those who read: which branches, how many of their data objects and rows, by which commits they came. */
-import { base62, zeroId } from './ksuid.ts';
+import { firstParents } from './history.ts';
+import { base62 } from './ksuid.ts';
 import type { Id, PoolConfig } from './lake.types.ts';
 import { objectNames } from './merge.ts';
 import { decodeBranch, decodeCommit, decodeObject, pairKey, type StoredCommit } from './rows.ts';
@@ -17,9 +18,10 @@ const ofPool = (tables: Tables, { pool, objects, commits }: Damage): readonly st
     if (!seen.has(id)) seen.set(id, soundCommit(tables, pool.id, id));
     return seen.get(id);
   };
-  const prefix = Buffer.from(pool.id, 'hex');
+  const prefix = Buffer.from(pool.id, 'hex'), branches = tables.keys('branches', { prefix }).length - [...tables.soundRows('branches', { prefix })].length;
+  if (branches > 0) lines.push(`pool "${pool.name}": not readable, ${branches} of its branches ${branches === 1 ? 'is' : 'are'} damaged`);
   for (const row of tables.soundRows('branches', { prefix })) {
-    const branch = decodeBranch(row.payload), held = tipObjects(read, branch.commit);
+    const branch = decodeBranch(row.key, row.payload), held = tipObjects(read, branch.commit);
     if (held.broken !== undefined) lines.push(`pool "${pool.name}", branch "${branch.name}": not readable, its history breaks at commit ${base62(held.broken)}`);
     const hurt = [...objects.keys()].filter((id) => held.objects.has(id));
     if (hurt.length === 0) continue;
@@ -48,13 +50,16 @@ const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined
 /** The objects of a commit, from its whole history; `broken`: the commit that is missing in it. */
 const tipObjects = (read: (id: Id) => StoredCommit | undefined, tip: Id): { readonly objects: ReadonlySet<Id>; readonly broken?: Id } => {
   const deleted = new Set<Id>(), objects = new Set<Id>();
-  for (let at = tip; at !== zeroId;) {
-    const commit = read(at);
-    if (!commit) return { objects, broken: at };
-    // From the newest back: what comes first has the last word.
-    for (const id of commit.adds) if (!deleted.has(id)) objects.add(id);
-    for (const id of commit.deletes) if (!objects.has(id)) deleted.add(id);
-    at = commit.parent;
+  let last = tip;
+  try {
+    for (const commit of firstParents(read, tip)) {
+      last = commit.parent;
+      // From the newest back: what comes first has the last word.
+      for (const id of commit.adds) if (!deleted.has(id)) objects.add(id);
+      for (const id of commit.deletes) if (!objects.has(id)) deleted.add(id);
+    }
+  } catch {
+    return { objects, broken: last };
   }
   return { objects };
 };
@@ -63,7 +68,7 @@ const rowsOf = (tables: Tables, pool: Id, ids: ReadonlySet<Id>): number | undefi
   let rows = 0;
   for (const id of ids) {
     try {
-      rows += decodeObject(tables.get('objects', pairKey(pool, id))!).count;
+      rows += decodeObject(id, tables.get('objects', pairKey(pool, id))!).count;
     } catch {
       return undefined;
     }

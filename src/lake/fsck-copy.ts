@@ -3,7 +3,7 @@ import { base62, idOfBytes } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
 import { type LogRecord } from './log-copy-format.ts';
 import { type CopyRead, readCopy } from './log-copy-reader.ts';
-import { type Counters, countersKey, decodeBranch, decodeCounters, decodePool } from './rows.ts';
+import { type Counters, countersKey, decodeBranch, decodeCounters, decodePool, isRow } from './rows.ts';
 import type { TableName, Tables } from './tables.ts';
 
 /** What the comparison found, a line each. `faults`: damage of the copy; `tableFaults`: what the copy has and the tables lack or have otherwise; `notes`: what is no fault. */
@@ -53,13 +53,15 @@ class CopiedRows {
       this.tips.clear();
     }
     for (const { table, key, payload } of changes) {
+      // What is malformed in the tables as well is their fault.
+      if (payload && !isRow(table, key, payload)) continue;
       const pool = idOfBytes(key.subarray(0, 20));
       if (table === 'pools') {
-        if (payload) this.pools.set(pool, decodePool(Buffer.from(payload)).name);
+        if (payload) this.pools.set(pool, decodePool(pool, Buffer.from(payload)).name);
         else this.pools.delete(pool);
       } else if (table === 'branches') {
         const name = idOfBytes(key);
-        if (payload) this.tips.set(name, { ...decodeBranch(Buffer.from(payload)), pool });
+        if (payload) this.tips.set(name, { ...decodeBranch(name, Buffer.from(payload)), pool });
         else this.tips.delete(name);
       } else if (table === 'commits' || table === 'objects') this.look(table, key, pool);
     }
@@ -82,7 +84,7 @@ class CopiedRows {
       let found: Id | undefined;
       try {
         const payload = this.tables!.get('branches', Buffer.from(key, 'hex'));
-        found = payload && decodeBranch(payload).commit;
+        found = payload && decodeBranch(key, payload).commit;
       } catch {
         continue;
       }

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { affected, type Damage } from './fsck-affected.ts';
 import { compareWithCopy } from './fsck-copy.ts';
-import { base62, idBuffer, zeroId } from './ksuid.ts';
+import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { Id, ObjectFiles, ObjectMeta, PoolConfig } from './lake.types.ts';
 import { lockLake } from './lock.ts';
 import { type CopyRead, logFolder } from './log-copy-reader.ts';
 import { probeTables } from './probe.ts';
-import { decodeBranch, decodeCommit, decodeName, decodeObject, decodePool, nameKey, pairKey } from './rows.ts';
+import { decodeBranch, decodeCommit, decodeName, decodeObject, decodePool, idOfPair, nameKey, pairKey, type StoredCommit } from './rows.ts';
 import { objectMeta } from './snapshot.ts';
 import { type KeyValue, type TableName, Tables } from './tables.ts';
 
@@ -114,14 +114,15 @@ class Walk {
 
   async run(): Promise<{ pools: number; commits: number; objects: number; orphans: number }> {
     for await (const id of this.options.files.list()) this.onDisk.add(id);
-    const pools = [...this.tables.soundRows('pools')].map((row) => decodePool(row.payload));
+    const pools = [...this.tables.soundRows('pools')].map(({ key, payload }) => decodePool(idOfBytes(key), payload));
     this.checkNames(pools);
     for (const pool of pools) {
       const damage: Damage = { pool, objects: new Map(), commits: new Set() };
       this.checkBranches(pool, damage);
       this.checkCommits(pool, damage);
+      this.checkCheckpoints(pool);
       await this.checkObjects(pool, damage);
-      if (damage.objects.size + damage.commits.size > 0) this.damage.push(damage);
+      if (damage.objects.size + damage.commits.size > 0 || this.hasDamagedBranches(pool)) this.damage.push(damage);
     }
     const named = new Set(this.tables.keys('files').map((key) => key.toString('hex')));
     const orphans = [...this.onDisk].filter((id) => !named.has(id)).length;
@@ -131,7 +132,7 @@ class Walk {
   private checkNames(pools: readonly PoolConfig[]): void {
     const byId = new Map(pools.map((pool) => [pool.id, pool]));
     for (const row of this.tables.soundRows('names')) {
-      const { name, pool } = decodeName(row.payload);
+      const { name, pool } = decodeName(row.key, row.payload);
       if (byId.get(pool)?.name !== name) this.faults.add(`name "${name}" points at pool ${base62(pool)}, which is not called so`);
     }
     for (const pool of pools) if (!this.tables.has('names', nameKey(pool.name))) this.faults.add(`pool ${base62(pool.id)} "${pool.name}" is not found by its name`);
@@ -140,25 +141,32 @@ class Walk {
   private checkBranches(pool: PoolConfig, damage: Damage): void {
     let branches = 0;
     for (const row of this.tables.soundRows('branches', { prefix: idBuffer(pool.id) })) {
-      const branch = decodeBranch(row.payload);
+      const branch = decodeBranch(row.key, row.payload);
       branches++;
       if (branch.commit === zeroId || this.tables.has('commits', pairKey(pool.id, branch.commit))) continue;
       damage.commits.add(branch.commit);
       this.faults.add(`pool "${pool.name}", branch "${branch.name}": its commit ${base62(branch.commit)} is missing`);
     }
-    if (branches === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
+    if (branches === 0 && this.tables.keys('branches', { prefix: idBuffer(pool.id), limit: 1 }).length === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
+  }
+
+  private hasDamagedBranches({ id }: PoolConfig): boolean {
+    const prefix = idBuffer(id);
+    return this.tables.keys('branches', { prefix }).length > [...this.tables.soundRows('branches', { prefix })].length;
   }
 
   private checkCommits(pool: PoolConfig, damage: Damage): void {
     const sound = new Set<Id>();
     for (const { key, payload } of this.each('commits', pool.id)) {
-      const commit = decodeCommit(key.subarray(20).toString('hex'), payload), what = `pool "${pool.name}", commit ${base62(commit.id)}`;
+      const commit = decodeCommit(idOfPair('commits', key), payload), what = `pool "${pool.name}", commit ${base62(commit.id)}`;
       this.commits++;
       sound.add(commit.id);
       for (const parent of [commit.parent, commit.secondParent]) {
-        if (parent === undefined || parent === zeroId || this.tables.has('commits', pairKey(pool.id, parent))) continue;
+        if (parent === undefined || parent === zeroId) continue;
+        const fault = this.tables.has('commits', pairKey(pool.id, parent)) ? this.faultOfHeight(pool.id, parent, commit) : `its parent ${base62(parent)} is missing`;
+        if (fault === undefined) continue;
         damage.commits.add(parent);
-        this.faults.add(`${what}: its parent ${base62(parent)} is missing`);
+        this.faults.add(`${what}: ${fault}`);
       }
       for (const id of [...commit.adds, ...commit.deletes]) {
         if (this.tables.has('objects', pairKey(pool.id, id))) continue;
@@ -166,16 +174,40 @@ class Walk {
         this.faults.add(`${what}: object ${base62(id)} is not known`);
       }
     }
-    for (const key of this.tables.keys('commits', { prefix: idBuffer(pool.id) })) {
-      const id = key.subarray(20).toString('hex');
-      if (!sound.has(id)) damage.commits.add(id);
+    this.addUnsound('commits', pool.id, (id) => { if (!sound.has(id)) damage.commits.add(id); });
+  }
+  /** A way back through commits must end. A parent whose row is damaged is told of by that row. */
+  private faultOfHeight(pool: Id, parent: Id, child: StoredCommit): string | undefined {
+    let row: StoredCommit;
+    try {
+      row = decodeCommit(parent, this.tables.get('commits', pairKey(pool, parent))!);
+    } catch {
+      return undefined;
+    }
+    return row.height < child.height ? undefined : `its height is ${child.height}, that of its parent ${base62(parent)} is ${row.height}`;
+  }
+  /** The ids of rows that may not be sound; those without an id of their own are named by their row alone. */
+  private addUnsound(table: 'commits' | 'objects', pool: Id, add: (id: Id) => void): void {
+    for (const key of this.tables.keys(table, { prefix: idBuffer(pool) })) if (key.length === 40) add(idOfPair(table, key));
+  }
+
+  /** All parts of one are written in one transaction. */
+  private checkCheckpoints(pool: PoolConfig): void {
+    const parts = new Map<Id, { readonly wanted: number; found: number }>();
+    for (const { key, payload } of this.each('checkpoints', pool.id)) {
+      const commit = key.toString('hex', 20, 40), part = key.readUInt32BE(40);
+      if (part === 0) parts.set(commit, { wanted: payload.readUInt32LE(0), found: 1 });
+      else if (parts.has(commit)) parts.get(commit)!.found++;
+    }
+    for (const [commit, { wanted, found }] of parts) {
+      if (found !== wanted) this.faults.add(`pool "${pool.name}", checkpoint at commit ${base62(commit)}: it has ${found} of ${wanted} parts`);
     }
   }
 
   private async checkObjects(pool: PoolConfig, damage: Damage): Promise<void> {
     const sound = new Set<Id>();
-    for (const { payload } of this.each('objects', pool.id)) {
-      const entry = decodeObject(payload), what = `pool "${pool.name}", object ${base62(entry.id)}`;
+    for (const { key, payload } of this.each('objects', pool.id)) {
+      const entry = decodeObject(idOfPair('objects', key), payload), what = `pool "${pool.name}", object ${base62(entry.id)}`;
       this.objects++;
       sound.add(entry.id);
       if (this.tables.has('vacuumed', pairKey(pool.id, entry.id))) continue;
@@ -188,10 +220,7 @@ class Walk {
       // A body's row and a file's are rows like others; what is in them is the object's own.
       if (!entry.inTable || fault === undefined) this.objectFaults += this.faults.count - before;
     }
-    for (const key of this.tables.keys('objects', { prefix: idBuffer(pool.id) })) {
-      const id = key.subarray(20).toString('hex');
-      if (!sound.has(id)) damage.objects.set(id, undefined);
-    }
+    this.addUnsound('objects', pool.id, (id) => { if (!sound.has(id)) damage.objects.set(id, undefined); });
   }
   private faultOfBody(id: Id): string | undefined { return this.tables.has('bodies', idBuffer(id)) ? undefined : 'its body is missing'; }
   private faultOfFile(id: Id): string | undefined {

@@ -1,8 +1,8 @@
 /**
  * The commits of a pool as a graph, page by page, the newest first, with what each added and removed.
  *
- * Commits come in the order of their dates, each after those that it is a parent of that the page knows; heights decide between equal dates. The place to go on from is the
- * set of commits that come next: it belongs to no branch, so that the pages fit together however the branches move in between.
+ * Commits come in the order in which their ids were drawn, by the second, and of one second by height: so each comes after all that it is a parent of. Dates say nothing: they come
+ * from a clock that may have been set. The place to go on from is the set of commits that come next: it belongs to no branch, so that the pages fit together however the branches move in between.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
@@ -54,7 +54,13 @@ const placeOf = (list: readonly StoredCommit[], commit: StoredCommit): number =>
   }
   return low;
 };
-const comesFirst = (a: StoredCommit, b: StoredCommit): boolean => (a.dateNs !== b.dateNs ? a.dateNs > b.dateNs : a.height !== b.height ? a.height > b.height : a.id > b.id);
+const comesFirst = (a: StoredCommit, b: StoredCommit): boolean => {
+  const second = secondOf(a.id), other = secondOf(b.id);
+  if (second !== other) return second > other;
+  return a.height === b.height ? a.id > b.id : a.height > b.height;
+};
+/** Its text is in the order of time. Versions that drew ids of one second without an order may have made some of a lake's. */
+const secondOf = (id: Id): string => id.slice(0, 8);
 
 const sumsOf = (store: GraphStore, ids: readonly Id[]): ObjectSums => {
   let records = 0, bytes = 0;

@@ -1,13 +1,15 @@
 /**
  * Walks over the commits of a pool: a graph in which a commit has one parent, a merge two, and the zero commit is the root of all.
  *
- * Invariant: a commit's height is above that of its parents, so that walking from the highest down meets every commit before its ancestors.
+ * Invariant: a commit's height is above that of its parents, so that walking from the highest down meets every commit before its ancestors, and every walk ends. Rows that say otherwise
+ * are damaged.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import { zeroId } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
-import type { StoredCommit } from './rows.ts';
+import { checkBelow, type StoredCommit } from './rows.ts';
+import { rowMissing } from './table-rows.ts';
 
 /** The commits of one pool by id; undefined for one that it does not have. Not asked for the zero commit. */
 type CommitReader = (id: Id) => StoredCommit | undefined;
@@ -15,10 +17,23 @@ interface Node { readonly id: Id; readonly height: number; readonly parents: rea
 
 const commitsPerTurn = 512;
 
-const nodeOf = (read: CommitReader, id: Id): Node => {
+/** A commit and its first parents. @throws commit-not-found when the commit itself is missing, table-corrupt when a parent is, or is not below its child */
+export function* firstParents(read: CommitReader, from: Id): IterableIterator<StoredCommit> {
+  for (let at = from, child: StoredCommit | undefined; at !== zeroId;) {
+    const commit = read(at);
+    if (!commit) throw child ? rowMissing('commits', at) : new LakeError('commit-not-found', { id: at });
+    if (child) checkBelow(commit, child);
+    yield commit;
+    child = commit;
+    at = commit.parent;
+  }
+}
+
+const nodeOf = (read: CommitReader, id: Id, child?: Node): Node => {
   if (id === zeroId) return { id, height: 0, parents: [] };
   const commit = read(id);
-  if (!commit) throw new LakeError('commit-not-found', { id });
+  if (!commit) throw child ? rowMissing('commits', id) : new LakeError('commit-not-found', { id });
+  if (child) checkBelow(commit, child);
   return { id, height: commit.height, parents: commit.secondParent ? [commit.parent, commit.secondParent] : [commit.parent], commit };
 };
 
@@ -34,10 +49,10 @@ export const commonAncestors = async (read: CommitReader, first: Id, second: Id)
   /** Nodes of the queue that are not yet known to lie below a common ancestor. */
   let open = 0;
   // Every descendant of a commit is higher: when it is popped, all marks have reached it.
-  const mark = (id: Id, flags: number): void => {
+  const mark = (id: Id, flags: number, child?: Node): void => {
     const known = marks.get(id);
     if (known === undefined) {
-      queue.push(nodeOf(read, id));
+      queue.push(nodeOf(read, id, child));
       if (!(flags & below)) open++;
     } else if (!(known & below) && flags & below) open--;
     marks.set(id, (known ?? 0) | flags);
@@ -52,7 +67,7 @@ export const commonAncestors = async (read: CommitReader, first: Id, second: Id)
     const common = (flags & (fromFirst | fromSecond)) === (fromFirst | fromSecond);
     if (common && !(flags & below)) best.push(node.id);
     // What lies below a common ancestor is common too, but not best.
-    for (const parent of node.parents) mark(parent, common ? flags | below : flags);
+    for (const parent of node.parents) mark(parent, common ? flags | below : flags, node);
     if (seen % commitsPerTurn === 0) await nextTurn();
   }
   return best;
@@ -70,7 +85,7 @@ export async function* ancestors(read: CommitReader, from: Id, options: { readon
     for (const parent of node.parents) {
       if (seen.has(parent)) continue;
       seen.add(parent);
-      queue.push(nodeOf(read, parent));
+      queue.push(nodeOf(read, parent, node));
     }
     if (n % commitsPerTurn === 0) await nextTurn();
   }

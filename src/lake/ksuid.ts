@@ -3,6 +3,7 @@
  *
  * Inside the service an id is a text of 40 lower-case hexadecimal digits. Clients write `0x` and 40 digits, or 27 characters of base 62.
  */
+import assert from 'node:assert';
 import { randomFillSync } from 'node:crypto';
 import type { Id } from './lake.types.ts';
 
@@ -28,14 +29,87 @@ const randomAt = (): number => {
   return used - 16;
 };
 
-/** A new id. Ids of the same second have no order. */
-export const newId = (nowMs: number = Date.now()): Id => {
-  const seconds = Math.floor(nowMs / 1000) - epochSeconds, at = randomAt();
-  return seconds.toString(16).padStart(8, '0') + pool.toString('hex', at, at + 16);
+/** The last second that an id can name: in 2150. */
+const secondsMax = 0xffff_ffff;
+/** Random bytes by which the next id of a second is above the one before. */
+const stepBytes = 8;
+
+/**
+ * Draws ids, each above all before. Where the clock is behind the last id, before the first second of KSUIDs (2014) or after their last one (2150), ids go on from the last one by
+ * random steps: only the time that they name is not the clock's.
+ */
+export class IdDraws {
+  private readonly now: () => number;
+  private readonly last = Buffer.alloc(idBytes);
+  private isFirst = true;
+  private corrections_ = 0;
+
+  constructor(now: () => number = () => Date.now()) { this.now = now; }
+
+  /** Ids that were drawn while the clock did not show a time for them. */
+  get corrections(): number { return this.corrections_; }
+  /** Seconds by which the last id's time is ahead of the clock; below 0: behind. */
+  get aheadSeconds(): number { return this.isFirst ? 0 : this.last.readUInt32BE(0) - this.seconds(); }
+  /** The time that the last id names, in milliseconds since 1970; that of the first possible id before there is any. */
+  get lastMs(): number { return (this.last.readUInt32BE(0) + epochSeconds) * 1000; }
+
+  /** From here on ids are above this one. */
+  goOnFrom(id: Id): void {
+    const bytes = idBuffer(id);
+    if (Buffer.compare(bytes, this.last) <= 0) return;
+    bytes.copy(this.last);
+    this.isFirst = false;
+  }
+
+  newId(): Id { return this.next().toString('hex'); }
+  /** A new id, spelled in base 62. */
+  newIdText(): string { return spell(partsOf(this.next())); }
+
+  /** The bytes of a new id, until the next one is drawn. */
+  private next(): Buffer {
+    const { last } = this, seconds = this.seconds(), possible = Math.min(Math.max(seconds, 0), secondsMax);
+    if (seconds !== possible || (!this.isFirst && possible < last.readUInt32BE(0))) this.corrections_++;
+    const at = randomAt();
+    if (this.isFirst || possible > last.readUInt32BE(0)) {
+      last.writeUInt32BE(possible, 0);
+      pool.copy(last, 4, at, at + 16);
+      // The last second has to do for all ids to come.
+      if (possible === secondsMax) last[4]! &= 0x7f;
+      this.isFirst = false;
+    } else step(last, at);
+    return last;
+  }
+  private seconds(): number { return Math.floor(this.now() / 1000) - epochSeconds; }
+}
+
+/** Adds a random number above 0. */
+const step = (bytes: Buffer, random: number): void => {
+  let carry = 1;
+  for (let i = idBytes - 1, k = 0; i >= 0; i--, k++) {
+    const sum = bytes[i]! + carry + (k < stepBytes ? pool[random + k]! : 0);
+    bytes[i] = sum & 0xff;
+    carry = sum >> 8;
+  }
+  assert(carry === 0, 'there is an id above the last one');
 };
 
+/** Ids that nobody orders, and that need no lake: of objects, requests, files. Those of a thread rise. */
+export const threadIds = new IdDraws();
+/** A new id of this thread. */
+export const newId = (): Id => threadIds.newId();
+/** The same, spelled in base 62. */
+export const newIdText = (): string => threadIds.newIdText();
+
+/** Whether a text is an id as it is spelled inside the service. */
+export const isId = (text: unknown): text is Id => typeof text === 'string' && idPattern.test(text);
+const idPattern = /^[0-9a-f]{40}$/;
+
 /** The 20 bytes of an id. */
-export const idBuffer = (id: Id): Buffer => Buffer.from(id, 'hex');
+export const idBuffer = (id: Id): Buffer => {
+  const bytes = Buffer.from(id, 'hex');
+  assert(bytes.length === idBytes && id.length === idBytes * 2, `${id} is no id`);
+  return bytes;
+};
 /** The id of these 20 bytes. */
 export const idOfBytes = (bytes: Uint8Array): Id => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 
@@ -60,20 +134,13 @@ const spell = (parts: number[]): string => {
   return spelled.toString('latin1', spelled.length - base62Length);
 };
 
-/** 27 characters of base 62, as in messages and error texts. */
-export const base62 = (id: Id): string => {
+const partsOf = (id: Uint8Array): number[] => {
   const parts: number[] = [];
-  for (let i = 0; i < idBytes * 2; i += 4) parts.push(Number.parseInt(id.slice(i, i + 4), 16));
-  return spell(parts);
+  for (let i = 0; i < idBytes; i += 2) parts.push(id[i]! * 256 + id[i + 1]!);
+  return parts;
 };
-
-/** A new id, spelled in base 62. */
-export const newIdText = (nowMs: number = Date.now()): string => {
-  const seconds = Math.floor(nowMs / 1000) - epochSeconds, at = randomAt();
-  const parts = [Math.floor(seconds / 65_536), seconds % 65_536];
-  for (let i = 0; i < 16; i += 2) parts.push(pool[at + i]! * 256 + pool[at + i + 1]!);
-  return spell(parts);
-};
+/** 27 characters of base 62, as in messages and error texts. */
+export const base62 = (id: Id): string => spell(partsOf(idBuffer(id)));
 
 const hexPattern = /^0x[0-9a-fA-F]{40}$/;
 const base62Pattern = /^[0-9A-Za-z]{27}$/;

@@ -15,10 +15,11 @@ import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import { type PoolActor, provideLake } from './actors.ts';
 import { compactTables, dropUnfinished, isMostlyFree } from './compact-tables.ts';
+import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
-import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
+import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, ObjectFiles, PoolConfig, PoolQueue, Snapshot,
+  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, ObjectFiles, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
 } from './lake.types.ts';
 import { lineageIsWhole } from './lineage.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
@@ -33,9 +34,8 @@ import { findOrphans, purgePool } from './purge.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './rows.ts';
 import { Retries } from './retries.ts';
 import { SnapshotCache } from './snapshot.ts';
-import { type Change, StoreFailure, Tables } from './tables.ts';
+import { type Change, type KeyValue, StoreFailure, Tables } from './tables.ts';
 import { hasTables, isCutOff } from './tables-head.ts';
-import { nowNs } from './time.ts';
 
 const seekStrideDefault = 65536;
 const thresholdDefault = 524_288_000;
@@ -56,6 +56,9 @@ class OpenLake implements Lake {
   directory: string;
   private readonly options: LakeOptions;
   private readonly draws: Draws;
+  private readonly clockDraws: LakeDraws;
+  /** Pools whose own row is damaged: without it nothing of them can be found. */
+  private readonly lostPools: UnreadablePool[] = [];
   private readonly actor: Actor<typeof lakeMachine>;
   private readonly pools_ = new Map<Id, PoolFace>();
   private readonly names = new Map<string, PoolFace>();
@@ -79,7 +82,8 @@ class OpenLake implements Lake {
   constructor(options: LakeOptions) {
     this.options = options;
     this.directory = options.directory;
-    this.draws = options.draws ?? { newId, nowNs };
+    this.clockDraws = new LakeDraws(options.clockNoted);
+    this.draws = options.draws ?? this.clockDraws;
     this.files = { list: () => options.objects.list(), delete: (id) => this.deleteFile(id) };
     if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => this.deleteFile(id) });
     const machine = provideLake({
@@ -87,7 +91,7 @@ class OpenLake implements Lake {
       recover: () => this.recover(),
       work: (job) => this.work(job),
       shutDown: () => this.shutDown(),
-      poolOpen: async (poolId) => { this.acting.get(poolId)!.branches(); },
+      poolOpen: async (poolId) => { this.acting.get(poolId)!.readBranches(); },
       poolWork: (poolId, jobs) => this.acting.get(poolId)!.work(jobs),
     });
     const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault, poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault, groupMax: groupJobsMax };
@@ -156,8 +160,11 @@ class OpenLake implements Lake {
   private async recover(): Promise<void> {
     try {
       const { tables } = this.stores;
-      for (const row of tables.rows('pools')) this.addPool(decodePool(row.payload));
-      const purges = tables.keys('purges').map((key) => key.toString('hex'));
+      for (const row of tables.rows('pools')) this.recoverPool(row);
+      const last = lastDrawn(tables);
+      this.clockDraws.goOnFrom(last);
+      if (last.id !== zeroId) threadIds.goOnFrom(last.id);
+      const purges = tables.keys('purges').filter((key) => key.length === zeroId.length / 2).map(idOfBytes);
       const orphans = await findOrphans(tables, this.files);
       killPoint('start: orphans found');
       this.inBackground(async () => {
@@ -167,12 +174,21 @@ class OpenLake implements Lake {
         }
         for (const id of purges) await purgePool(tables, this.files, id, () => this.closeAsked);
       });
+      this.inBackground(async () => { for (const face of this.faces()) if (!this.closeAsked) await face.look(); });
     } catch (error) {
       this.startFault = error;
       throw error;
     }
   }
 
+  private recoverPool({ key, payload }: KeyValue): void {
+    try {
+      this.addPool(decodePool(idOfBytes(key), payload));
+    } catch (fault) {
+      this.lostPools.push({ pool: key.toString('hex'), fault: (fault as Error).message });
+      this.report(fault);
+    }
+  }
   private inBackground(task: () => Promise<void>): void {
     const running = task().catch((fault: unknown) => this.report(fault)).finally(() => this.background.delete(running));
     this.background.add(running);
@@ -265,7 +281,13 @@ class OpenLake implements Lake {
   cachedBytes(): number { return this.stores.snapshots.bytes; }
   figures(): LakeFigures {
     const { tables, snapshots } = this.stores, objects = tables.count('objects') - tables.count('vacuumed');
-    return { commits: tables.count('commits'), objects, tableBytes: tables.fileBytes(), snapshots: snapshots.lists, snapshotBytes: snapshots.bytes };
+    const { corrections: clockCorrections, aheadSeconds: idsAheadSeconds } = this.clockDraws.clock;
+    return {
+      commits: tables.count('commits'), objects, tableBytes: tables.fileBytes(), snapshots: snapshots.lists, snapshotBytes: snapshots.bytes, clockCorrections, idsAheadSeconds,
+    };
+  }
+  unreadable(): readonly UnreadablePool[] {
+    return [...this.lostPools, ...this.faces().flatMap((face) => { const fault = face.fault(); return fault === undefined ? [] : [{ pool: face.config.name, fault }]; })];
   }
 
   async close(): Promise<void> {
@@ -406,7 +428,7 @@ class OpenLake implements Lake {
   /** For use inside a transaction. @throws pool-exists */
   private checkFree(name: string): void {
     const payload = this.stores.tables.get('names', nameKey(name));
-    if (payload && decodeName(payload).name === name) throw new LakeError('pool-exists', { pool: name });
+    if (payload && decodeName(nameKey(name), payload).name === name) throw new LakeError('pool-exists', { pool: name });
   }
   private async write(draft: Omit<LakeEvent, 'id'>, rows: readonly Change[], check: () => void, done: () => void): Promise<void> {
     const { event, changes } = this.stores.feed.make(draft);

@@ -217,7 +217,7 @@ export interface JobMarks { readonly askedAt: number; readonly beganAt: number; 
 export interface DoneJob extends JobMarks { readonly kind: string; readonly isDone: boolean }
 /** `waiting`: jobs in the queue; `running`: those that are done just now. */
 export interface PoolQueue { readonly pool: string; readonly waiting: number; readonly running: number }
-/** All that is kept, whether a branch still holds it or not. */
+/** All that is kept, whether a branch still holds it or not. `clockCorrections`: ids that the clock had no time for; `idsAheadSeconds`: by so much the last one is ahead of it. */
 export interface LakeFigures {
   readonly commits: number;
   readonly objects: number;
@@ -225,7 +225,11 @@ export interface LakeFigures {
   /** Lists of data objects that are in memory, and their bytes, about. */
   readonly snapshots: number;
   readonly snapshotBytes: number;
+  readonly clockCorrections: number;
+  readonly idsAheadSeconds: number;
 }
+/** A pool that cannot be read, as far as is known: by its name (its row's key, where that is lost), with the fault. */
+export interface UnreadablePool { readonly pool: string; readonly fault: string }
 
 /** What the service needs of a lake that is open. Calls throw LakeError. */
 export interface Lake {
@@ -257,6 +261,8 @@ export interface Lake {
   /** Bytes of the lists of data objects in memory. */
   cachedBytes(): number;
   figures(): LakeFigures;
+  /** Pools of which a branch cannot be read: found in the background after the start, and whenever a branch is read. */
+  unreadable(): readonly UnreadablePool[];
   /** Puts a job into the lake's queue as it is; what the other calls check before is not checked here. `request` comes with the creation of a pool. */
   submit(task: LakeTask, request?: CreatePoolRequest): Promise<void>;
   /** Refuses new work, lets running jobs settle, marks the clean stop. */
@@ -271,6 +277,8 @@ export interface ObjectFiles {
 
 /** What the lake draws: ids, times, and numbers of events (default: one more than the last). A replay gives those of its recording. */
 export interface Draws { newId(): Id; nowNs(): bigint; eventId?(last: number): number }
+/** The clock is behind the ids that were drawn, or has caught up with them: milliseconds since 1970, of the clock and of the time that the last id names. */
+export interface ClockNote { readonly isBehind: boolean; readonly clockMs: number; readonly idMs: number }
 /** Something that was drawn for a change, told before the change is durable. Times are nanoseconds since 1970 as text. */
 export type LakeFact =
   | { readonly what: 'pool'; readonly name: string; readonly tsNs: string; readonly order: SortOrder; readonly keys: readonly (readonly string[])[]; readonly seekStride: number; readonly threshold: number }
@@ -302,8 +310,10 @@ export interface LakeOptions {
   readonly snapshots?: Partial<SnapshotLimits>;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
   readonly inspect?: (event: unknown) => void;
-  /** Default: KSUIDs of the system's randomness, its clock. */
+  /** Default: those of draws.ts, by the system's clock. */
   readonly draws?: Draws;
+  /** Told when the clock falls behind what was drawn, and when it has caught up. Must not throw. */
+  readonly clockNoted?: (note: ClockNote) => void;
   /** Told of what was drawn, in order. Must not throw. */
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
   /** Told of faults that no call can tell of: background work, errors of the service itself. */

@@ -14,7 +14,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { idBuffer, idOfBytes } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
 import type { ObjectEntry } from './object-list.ts';
-import { decodeCommit, pairKey, type StoredCommit } from './rows.ts';
+import { decodeCommit, decodeIds, encodeIds, pairKey, type StoredCommit } from './rows.ts';
 import type { Put, Tables } from './tables.ts';
 
 /** A part of a rewrite. */
@@ -67,7 +67,7 @@ export class Lineage {
     let seen = 0;
     for (const { inputs, outputs } of steps) {
       const name = outputs[0]!;
-      rows.push({ table: 'lineage', key: this.stepKey(name), payload: encodeIds([inputs.length], [...inputs, ...outputs]) });
+      rows.push({ table: 'lineage', key: this.stepKey(name), payload: encodeIds(inputs.length, [...inputs, ...outputs]) });
       for (const id of outputs) changed.set(id, { into: [], ...changed.get(id), madeBy: name });
       for (const id of inputs) {
         const { madeBy, into } = changed.get(id) ?? this.objects(id);
@@ -78,7 +78,7 @@ export class Lineage {
       await nextTurn();
     }
     for (const [id, { madeBy, into }] of changed) {
-      rows.push({ table: 'lineage', key: pairKey(this.source.poolId, id), payload: encodeIds([madeBy ? 1 : 0], [...(madeBy ? [madeBy] : []), ...into]) });
+      rows.push({ table: 'lineage', key: pairKey(this.source.poolId, id), payload: encodeIds(madeBy ? 1 : 0, [...(madeBy ? [madeBy] : []), ...into]) });
     }
     return rows;
   }
@@ -219,14 +219,3 @@ const canRewrite = ({ adds, deletes, secondParent }: StoredCommit): boolean => s
 const isBefore = (a: StoredCommit, b: StoredCommit): boolean => (a.dateNs === b.dateNs ? a.height < b.height : a.dateNs < b.dateNs);
 const least = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.min(a, b), Infinity);
 const greatest = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
-
-/** `count u32 | ids`. */
-const encodeIds = ([count]: readonly [number], ids: readonly Id[]): Buffer => {
-  const out = Buffer.allocUnsafe(4 + ids.length * idBytes);
-  out.writeUInt32LE(count);
-  ids.forEach((id, i) => out.write(id, 4 + i * idBytes, 'hex'));
-  return out;
-};
-const decodeIds = (row: Buffer): { readonly count: number; readonly ids: readonly Id[] } => ({
-  count: row.readUInt32LE(0), ids: Array.from({ length: (row.length - 4) / idBytes }, (_, i) => row.toString('hex', 4 + i * idBytes, 4 + (i + 1) * idBytes)),
-});

@@ -3,6 +3,7 @@
  *
  * Invariant: a part is read at once, in the turn in which it is queued; transactions that come later are queued behind it, so that the last one wins.
  */
+import { firstParents } from './history.ts';
 import { idBuffer, zeroId } from './ksuid.ts';
 import type { Id } from './lake.types.ts';
 import type { RecordKind } from './log-copy-format.ts';
@@ -45,7 +46,7 @@ function* missed(tables: Tables, since: Counters, counters: CountersRow): Iterab
     const rows = tables.rows('events', { start: eventKey(start), limit: bodiesPerPart }), changes: Change[] = [];
     for (const { key, payload } of rows) {
       changes.push({ table: 'events', key, payload });
-      const { poolId, commitId } = decodeEvent(payload);
+      const { poolId, commitId } = decodeEvent(key, payload);
       if (commitId !== undefined) changes.push(...commitRows(tables, poolId, commitId, since));
     }
     if (rows.length === 0) break;
@@ -54,7 +55,7 @@ function* missed(tables: Tables, since: Counters, counters: CountersRow): Iterab
   }
   yield roster(tables);
   const tips: Change[] = [];
-  for (const { key, payload } of tables.rows('branches')) tips.push(...commitRows(tables, key.subarray(0, 20).toString('hex'), decodeBranch(payload).commit, since));
+  for (const { key, payload } of tables.rows('branches')) tips.push(...commitRows(tables, key.subarray(0, 20).toString('hex'), decodeBranch(key, payload).commit, since));
   yield { kind: 'caught up', changes: tips };
   yield* wholeTable(tables, 'vacuumed', 'caught up');
   yield { kind: 'caught up', changes: counters() };
@@ -63,15 +64,13 @@ function* missed(tables: Tables, since: Counters, counters: CountersRow): Iterab
 /** A commit, the silent ones right below it, and the objects that are new since then. */
 const commitRows = (tables: Tables, pool: Id, id: Id, since: Counters): Change[] => {
   const changes: Change[] = [];
-  for (let at = id; at !== zeroId;) {
-    const key = pairKey(pool, at), payload = tables.get('commits', key);
-    // Its pool was deleted since.
-    if (!payload) break;
-    changes.push({ table: 'commits', key, payload });
-    const commit = decodeCommit(at, payload);
+  const rowOf = (commit: Id): Buffer | undefined => tables.get('commits', pairKey(pool, commit));
+  // Without a row its pool was deleted since.
+  if (id === zeroId || !rowOf(id)) return changes;
+  for (const commit of firstParents((each) => { const row = rowOf(each); return row && decodeCommit(each, row); }, id)) {
+    changes.push({ table: 'commits', key: pairKey(pool, commit.id), payload: rowOf(commit.id)! });
     for (const object of commit.adds) changes.push(...objectRows(tables, pool, object, since));
-    if (at !== id && !isSilent(commit)) break;
-    at = commit.parent;
+    if ((commit.id !== id && !isSilent(commit)) || commit.parent === zeroId || !rowOf(commit.parent)) break;
   }
   return changes;
 };
@@ -80,7 +79,7 @@ const isSilent = ({ adds, deletes, addVectors, deleteVectors }: StoredCommit): b
 const objectRows = (tables: Tables, pool: Id, id: Id, since: Counters): readonly Change[] => {
   const key = pairKey(pool, id), payload = tables.get('objects', key);
   if (!payload) return [];
-  const { sequence, inTable } = decodeObject(payload);
+  const { sequence, inTable } = decodeObject(id, payload);
   if (sequence <= since.sequence) return [];
   const body = inTable ? tables.get('bodies', idBuffer(id)) : undefined;
   return [{ table: 'objects', key, payload }, ...(body ? [{ table: 'bodies' as const, key: idBuffer(id), payload: body }] : [])];

@@ -3,10 +3,12 @@
  * so that all pages are of one commit.
  */
 import { LakeError } from '../errors.ts';
+import { firstParents } from './history.ts';
 import { zeroId } from './ksuid.ts';
 import type { Id, LakeMeta, CommitMeta, MetaPage, MetaRow, MetaSource, ObjectMeta, PoolMeta } from './lake.types.ts';
 import type { ObjectEntry } from './object-list.ts';
 import type { PoolFace } from './pool.ts';
+import { checkBelow } from './rows.ts';
 import { objectMeta } from './snapshot.ts';
 
 /** What meta sources need of the lake: its open pools. `face` throws pool-not-found. */
@@ -62,14 +64,14 @@ const commitSources: { readonly [K in CommitMeta]: CommitPage } = {
   },
   log: async (pool, at, cursor) => {
     const rows: MetaRow[] = cursor === undefined ? pool.branches().map((branch) => ({ kind: 'tip', name: branch.name, commit: branch.commit })) : [];
-    let id = cursor ?? at;
-    while (id !== zeroId && rows.length < rowsPerPage) {
-      const commit = pool.store.commit(id);
-      if (!commit) throw new LakeError('commit-file-missing');
+    // Where to go on from, and the height that is above it.
+    const [from, height] = cursor === undefined ? [at, Infinity] : [cursor.slice(0, at.length), Number(cursor.slice(at.length + 1))];
+    for (const commit of firstParents(pool.store.commit, from)) {
+      if (rows.length === 0) checkBelow(commit, { id: from, height });
       rows.push({ kind: 'commit', commit });
-      id = commit.parent;
+      if (rows.length >= rowsPerPage && commit.parent !== zeroId) return { rows, cursor: `${commit.parent} ${commit.height}` };
     }
-    return { rows, ...(id !== zeroId && { cursor: id }) };
+    return { rows };
   },
   rawlog: async (pool, at, cursor) => {
     const chain = chainOf(pool, at), rows: MetaRow[] = [];
@@ -108,13 +110,7 @@ const chains = new WeakMap<PoolFace, { readonly at: Id; readonly chain: readonly
 const chainOf = (pool: PoolFace, at: Id): readonly Id[] => {
   const known = chains.get(pool);
   if (known?.at === at) return known.chain;
-  const chain: Id[] = [];
-  for (let id = at; id !== zeroId;) {
-    const commit = pool.store.commit(id);
-    if (!commit) throw new LakeError('commit-file-missing');
-    chain.push(id);
-    id = commit.parent;
-  }
+  const chain = Array.from(firstParents(pool.store.commit, at), ({ id }) => id);
   chains.set(pool, { at, chain });
   return chain;
 };

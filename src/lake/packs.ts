@@ -10,7 +10,7 @@
 import { idBuffer, idOfBytes } from './ksuid.ts';
 import type { Id, KeyRange, ObjectMeta } from './lake.types.ts';
 import type { Chunk, ListView, ObjectEntry, ObjectList } from './object-list.ts';
-import { decodeObject, encodeObject, pairKey } from './rows.ts';
+import { decodeObject, encodeObject, idOfPair, pairKey } from './rows.ts';
 import { type Change, type Tables, rowMissing } from './tables.ts';
 
 /** `members`: ids in the order of a list. `entry` is the object that stands in their place; its body is in the pack's row. */
@@ -28,10 +28,10 @@ export const encodePack = ({ entry, members }: Pack, body: Uint8Array): Buffer =
   length.writeUInt32LE(encoded.length);
   return Buffer.concat([head, ...members.map(idBuffer), length, encoded, body]);
 };
-const decodePack = (payload: Buffer): { readonly pack: Pack; readonly body: Uint8Array } => {
+const decodePack = (id: Id, payload: Buffer): { readonly pack: Pack; readonly body: Uint8Array } => {
   const count = payload.readUInt32LE(0), entryAt = 4 + count * idBytes + 4, bodyAt = entryAt + payload.readUInt32LE(entryAt - 4);
   const members = Array.from({ length: count }, (_, i) => idOfBytes(payload.subarray(4 + i * idBytes, 4 + (i + 1) * idBytes)));
-  return { pack: { entry: decodeObject(payload.subarray(entryAt, bodyAt)), members }, body: payload.subarray(bodyAt) };
+  return { pack: { entry: decodeObject(id, payload.subarray(entryAt, bodyAt), 'packs'), members }, body: payload.subarray(bodyAt) };
 };
 
 /** The packs of one pool, and which objects each of them stands for. */
@@ -94,7 +94,7 @@ export class PackIndex {
     if (!withBody) return { id, count, size, min, max };
     const payload = this.tables.get('packs', pairKey(this.poolId, id));
     if (!payload) throw rowMissing('packs', id);
-    return { id, count, size, min, max, inline: decodePack(payload).body };
+    return { id, count, size, min, max, inline: decodePack(id, payload).body };
   }
 
   private countsOf(chunk: Chunk): ReadonlyMap<Pack, number> {
@@ -112,7 +112,7 @@ export class PackIndex {
   private load(): Map<Id, Pack> {
     if (this.packs) return this.packs;
     this.packs = new Map();
-    for (const { payload } of this.tables.rows('packs', { prefix: idBuffer(this.poolId) })) this.add(decodePack(payload).pack);
+    for (const { key, payload } of this.tables.rows('packs', { prefix: idBuffer(this.poolId) })) this.add(decodePack(idOfPair('packs', key), payload).pack);
     return this.packs;
   }
   private changed(): void {

@@ -100,7 +100,7 @@ export class PoolStore {
   private loadBranches(): Map<string, BranchRecord> { return this.branchMap ?? this.readBranches(); }
   private readBranches(): Map<string, BranchRecord> {
     this.branchMap = new Map(this.stores.tables.rows('branches', { prefix: idBuffer(this.poolId) }).map((row) => {
-      const branch = decodeBranch(row.payload);
+      const branch = decodeBranch(row.key, row.payload);
       return [branch.name, branch] as const;
     }));
     return this.branchMap;
@@ -124,7 +124,7 @@ export class PoolStore {
   /** An object of any commit, vacuumed ones too. */
   readonly entry = (id: Id): ObjectEntry | undefined => {
     const payload = this.stores.tables.get('objects', pairKey(this.poolId, id));
-    return payload && decodeObject(payload);
+    return payload && decodeObject(id, payload);
   };
   list(commit: Id): ObjectList | Promise<ObjectList> { return this.stores.snapshots.list(this, commit); }
 
@@ -313,7 +313,7 @@ export class PoolStore {
     const payload = this.stores.tables.get('branches', key);
     const known = this.written.get(expected.name);
     if (payload?.equals(known?.branch === expected ? known.row : encodeBranch(expected))) return;
-    const found = payload && decodeBranch(payload);
+    const found = payload && decodeBranch(key, payload);
     assert(found?.commit === expected.commit && found.name === expected.name, `branch ${expected.name} is at ${found?.commit}, not at ${expected.commit}`);
   }
 }

@@ -4,9 +4,11 @@
  * Invariant: a job's promise settles exactly once, with the machine's `settled`, or at once when the machine has ended.
  */
 import assert from 'node:assert';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../machines/pool.events.ts';
-import { base62, parseId } from './ksuid.ts';
+import { firstParents } from './history.ts';
+import { base62, parseId, zeroId } from './ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from './graph.ts';
 import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
 import type {
@@ -15,6 +17,7 @@ import type {
 import type { ObjectList } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
 import { previewMerge, previewOf, previewRevert } from './preview.ts';
+import { checkBelow } from './rows.ts';
 import { objectMeta, snapshotOf } from './snapshot.ts';
 import { rowMissing, StoreFailure } from './tables.ts';
 import { vacuumCandidates } from './vacuum.ts';
@@ -38,6 +41,7 @@ interface Waiting { readonly payload: Payload; readonly kind: PoolTask['kind']; 
 
 /** How often a rewrite is prepared again when others change the branch under it. */
 const attemptsMax = 8;
+const tipsPerTurn = 256;
 /** After these errors a commit may exist all the same. */
 const unknownEnds: ReadonlySet<string> = new Set(['lake-failed', 'internal']);
 const nothing: Payload = { note: {}, objects: [], candidates: [] };
@@ -48,6 +52,10 @@ export class PoolFace implements Pool {
   private readonly host: PoolHost;
   private readonly waiting = new Map<number, Waiting>();
   private readonly statsOf = new WeakMap<ObjectList, PoolStats>();
+  /** Tips that cannot be read, with their faults. */
+  private readonly unreadable = new Map<Id, string>();
+  /** The same of the list of branches. */
+  private branchesFault: string | undefined;
 
   constructor(store: PoolStore, host: PoolHost) {
     this.store = store;
@@ -57,6 +65,52 @@ export class PoolFace implements Pool {
   get config(): PoolConfig { return this.store.config; }
   branches(): readonly BranchRecord[] { return [...this.store.branches().values()]; }
   branch(name: string): BranchRecord { return this.store.branch(name); }
+
+  /** Each job is told of a row that is damaged; the next one may not need it. */
+  readBranches(): void {
+    try {
+      this.store.branches();
+    } catch (fault) {
+      if (!(fault instanceof LakeError)) throw fault;
+    }
+  }
+
+  /** Looks whether branches and tips can be read; each tip's history as far as its parents. */
+  async look(): Promise<void> {
+    let looked = 0;
+    try {
+      for (const { commit } of this.store.branches().values()) {
+        this.lookAt(commit);
+        if (++looked % tipsPerTurn === 0) await nextTurn();
+      }
+    } catch (fault) {
+      this.branchesFault = (fault as Error).message;
+      this.host.report(fault);
+    }
+  }
+  private lookAt(tip: Id): void {
+    try {
+      const [own] = firstParents(this.store.commit, tip), parents = [own?.parent, own?.secondParent].flatMap((id) => (id === undefined || id === zeroId ? [] : [id]));
+      for (const id of parents) {
+        const parent = this.store.commit(id);
+        if (!parent) throw rowMissing('commits', id);
+        checkBelow(parent, own!);
+      }
+    } catch (fault) {
+      this.noteUnreadable(tip, ofTip(fault, tip));
+    }
+  }
+  private noteUnreadable(tip: Id, fault: unknown): void {
+    if (!(fault instanceof LakeError) || fault.code !== 'table-corrupt' || this.unreadable.has(tip)) return;
+    this.unreadable.set(tip, fault.message);
+    this.host.report(fault);
+  }
+  /** Why a branch cannot be read, as far as that was found out. */
+  fault(): string | undefined {
+    if (this.branchesFault !== undefined) return this.branchesFault;
+    for (const [tip, fault] of this.unreadable) if (this.store.isTip(tip)) return fault;
+    return undefined;
+  }
 
   async createBranch(name: string, commit: Id): Promise<BranchRecord> {
     if (name === '') throw new LakeError('branch-name-missing');
@@ -158,7 +212,7 @@ export class PoolFace implements Pool {
     return stats;
   }
 
-  graph({ from, limit }: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage> {
+  async graph({ from, limit }: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage> {
     return graphPage(this.store, from ?? [...this.store.branches().values()].map((branch) => branch.commit), Math.min(limit, graphCommitsMax));
   }
   async sums(commitish: string): Promise<ObjectSums & { readonly commit: Id }> {
@@ -180,7 +234,7 @@ export class PoolFace implements Pool {
   /** @throws vacuumed */
   async open(commit: Id): Promise<{ readonly snapshot: Snapshot; readonly list: ObjectList }> {
     const found = this.store.list(commit);
-    const list = found instanceof Promise ? await found.catch((fault: unknown) => { throw this.store.isTip(commit) ? ofTip(fault, commit) : fault; }) : found;
+    const list = found instanceof Promise ? await found.catch((fault: unknown) => { throw this.store.isTip(commit) ? this.tipFault(fault, commit) : fault; }) : found;
     // From here to the pin nothing waits, so that no vacuum comes in between.
     if (this.store.deleted) throw new LakeError('pool-not-found', { pool: this.config.name });
     if (!this.store.isTip(commit)) {
@@ -189,6 +243,12 @@ export class PoolFace implements Pool {
     }
     const onRelease = this.store.pin(list);
     return { list, snapshot: snapshotOf({ pool: this.config, commit, list, tables: this.store.stores.tables, packs: this.store.packs, onRelease }) };
+  }
+
+  private tipFault(fault: unknown, tip: Id): unknown {
+    const own = ofTip(fault, tip);
+    this.noteUnreadable(tip, own);
+    return own;
   }
 
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {

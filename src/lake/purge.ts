@@ -10,7 +10,7 @@ import { LakeError } from '../errors.ts';
 import { killPoint } from './kill-points.ts';
 import { idBuffer } from './ksuid.ts';
 import type { Id, ObjectFiles } from './lake.types.ts';
-import { decodeObject } from './rows.ts';
+import { decodeObject, idOfPair } from './rows.ts';
 import type { Change, TableName, Tables } from './tables.ts';
 
 const rowsPerTransaction = 500;
@@ -25,7 +25,7 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
     const rows = tables.rows('objects', { prefix, limit: rowsPerTransaction });
     if (rows.length === 0) break;
     if (ended()) return;
-    const entries = rows.map((row) => ({ key: row.key, entry: decodeObject(row.payload) }));
+    const entries = rows.map(({ key, payload }) => ({ key, entry: decodeObject(idOfPair('objects', key), payload) }));
     for (const { entry } of entries) if (!entry.inTable && !await removed(files, entry.id, ended)) return;
     killPoint('purge: files gone');
     await tables.write(entries.flatMap(({ key, entry }): Change[] => [

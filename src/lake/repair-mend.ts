@@ -2,22 +2,23 @@
  * Data objects whose bytes are lost: their rows stay in the history, marked as vacuumed, and a commit on each branch that holds them takes them out, so that
  * the rest can be read. What is lost is named, and the commit's message says it.
  */
+import { LakeDraws, lastDrawn } from './draws.ts';
 import type { FsckOptions } from './fsck.ts';
-import { base62, idBuffer, newId, zeroId } from './ksuid.ts';
+import { firstParents } from './history.ts';
+import { base62, idBuffer, idOfBytes } from './ksuid.ts';
 import type { Id, ObjectMeta, PoolConfig } from './lake.types.ts';
 import { objectNames } from './merge.ts';
 import type { ObjectEntry } from './object-list.ts';
-import { decodeBranch, decodeCommit, decodeObject, decodePool, encodeBranch, encodeCommit, pairKey } from './rows.ts';
+import { decodeBranch, decodeCommit, decodeObject, decodePool, encodeBranch, encodeCommit, idOfPair, pairKey } from './rows.ts';
 import { objectMeta } from './snapshot.ts';
 import type { Change, Tables } from './tables.ts';
-import { nowNs } from './time.ts';
 
 /** Answers with what is lost, one line each. */
 export const mend = async (tables: Tables, options: FsckOptions): Promise<readonly string[]> => {
   const onDisk = new Set<Id>(), lost: string[] = [];
   for await (const id of options.files.list()) onDisk.add(id);
   for (const row of [...tables.soundRows('pools')]) {
-    const pool = decodePool(row.payload), gone = await lostObjects(tables, options, pool, onDisk, lost);
+    const pool = decodePool(idOfBytes(row.key), row.payload), gone = await lostObjects(tables, options, pool, onDisk, lost);
     if (gone.size > 0) await takeOut(tables, pool, gone, lost);
   }
   return lost;
@@ -26,7 +27,7 @@ export const mend = async (tables: Tables, options: FsckOptions): Promise<readon
 const lostObjects = async (tables: Tables, options: FsckOptions, pool: PoolConfig, onDisk: ReadonlySet<Id>, lost: string[]): Promise<ReadonlyMap<Id, ObjectEntry>> => {
   const gone = new Map<Id, ObjectEntry>();
   for (const { key, payload } of tables.soundRows('objects', { prefix: idBuffer(pool.id) })) {
-    const entry = decodeObject(payload);
+    const entry = decodeObject(idOfPair('objects', key), payload);
     if (tables.has('vacuumed', key)) continue;
     const fault = entry.inTable ? (tables.has('bodies', idBuffer(entry.id)) ? undefined : 'its body is missing') : onDisk.has(entry.id) ? undefined : 'its file is missing';
     const found = fault ?? await faultOf(options, () => objectMeta(entry, tables));
@@ -45,15 +46,16 @@ const faultOf = async (options: FsckOptions, object: () => ObjectMeta): Promise<
 };
 
 const takeOut = async (tables: Tables, pool: PoolConfig, gone: ReadonlyMap<Id, ObjectEntry>, lost: string[]): Promise<void> => {
-  const changes: Change[] = [];
+  const changes: Change[] = [], draws = new LakeDraws();
+  draws.goOnFrom(lastDrawn(tables));
   for (const { key, payload } of tables.soundRows('branches', { prefix: idBuffer(pool.id) })) {
-    const branch = decodeBranch(payload), held = [...heldAt(tables, pool.id, branch.commit)].filter((id) => gone.has(id));
+    const branch = decodeBranch(key, payload), held = [...heldAt(tables, pool.id, branch.commit)].filter((id) => gone.has(id));
     if (held.length === 0) continue;
-    const before = decodeCommit(branch.commit, tables.get('commits', pairKey(pool.id, branch.commit))!), id = newId();
+    const before = decodeCommit(branch.commit, tables.get('commits', pairKey(pool.id, branch.commit))!), id = draws.newId();
     const rows = held.reduce((sum, object) => sum + gone.get(object)!.count, 0);
     const message = `lake fsck -repair: ${rows} row${rows === 1 ? '' : 's'} lost with ${held.length} data object${held.length === 1 ? '' : 's'}: ${objectNames(held)}`;
     changes.push(
-      { table: 'commits', key: pairKey(pool.id, id), payload: encodeCommit({ id, parent: branch.commit, height: before.height + 1, author: 'lake fsck', dateNs: nowNs(), message, meta: 'null', adds: [], deletes: held }) },
+      { table: 'commits', key: pairKey(pool.id, id), payload: encodeCommit({ id, parent: branch.commit, height: before.height + 1, author: 'lake fsck', dateNs: draws.nowNs(), message, meta: 'null', adds: [], deletes: held }) },
       { table: 'branches', key, payload: encodeBranch({ ...branch, commit: id }) },
     );
     lost.push(`pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${held.length} lost data object${held.length === 1 ? '' : 's'} with ${rows} row${rows === 1 ? '' : 's'}`);
@@ -67,11 +69,9 @@ const takeOut = async (tables: Tables, pool: PoolConfig, gone: ReadonlyMap<Id, O
 /** The objects of a commit. Its history is whole. */
 const heldAt = (tables: Tables, pool: Id, tip: Id): ReadonlySet<Id> => {
   const deleted = new Set<Id>(), held = new Set<Id>();
-  for (let at = tip; at !== zeroId;) {
-    const commit = decodeCommit(at, tables.get('commits', pairKey(pool, at))!);
+  for (const commit of firstParents((id) => decodeCommit(id, tables.get('commits', pairKey(pool, id))!), tip)) {
     for (const id of commit.adds) if (!deleted.has(id)) held.add(id);
     for (const id of commit.deletes) if (!held.has(id)) deleted.add(id);
-    at = commit.parent;
   }
   return held;
 };

@@ -3,13 +3,14 @@
  * Of sound tables every row is taken and the copy left aside.
  */
 import { existsSync } from 'node:fs';
+import { firstParents } from './history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { BranchRecord, Id, PoolConfig } from './lake.types.ts';
 import type { LogRecord } from './log-copy-format.ts';
 import { readCopy } from './log-copy-reader.ts';
 import { salvageRows } from './probe.ts';
 import {
-  branchKey, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodeObject, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, nameKey, pairKey,
+  branchKey, checkRow, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodeObject, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, idOfPair, nameKey, pairKey, type StoredCommit,
 } from './rows.ts';
 import type { Change, TableName, Tables } from './tables.ts';
 
@@ -80,18 +81,29 @@ class Rebuilder {
 
   private takeChange(change: Change): void {
     const { table, key, payload } = change;
+    if (payload && this.isMalformed(table, key, payload)) return;
     if (table === 'pools') {
       const id = idOfBytes(key);
-      if (payload) this.seePool(decodePool(Buffer.from(payload)));
+      if (payload) this.seePool(decodePool(id, Buffer.from(payload)));
       else this.pools.delete(id);
     } else if (table === 'branches') {
       const name = idOfBytes(key);
       if (!payload) this.branches.delete(name);
-      else this.setBranch(name, decodeBranch(Buffer.from(payload)));
+      else this.setBranch(name, decodeBranch(key, Buffer.from(payload)));
     } else if (table === 'commits') {
       this.later(decodeCommit(idOfBytes(key.subarray(20)), Buffer.from(payload!)).dateNs);
       this.put(change);
     } else if (table !== 'about' && table !== 'events') this.put(change);
+  }
+  private isMalformed(table: TableName, key: Uint8Array, payload: Uint8Array): boolean {
+    try {
+      checkRow(table, Buffer.from(key), Buffer.from(payload));
+      return false;
+    } catch (fault) {
+      // Events tell of what other rows are.
+      if (table !== 'events') this.lost.push((fault as Error).message);
+      return true;
+    }
   }
   private seePool(pool: PoolConfig): void {
     this.pools.set(pool.id, pool);
@@ -122,9 +134,9 @@ class Rebuilder {
     const { lastNs } = this;
     for await (const { table, key, payload } of salvageRows(folder, isSound ? [...salvaged, 'events'] : salvaged)) {
       if (table === 'pools') {
-        const pool = decodePool(payload);
+        const pool = decodePool(idOfBytes(key), payload);
         if (isSound || (!this.pools.has(pool.id) && pool.tsNs > lastNs)) this.seePool(pool);
-      } else if (table === 'branches') this.takeOldBranch(idOfBytes(key), decodeBranch(payload), isSound || this.copyEndsAt === undefined ? 0n : lastNs);
+      } else if (table === 'branches') this.takeOldBranch(idOfBytes(key), decodeBranch(key, payload), isSound || this.copyEndsAt === undefined ? 0n : lastNs);
       else if (table === 'about') {
         if (key.equals(countersKey)) this.raise(decodeCounters(payload));
       } else if (!this.tables.has(table, key) && (unpooled.has(table) || this.pools.has(idOfBytes(key.subarray(0, 20))))) {
@@ -183,12 +195,10 @@ class Rebuilder {
   }
 
   private isAncestor(pool: Id, ancestor: Id, of: Id): boolean {
-    for (let at = of; ; ) {
-      if (at === ancestor) return this.isComplete(pool, of);
-      const payload = at === zeroId ? undefined : this.tables.get('commits', pairKey(pool, at));
-      if (!payload) return false;
-      at = decodeCommit(at, payload).parent;
-    }
+    if (!this.isComplete(pool, of)) return false;
+    if (ancestor === zeroId || ancestor === of) return true;
+    for (const { id } of firstParents((each) => this.commit(pool, each), of)) if (id === ancestor) return true;
+    return false;
   }
   /** All commits down to the first one are there, and the rows of all objects that they name. */
   private isComplete(pool: Id, tip: Id): boolean {
@@ -204,13 +214,18 @@ class Rebuilder {
     for (const id of chain) (isWhole ? this.complete : this.incomplete).add(pool + id);
     return isWhole;
   }
-  /** Undefined when the commit, its second parent or the row of one of its objects is missing. */
+  /** Undefined when the commit, one of its parents or the row of one of its objects is missing, or when a parent is not below it. */
   private parentOf(pool: Id, id: Id): Id | undefined {
-    const payload = this.tables.get('commits', pairKey(pool, id));
-    if (!payload) return undefined;
-    const { adds, deletes, parent, secondParent } = decodeCommit(id, payload);
+    const commit = this.commit(pool, id);
+    if (!commit) return undefined;
+    const { adds, deletes, parent, secondParent, height } = commit;
     if (![...adds, ...deletes].every((object) => this.tables.has('objects', pairKey(pool, object)))) return undefined;
-    return secondParent === undefined || this.tables.has('commits', pairKey(pool, secondParent)) ? parent : undefined;
+    const isBelow = (other: Id): boolean => other === zeroId || (this.commit(pool, other)?.height ?? Infinity) < height;
+    return isBelow(parent) && (secondParent === undefined || isBelow(secondParent)) ? parent : undefined;
+  }
+  private commit(pool: Id, id: Id): StoredCommit | undefined {
+    const payload = this.tables.get('commits', pairKey(pool, id));
+    return payload && decodeCommit(id, payload);
   }
   /** Commits that hang in the air, until none does: a merge goes with its second parent. */
   private async dropIncomplete(): Promise<void> {
@@ -237,7 +252,7 @@ class Rebuilder {
   private async writeFiles(): Promise<void> {
     const inTables = new Set<Id>();
     for (const { key, payload } of this.tables.soundRows('objects')) {
-      const entry = decodeObject(payload);
+      const entry = decodeObject(idOfPair('objects', key), payload);
       this.counters = { ...this.counters, sequence: Math.max(this.counters.sequence, entry.sequence) };
       if (this.tables.has('vacuumed', key)) continue;
       if (entry.inTable) inTables.add(entry.id);

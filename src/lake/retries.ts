@@ -4,6 +4,9 @@
  *
  * Two rows a key: `k` and the key, with what was asked and the commit; `t`, the time and the key, by which rows that are too old are found. Each commit with a key
  * takes some of these along.
+ *
+ * Times are milliseconds since 1970 by the system's clock as it was at the start, or by the newest row where the clock is behind that; from there on by a clock that nobody sets. So a key
+ * that was used a moment ago is known, though the clock jumped since.
  */
 import { idBuffer } from './ksuid.ts';
 import type { Id, Retry } from './lake.types.ts';
@@ -21,22 +24,28 @@ const byTime = (ms: number, key: string): Buffer => {
 export class Retries {
   readonly #tables: Tables;
   readonly #keepMs: number;
+  readonly #startMs: number;
+  readonly #startedAt = performance.now();
   /** `keepMs`: how long a key is known. */
   constructor(tables: Tables, keepMs: number) {
     this.#tables = tables;
     this.#keepMs = keepMs;
+    const newest = tables.keys('retries', { prefix: Buffer.from('t'), reverse: true, limit: 1 })[0];
+    this.#startMs = Math.max(Math.floor(Date.now()), newest ? Number(newest.readBigUInt64BE(1)) : 0);
   }
+
+  #now(): number { return this.#startMs + Math.floor(performance.now() - this.#startedAt); }
 
   /** The commit that was made under a key, and digest of what was asked then. */
   find(key: string): { readonly commit: Id; readonly request: string } | undefined {
     const row = this.#tables.get('retries', byKey(key));
-    if (!row || Number(row.readBigUInt64BE(0)) + this.#keepMs <= Date.now()) return undefined;
+    if (!row || Number(row.readBigUInt64BE(0)) + this.#keepMs <= this.#now()) return undefined;
     return { request: row.toString('hex', timeBytes, timeBytes + digestBytes), commit: row.toString('hex', timeBytes + digestBytes) };
   }
 
   /** The rows that go along with a commit. */
   changes({ key, request }: Retry, commit: Id): readonly Change[] {
-    const now = Date.now(), time = Buffer.alloc(timeBytes), before = this.#tables.get('retries', byKey(key));
+    const now = this.#now(), time = Buffer.alloc(timeBytes), before = this.#tables.get('retries', byKey(key));
     time.writeBigUInt64BE(BigInt(now));
     const old = this.#tables.keys('retries', { prefix: Buffer.from('t'), limit: oldAtOnce }).filter((row) => Number(row.readBigUInt64BE(1)) + this.#keepMs <= now);
     return [

@@ -1,13 +1,16 @@
 /**
  * Keys and payloads of the tables' rows. Small rows are JSON; checkpoints, which hold thousands of objects, are packed.
  *
- * Invariants: every decoder takes what its encoder made; a payload reaches a decoder only after its checksum was verified (tables.ts).
+ * Invariants: every decoder takes what its encoder made; a payload reaches a decoder only after its checksum was verified (tables.ts). What no encoder of ours makes (a malformed id, a row
+ * under another's key) is `table-corrupt`.
  */
 import assert from 'node:assert';
 import { createHash } from 'node:crypto';
-import { idBuffer } from './ksuid.ts';
+import { LakeError } from '../errors.ts';
+import { idBuffer, isId } from './ksuid.ts';
 import type { BranchRecord, CommitRecord, Id, KeyBound, LakeEvent, PoolConfig, SortOrder } from './lake.types.ts';
 import type { ObjectEntry } from './object-list.ts';
+import { rowFault, type TableName } from './table-rows.ts';
 
 /** 20 bytes that stand for a name of any length. */
 const nameDigest = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
@@ -16,12 +19,22 @@ export const nameKey = (name: string): Buffer => nameDigest(name);
 /** Key of a branch of a pool. */
 export const branchKey = (pool: Id, name: string): Buffer => Buffer.concat([idBuffer(pool), nameDigest(name)]);
 /** Key of a commit, object or vacuumed object of a pool. */
-export const pairKey = (pool: Id, id: Id): Buffer => Buffer.from(pool + id, 'hex');
+export const pairKey = (pool: Id, id: Id): Buffer => {
+  const key = Buffer.from(pool + id, 'hex');
+  assert(key.length === pairBytes && id.length === pairBytes, `${pool} or ${id} is no id`);
+  return key;
+};
+const pairBytes = 40;
+/** The id in such a key. @throws table-corrupt when it is not one */
+export const idOfPair = (table: TableName, key: Uint8Array): Id => {
+  const text = Buffer.from(key).toString('hex');
+  if (key.length !== pairBytes) throw rowFault(table, text, `a key of ${key.length} bytes, not ${pairBytes}`);
+  return text.slice(pairBytes);
+};
 /** Key of a part of the checkpoint at a commit. */
 export const checkpointKey = (pool: Id, commit: Id, part: number): Buffer => {
   const key = Buffer.allocUnsafe(44);
-  key.write(pool, 0, 'hex');
-  key.write(commit, 20, 'hex');
+  assert(key.write(pool, 0, 'hex') === 20 && key.write(commit, 20, 'hex') === 20, `${pool} or ${commit} is no id`);
   key.writeUInt32BE(part, 40);
   return key;
 };
@@ -38,29 +51,52 @@ export const idOfEventKey = (key: Buffer): number => Number(key.readBigUInt64BE(
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
 const parse = <T>(payload: Buffer): T => JSON.parse(payload.toString('utf8')) as T;
 
+/** The key of a row, or the id in it. */
+type RowKey = Uint8Array | string;
+/** What a row says. @throws table-corrupt */
+const decoded = <T>(table: TableName, key: RowKey, decode: () => T): T => {
+  try {
+    return decode();
+  } catch (fault) {
+    if (fault instanceof LakeError) throw fault;
+    throw rowFault(table, typeof key === 'string' ? key : Buffer.from(key).toString('hex'), fault instanceof Error ? fault.message : String(fault), fault);
+  }
+};
+const checkIds = (ids: readonly (Id | undefined)[]): void => {
+  for (const id of ids) if (id !== undefined && !isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
+};
+const checkOwn = (found: Id, id: Id): void => { if (found !== id) throw new Error(`the row is of id ${found}`); };
+
 interface PoolRow { ts: string; name: string; id: Id; order: SortOrder; keys: string[][]; seekStride: number; threshold: number }
 /** Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds. */
 export const encodePool = (pool: PoolConfig): Buffer => json({
   ts: String(pool.tsNs), name: pool.name, id: pool.id, order: pool.layout.order, keys: pool.layout.keys, seekStride: pool.seekStride, threshold: pool.threshold,
 });
-/** The pool of a row of `pools`. */
-export const decodePool = (payload: Buffer): PoolConfig => {
+/** The pool of a row of `pools`. @throws table-corrupt */
+export const decodePool = (id: Id, payload: Buffer): PoolConfig => decoded('pools', id, () => {
   const row = parse<PoolRow>(payload);
+  checkIds([row.id]);
+  checkOwn(row.id, id);
   return { tsNs: BigInt(row.ts), name: row.name, id: row.id, layout: { order: row.order, keys: row.keys }, seekStride: row.seekStride, threshold: row.threshold };
-};
+});
 
 /** A row of `names`: which pool has a name. The name comes along, as the key is only its digest. */
 export const encodeName = (name: string, pool: Id): Buffer => json({ name, pool });
-/** The name and pool of a row of `names`. */
-export const decodeName = (payload: Buffer): { readonly name: string; readonly pool: Id } => parse(payload);
+/** The name and pool of a row of `names`. @throws table-corrupt */
+export const decodeName = (key: RowKey, payload: Buffer): { readonly name: string; readonly pool: Id } => decoded('names', key, () => {
+  const row = parse<{ name: string; pool: Id }>(payload);
+  checkIds([row.pool]);
+  return row;
+});
 
 /** A row of `branches`. */
 export const encodeBranch = (branch: BranchRecord): Buffer => json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit });
-/** The branch of a row of `branches`. */
-export const decodeBranch = (payload: Buffer): BranchRecord => {
+/** The branch of a row of `branches`. @throws table-corrupt */
+export const decodeBranch = (key: RowKey, payload: Buffer): BranchRecord => decoded('branches', key, () => {
   const row = parse<{ ts: string; name: string; commit: Id }>(payload);
+  if (!isId(row.commit)) throw new Error(`branch "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
   return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit };
-};
+});
 
 /**
  * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it made its objects of those that it deletes; numbers: how
@@ -76,20 +112,32 @@ export const encodeCommit = (commit: StoredCommit): Buffer => json({
   p: commit.parent, q: commit.secondParent, h: commit.height, a: commit.author, d: String(commit.dateNs), m: commit.message, x: commit.meta,
   add: commit.adds, del: commit.deletes, addV: commit.addVectors, delV: commit.deleteVectors, w: commit.rewrite,
 });
-/** The commit of a row of `commits`. */
-export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => {
+/** The commit of a row of `commits`. @throws table-corrupt */
+export const decodeCommit = (id: Id, payload: Buffer): StoredCommit => decoded('commits', id, () => {
   const row = parse<CommitRow>(payload);
+  checkIds([id, row.p, row.q]);
+  for (const ids of [row.add, row.del, row.addV ?? [], row.delV ?? []]) checkIds(ids);
+  if (!Number.isSafeInteger(row.h) || row.h < 1) throw new Error(`a height of ${row.h}`);
   return {
     id, parent: row.p, ...(row.q && { secondParent: row.q }), height: row.h, author: row.a, dateNs: BigInt(row.d), message: row.m, meta: row.x,
     adds: row.add, deletes: row.del, ...(row.addV && { addVectors: row.addV }), ...(row.delV && { deleteVectors: row.delV }),
     ...(row.w !== undefined && { rewrite: row.w }),
   };
+});
+/** A commit is above those that it comes from, so that no way back is endless. @throws table-corrupt */
+export const checkBelow = (parent: StoredCommit, child: { readonly id: Id; readonly height: number }): void => {
+  if (parent.height < child.height) return;
+  throw rowFault('commits', child.id, `its height is ${child.height}, that of its parent ${parent.id} is ${parent.height}`);
 };
 
 /** A row of `events`. */
 export const encodeEvent = (event: LakeEvent): Buffer => json(event);
-/** The event of a row of `events`. */
-export const decodeEvent = (payload: Buffer): LakeEvent => parse(payload);
+/** The event of a row of `events`. @throws table-corrupt */
+export const decodeEvent = (key: RowKey, payload: Buffer): LakeEvent => decoded('events', key, () => {
+  const row = parse<LakeEvent>(payload);
+  checkIds([row.poolId, row.commitId]);
+  return row;
+});
 
 /** What must never be given twice: ids of events, sequence numbers of objects. */
 export interface Counters { readonly event: number; readonly sequence: number }
@@ -102,8 +150,13 @@ export const decodeCounters = (payload: Buffer | undefined): Counters => (payloa
 
 /** A row of `objects`: one entry as `encodeObjects` packs it. */
 export const encodeObject = (entry: ObjectEntry): Buffer => encodeObjects([entry]);
-/** The entry of a row of `objects`. */
-export const decodeObject = (payload: Buffer): ObjectEntry => decodeObjects(payload)[0]!;
+/** The entry of a row of `objects`, or of another table that has one. @throws table-corrupt */
+export const decodeObject = (id: Id, payload: Buffer, table: TableName = 'objects'): ObjectEntry => decoded(table, id, () => {
+  const [entry, ...more] = unpackObjects(payload);
+  if (!entry || more.length > 0) throw new Error('it is not one object');
+  checkOwn(entry.id, id);
+  return entry;
+});
 
 const fixed = 20 + 8 + 8 + 8 + 1;
 const inTableFlag = 1, vectorFlag = 2, sameBoundFlag = 4;
@@ -116,7 +169,7 @@ export const encodeObjects = (entries: readonly ObjectEntry[]): Buffer => {
   let at = 0;
   for (const e of entries) {
     const same = e.min === e.max || (e.min.text === e.max.text && Buffer.compare(e.min.sort, e.max.sort) === 0);
-    out.write(e.id, at, 'hex');
+    assert(out.write(e.id, at, 'hex') === 20, `${e.id} is no id`);
     out.writeDoubleLE(e.count, at + 20);
     out.writeDoubleLE(e.size, at + 28);
     out.writeDoubleLE(e.sequence, at + 36);
@@ -127,8 +180,10 @@ export const encodeObjects = (entries: readonly ObjectEntry[]): Buffer => {
   return out.subarray(0, at);
 };
 
+/** The entries of a part of a checkpoint. @throws table-corrupt */
+export const decodeObjects = (key: RowKey, payload: Buffer): ObjectEntry[] => decoded('checkpoints', key, () => unpackObjects(payload));
 /** The entries that `encodeObjects` wrote; they keep nothing of the payload. */
-export const decodeObjects = (payload: Buffer): ObjectEntry[] => {
+const unpackObjects = (payload: Buffer): ObjectEntry[] => {
   // One copy that the entries' sort keys view: the payload itself may be a view of memory that lmdb uses again.
   const from = Buffer.from(payload), entries: ObjectEntry[] = [];
   let at = 0;
@@ -157,4 +212,61 @@ const writeBound = (out: Buffer, at: number, bound: KeyBound): number => {
 const readBound = (from: Buffer, at: number): { readonly bound: KeyBound; readonly end: number } => {
   const text = from.readUInt32LE(at), sortAt = at + 8 + text, end = sortAt + from.readUInt32LE(sortAt - 4);
   return { bound: { text: from.toString('utf8', at + 4, at + 4 + text), sort: from.subarray(sortAt, end) }, end };
+};
+
+/** Ids of two kinds, `count` of the first: `count u32 | ids`. */
+export const encodeIds = (count: number, ids: readonly Id[]): Buffer => {
+  const out = Buffer.allocUnsafe(4 + ids.length * idBytes);
+  out.writeUInt32LE(count);
+  ids.forEach((id, i) => out.write(id, 4 + i * idBytes, 'hex'));
+  return out;
+};
+/** What `encodeIds` made. */
+export const decodeIds = (row: Buffer): { readonly count: number; readonly ids: readonly Id[] } => {
+  const count = row.readUInt32LE(0), all = (row.length - 4) / idBytes;
+  if (!Number.isInteger(all) || count > all) throw new Error(`${count} of ${all} ids`);
+  return { count, ids: Array.from({ length: all }, (_, i) => row.toString('hex', 4 + i * idBytes, 4 + (i + 1) * idBytes)) };
+};
+const idBytes = 20;
+
+const hasBytes = (bytes: number) => (key: Buffer): void => { if (key.length !== bytes) throw new Error(`a key of ${key.length} bytes, not ${bytes}`); };
+const checkId = hasBytes(20), checkPair = hasBytes(pairBytes), checkPart = hasBytes(44), checkNumber = hasBytes(8);
+const anyRow = (): void => undefined;
+const checks = {
+  about: anyRow,
+  pools: (key, payload) => { checkId(key); decodePool(key.toString('hex'), payload); },
+  names: (key, payload) => { checkId(key); decodeName(key, payload); },
+  branches: (key, payload) => { checkPair(key); decodeBranch(key, payload); },
+  commits: (key, payload) => { decodeCommit(idOfPair('commits', key), payload); },
+  objects: (key, payload) => { decodeObject(idOfPair('objects', key), payload); },
+  bodies: checkId,
+  files: checkId,
+  vacuumed: checkPair,
+  checkpoints: (key, payload) => {
+    checkPart(key);
+    const isFirst = key.readUInt32BE(40) === 0;
+    if (isFirst) payload.readUInt32LE(0);
+    decodeObjects(key, payload.subarray(isFirst ? 4 : 0));
+  },
+  events: (key, payload) => { checkNumber(key); decodeEvent(key, payload); },
+  purges: checkId,
+  packs: checkPair,
+  // The pool's own row, one of an object, one of a step.
+  lineage: (key, payload) => {
+    if (key.length === idBytes) return;
+    if (key.length !== pairBytes + 1) checkPair(key);
+    decodeIds(payload);
+  },
+  retries: anyRow,
+} as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
+/** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */
+export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void => decoded(table, key, () => { checks[table](key, payload); });
+/** The same as a question. */
+export const isRow = (table: TableName, key: Uint8Array, payload: Uint8Array): boolean => {
+  try {
+    checkRow(table, Buffer.from(key), Buffer.from(payload));
+    return true;
+  } catch {
+    return false;
+  }
 };

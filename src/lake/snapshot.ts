@@ -11,12 +11,13 @@
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
+import { firstParents } from './history.ts';
 import { zeroId } from './ksuid.ts';
 import type { Id, ObjectMeta, ObjectPage, PageRequest, PoolConfig, Snapshot, SnapshotLimits } from './lake.types.ts';
 import { type ObjectEntry, ObjectList } from './object-list.ts';
 import { checkpointKey, decodeObjects, encodeObjects, pairKey, type StoredCommit } from './rows.ts';
 import { type PackIndex, type UsablePacks, packed } from './packs.ts';
-import { type Put, type Tables, rowMissing } from './tables.ts';
+import { type Put, type Tables, rowFault, rowMissing } from './tables.ts';
 
 /** `distance`: changed objects since the last checkpoint. `usedAt`: a mark of `performance.now()`. */
 interface Warm { readonly list: ObjectList; distance: number; usedAt: number }
@@ -170,27 +171,29 @@ export class SnapshotCache {
   /** Walks back to a list that is warm, a checkpoint or the beginning, then forward again. Gives the thread to others in between. */
   private async load(history: History, commit: Id): Promise<ObjectList> {
     const since: StoredCommit[] = [];
-    let at = commit, base: ObjectList | undefined, distance = 0;
-    while (base === undefined) {
-      const warm = at === commit ? undefined : this.warm.get(history.poolId + at);
-      if (at === zeroId) base = ObjectList.empty(history.order);
-      else if (warm) {
-        base = warm.list;
-        distance = warm.distance;
-      } else base = await this.readCheckpoint(history, at);
-      if (base) break;
-      const row = history.commit(at);
-      // What a commit comes from was there when it was made.
-      if (!row && at !== commit) throw rowMissing('commits', at);
-      if (!row) throw new LakeError('commit-not-found', { id: at });
-      since.push(row);
-      at = row.parent;
-      if (since.length % commitsPerTurn === 0) await nextTurn();
+    let base = await this.baseAt(history, commit);
+    if (!base) {
+      for (const row of firstParents((id) => history.commit(id), commit)) {
+        since.push(row);
+        base = await this.baseAt(history, row.parent);
+        if (base) break;
+        if (since.length % commitsPerTurn === 0) await nextTurn();
+      }
     }
-    const list = await replay(history, base, since.reverse());
+    assert(base, 'the zero commit has a list');
+    const list = await replay(history, base.list, since.reverse());
+    let { distance } = base;
     for (const row of since) distance += row.adds.length + row.deletes.length;
     this.add(history, commit, list, distance);
     return list;
+  }
+  /** A list that is there without going back further. */
+  private async baseAt(history: History, commit: Id): Promise<Pick<Warm, 'list' | 'distance'> | undefined> {
+    if (commit === zeroId) return { list: ObjectList.empty(history.order), distance: 0 };
+    const warm = this.warm.get(history.poolId + commit);
+    if (warm) return warm;
+    const list = await this.readCheckpoint(history, commit);
+    return list && { list, distance: 0 };
   }
 
   /** Part 0 is written in the same transaction as all others: it is there only if all are. Its first 4 bytes are the number of parts. */
@@ -221,13 +224,13 @@ export class SnapshotCache {
   private async readCheckpoint(history: History, commit: Id): Promise<ObjectList | undefined> {
     const first = this.tables.get('checkpoints', checkpointKey(history.poolId, commit, 0));
     if (!first) return undefined;
-    const parts = first.readUInt32LE(0);
-    const entries = decodeObjects(first.subarray(4));
+    if (first.length < 4) throw rowFault('checkpoints', commit, `a part of ${first.length} bytes`);
+    const parts = first.readUInt32LE(0), entries = decodeObjects(commit, first.subarray(4));
     for (let part = 1; part < parts; part++) {
       if (part % 8 === 0) await nextTurn();
-      const payload = this.tables.get('checkpoints', checkpointKey(history.poolId, commit, part));
-      assert(payload, 'a checkpoint has all of its parts');
-      for (const entry of decodeObjects(payload)) entries.push(entry);
+      const key = checkpointKey(history.poolId, commit, part), payload = this.tables.get('checkpoints', key);
+      if (!payload) throw rowMissing('checkpoints', key.toString('hex'));
+      for (const entry of decodeObjects(key, payload)) entries.push(entry);
     }
     return ObjectList.of(history.order, entries);
   }

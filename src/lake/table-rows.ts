@@ -1,4 +1,5 @@
 /** The names of the tables, and what a transaction changes in them. */
+import { LakeError } from '../errors.ts';
 
 /**
  * `about`: format version and counters. `pools`, `names` (by digest), `branches` (pool, digest), `commits` and `objects` (pool, id), `bodies` (object id:
@@ -18,3 +19,13 @@ export interface Put { readonly table: TableName; readonly key: Uint8Array; read
 export interface Remove { readonly table: TableName; readonly key: Uint8Array; readonly payload?: undefined }
 /** What a transaction does to one row. */
 export type Change = Put | Remove;
+
+/** What is thrown for a row that is not as it was written, though its checksum holds. `key`: in hexadecimal digits, or the id in it. */
+export const rowFault = (table: TableName, key: string, fault: string, cause?: unknown): LakeError => new LakeError('table-corrupt', { table, key, fault }, { cause });
+/** The same for one that must be there, since another one names it. */
+export const rowMissing = (table: TableName, key: string): LakeError => rowFault(table, key, 'the row is missing');
+
+/** LMDB takes keys of 1 to 1,978 bytes; a value has its key's length in one byte. */
+const keyBytesMax = 255;
+/** Whether a row can have this key. */
+export const isKey = (key: Uint8Array): boolean => key.length > 0 && key.length <= keyBytesMax;

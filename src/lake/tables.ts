@@ -11,18 +11,19 @@
  */
 import assert from 'node:assert';
 import { dirname } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { LakeError } from '../errors.ts';
 import { changesLength } from './change-bytes.ts';
-import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row, type ValueChange } from './environment.ts';
+import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row } from './environment.ts';
 import { decodeJournalEnd, encodeJournalEnd, type Journal, journalBegin, type JournalEnd, openJournal, readJournal } from './journal.ts';
 import { killPoint } from './kill-points.ts';
 import { newestOf, RecentRows } from './recent-rows.ts';
-import { type Change, type TableName, tableNames } from './table-rows.ts';
+import { keyless, rowsOf, unframe, valueOf } from './row-frames.ts';
+import { checkRow } from './rows.ts';
+import { type Change, isKey, rowFault, type TableName, tableNames } from './table-rows.ts';
 
 export { StoreFailure } from './environment.ts';
 
-export { type Change, type Put, type Remove, type TableName, tableNames } from './table-rows.ts';
+export { type Change, type Put, type Remove, rowFault, rowMissing, type TableName, tableNames } from './table-rows.ts';
 
 /**
  * Layout of the rows; a lake of a newer one is refused. Since 2 there is the journal, without which a reader would miss the last commits; since 3 the lineage of rewritten
@@ -33,9 +34,6 @@ const versionKey = Buffer.from('format version');
 
 /** Up to where LMDB has the journal. */
 const journalKey = Buffer.from('journal');
-
-const seeds = Object.fromEntries(tableNames.map((name) => [name, crc32(name)])) as Record<TableName, number>;
-const frame = 5;
 
 /** A row whose checksum was verified. */
 export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
@@ -131,6 +129,7 @@ export class Tables {
     return value && unframe(table, key, value);
   }
   has(table: TableName, key: Uint8Array): boolean {
+    if (!isKey(key)) return false;
     const own = this.own(table, key);
     return own ? own.payload !== undefined : this.environment.has(table, key);
   }
@@ -141,13 +140,14 @@ export class Tables {
     for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: unframe(table, key, value) });
     return found;
   }
-  /** The rows whose checksums hold, one by one, all in one read: for whoever is alone with the tables. */
+  /** The rows whose checksums hold and that an encoder made, one by one, all in one read: for whoever is alone with the tables. */
   *soundRows(table: TableName, options: Pick<RangeOptions, 'prefix' | 'reverse'> = {}): IterableIterator<KeyValue> {
     for (const { key, value } of this.range(table, options)) {
       const own = Buffer.from(key);
       let payload: Buffer;
       try {
         payload = unframe(table, own, Buffer.from(value));
+        checkRow(table, own, payload);
       } catch {
         continue;
       }
@@ -155,7 +155,7 @@ export class Tables {
     }
   }
   /** Keys alone, values unread. */
-  keys(table: TableName, options: Omit<RangeOptions, 'reverse'> = {}): Buffer[] {
+  keys(table: TableName, options: RangeOptions = {}): Buffer[] {
     const found: Buffer[] = [];
     for (const { key } of this.range(table, options)) found.push(Buffer.from(key));
     return found;
@@ -196,6 +196,8 @@ export class Tables {
     killPoint('transaction: asked');
     this.check(check);
     if (changes.length === 0) return;
+    // What is in the journal must go into LMDB.
+    assert(changes.every(({ key }) => isKey(key)), 'keys are of 1 to 255 bytes');
     killPoint('transaction: in it');
     const { journal } = this;
     assert(journal, 'the tables are open for writing');
@@ -324,7 +326,8 @@ export class Tables {
     if (rows.length + changes.length === 0) return;
     this.isApplying = true;
     try {
-      await this.environment.write([...rows, ...changes, { table: 'about', key: journalKey, payload: encodeJournalEnd(end) } as const].map(valueOf));
+      const sound = rows.filter(this.hasKey);
+      await this.environment.write([...sound, ...changes, { table: 'about', key: journalKey, payload: encodeJournalEnd(end) } as const].map(valueOf));
       killPoint('tables: written');
       this.isFollowed = true;
       this.recent.drop(rows);
@@ -334,14 +337,26 @@ export class Tables {
     }
   }
 
-  /** Reads every value of a table and tells of each that fails its checksum; `look`: of each key, too, that is not found where it belongs. Answers with the number of rows. */
+  /** A version that drew malformed ids left rows in the journal that LMDB does not take: all others must not stay behind for them. */
+  private readonly hasKey = ({ table, key }: Change): boolean => {
+    if (isKey(key)) return true;
+    this.lagged?.(keyless(table, key));
+    return false;
+  };
+
+  /** Reads every value of a table and tells of each that fails its checksum; `look`: of each, too, that is not found by its key or that no encoder made. Answers with the number of rows. */
   verify(table: TableName, onFault: (fault: string) => void, look = false): number {
     let rows = 0;
     for (const { key, value } of this.range(table)) {
       rows++;
-      if (look && !this.has(table, key)) onFault(new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: 'the way to it is damaged' }).message);
+      if (!isKey(key)) {
+        onFault(keyless(table, key).message);
+        continue;
+      }
+      if (look && !this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
       try {
-        unframe(table, key, value);
+        const payload = unframe(table, key, value);
+        if (look) checkRow(table, Buffer.from(key), payload);
       } catch (error) {
         onFault((error as Error).message);
       }
@@ -356,7 +371,7 @@ export class Tables {
   /** Number of rows. */
   count(table: TableName): number {
     let count = this.environment.count(table);
-    for (const { key, payload } of this.recent.of(table)) count += Number(payload !== undefined) - Number(this.environment.has(table, key));
+    for (const { key, payload } of this.recent.of(table)) if (isKey(key)) count += Number(payload !== undefined) - Number(this.environment.has(table, key));
     return count;
   }
 
@@ -370,37 +385,3 @@ export class Tables {
     await this.environment.close();
   }
 }
-
-/** The row that a change leaves, as LMDB would give it; none where it goes. */
-const rowsOf = ({ table, key, payload }: Change): readonly Row[] => (payload ? [{ key: Buffer.from(key), value: framed(table, key, payload) }] : []);
-
-const valueOf = ({ table, key, payload }: Change): ValueChange => ({ table, key, value: payload && framed(table, key, payload) });
-
-const framed = (table: TableName, key: Uint8Array, payload: Uint8Array): Buffer => {
-  assert(key.length <= 255);
-  const value = Buffer.allocUnsafe(frame + key.length + payload.length);
-  value[4] = key.length;
-  value.set(key, frame);
-  value.set(payload, frame + key.length);
-  value.writeUInt32LE(crc32(value.subarray(4), seeds[table]), 0);
-  return value;
-};
-
-const unframe = (table: TableName, key: Uint8Array, value: Buffer): Buffer => {
-  const bytes = value.length;
-  if (bytes < frame + key.length || value.readUInt32LE(0) !== crc32(value.subarray(4), seeds[table])) {
-    throw new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: 'checksum does not match' });
-  }
-  if (value[4] !== key.length || !hasKey(value, key)) {
-    throw new LakeError('table-corrupt', { table, key: Buffer.from(key).toString('hex'), fault: `the value belongs to key ${value.subarray(frame, frame + value[4]!).toString('hex')}` });
-  }
-  return value.subarray(frame + key.length);
-};
-
-const hasKey = (value: Uint8Array, key: Uint8Array): boolean => {
-  for (let i = 0; i < key.length; i++) if (value[frame + i] !== key[i]) return false;
-  return true;
-};
-
-/** What is thrown for a row that must be there, since another one names it. `key`: the id in hexadecimal digits. */
-export const rowMissing = (table: TableName, key: string): LakeError => new LakeError('table-corrupt', { table, key, fault: 'the row is missing' });

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ColumnCache } from '../lake/columns/cache.ts';
+import { threadIds } from '../lake/ksuid.ts';
 import { diskTotals, openObjects } from '../lake/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
 import { bytesInUse, collectAll, collectIdle, collectLarge, heldBytes, noteResident } from './collector.ts';
@@ -26,6 +27,7 @@ import type { WorkerSettings } from './worker-settings.ts';
 giveWay();
 
 const settings = workerData as WorkerSettings;
+threadIds.goOnFrom(settings.idsAbove);
 const port = parentPort!, stops = new Int32Array(settings.stops), counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
 const budget = new LoadBudget(settings.loadMemoryBytesMax);

@@ -14,6 +14,7 @@ import { type Actor, createActor, waitFor } from 'xstate';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { LakeError } from '../errors.ts';
 import { recursionMax } from '../exec/source.ts';
+import { newId } from '../lake/ksuid.ts';
 import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
 import { outputShares, shareSizes } from '../lake/scan-shares.ts';
@@ -52,7 +53,7 @@ export const startWorkerPool = (options: WorkerPoolOptions, lake: LakeServices):
 class Workers implements WorkerPool {
   private readonly options: WorkerPoolOptions & typeof defaults;
   private readonly lake: LakeServices;
-  private readonly settings: Omit<WorkerSettings, 'thread' | 'stops' | 'counts'>;
+  private readonly settings: Omit<WorkerSettings, 'thread' | 'idsAbove' | 'stops' | 'counts'>;
   private readonly objects: ObjectStore;
   private readonly smallTools: SmallLoadTools;
   private readonly threads_ = new Set<Thread>();
@@ -323,7 +324,7 @@ class Workers implements WorkerPool {
   private addThread(index: number): void {
     if (this.closing) return;
     this.threads_.add(new Thread({
-      settings: { ...this.settings, thread: { index, of: this.threadCount } }, cancelMsMax: this.options.cancelMsMax,
+      settings: { ...this.settings, idsAbove: newId(), thread: { index, of: this.threadCount } }, cancelMsMax: this.options.cancelMsMax,
       ended: (thread) => {
         this.threads_.delete(thread);
         if (this.closing) return;

@@ -116,7 +116,7 @@ class Output {
   private ending = (): Iterable<Uint8Array> => this.writer.end();
   private readonly channels = new Set<string>();
   private channel: string | undefined;
-  private toldAt = Date.now();
+  private toldAt = performance.now();
 
   constructor({ task, writer, progress, encoder, control }: OutputOptions) {
     this.task = task;
@@ -131,11 +131,11 @@ class Output {
       if (channel !== this.channel) await this.tell('QueryChannelSet', channelValue(channel));
       this.channel = channel;
       this.channels.add(channel);
-      if (Date.now() - this.toldAt >= statisticsEveryMs) await this.tell('QueryStats', this.statsValue());
+      if (performance.now() - this.toldAt >= statisticsEveryMs) await this.tell('QueryStats', this.statsValue());
     }
     this.progress.recordsSent += batch.length;
     await this.hold(this.writer.write(batch));
-    if (!this.started || Date.now() - this.heldSince >= gatherMsMax) await this.flush();
+    if (!this.started || performance.now() - this.heldSince >= gatherMsMax) await this.flush();
   }
 
   /** Bytes that writers of parts have made. */
@@ -143,7 +143,7 @@ class Output {
     for await (const bytes of chunks) {
       join.chunk(bytes);
       await this.hold([bytes]);
-      if (!this.started || Date.now() - this.heldSince >= gatherMsMax) await this.flush();
+      if (!this.started || performance.now() - this.heldSince >= gatherMsMax) await this.flush();
     }
     this.ending = join.end;
   }
@@ -176,13 +176,13 @@ class Output {
   }
 
   private tell(type: ControlMessage['type'], value: Value): Promise<void> {
-    this.toldAt = Date.now();
+    this.toldAt = performance.now();
     return this.hold(this.writer.control!({ type, value }));
   }
 
   /** Writers make their chunks as they are asked for them, so a slow client holds up the writing too. */
   private async hold(chunks: Iterable<Uint8Array>): Promise<void> {
-    if (this.heldBytes === 0) this.heldSince = Date.now();
+    if (this.heldBytes === 0) this.heldSince = performance.now();
     const iterator = chunks[Symbol.iterator](), next = (): IteratorResult<Uint8Array> => iterator.next();
     for (;;) {
       const { done, value } = working(this.task.signal, next);

@@ -6,6 +6,8 @@ import type { FromPolicy } from './from-policy.ts';
 /** What a worker thread is told when it starts. */
 export interface WorkerSettings {
   readonly lakeDirectory: string;
+  /** Ids are above this one. */
+  readonly idsAbove: string;
   readonly spillDirectory: string;
   readonly loadMemoryBytesMax: number;
   readonly queryMemoryBytesMax: number;

@@ -15,6 +15,9 @@ const { repair } = await part('lake/repair.js') as typeof import('../../src/lake
 
 export const openBuiltLake = (directory: string, report: (fault: unknown) => void): Promise<Lake> => openLake({ directory, objects: openObjects(directory), report });
 
+/** The id of an object, from the same drawer as the program's own. */
+export const { newId: newObjectId } = await part('lake/ksuid.js') as typeof import('../../src/lake/ksuid.ts');
+
 /** The victim's bodies. */
 const bodyOf = (key: string, bytes: number): Buffer => Buffer.from(`${key}:`.repeat(1 + Math.ceil(bytes / (key.length + 1)))).subarray(0, bytes);
 const faultOf = async (object: ObjectMeta, read: (id: string, offset: number, length: number) => Uint8Array | Promise<Uint8Array>): Promise<string | undefined> => {

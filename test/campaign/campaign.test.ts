@@ -19,7 +19,7 @@ import { faultOfState, type LakeState, referenceOf, runVictim } from './run-vict
 import { scriptOf, type Step } from './scripts.ts';
 
 /** Seeds that npm test runs; other parts have tests of their own. */
-const small: Partial<Record<PartName, readonly number[]>> = { kills: [3, 4], power: [0], faults: [3], objects: [0], tables: [0], floods: [0] };
+const small: Partial<Record<PartName, readonly number[]>> = { kills: [3, 4], power: [0], faults: [3], objects: [0], tables: [0], floods: [0], clocks: [0, 1, 2, 3, 4, 5] };
 const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
 
 describe('nothing is lost, nothing is wrong, nothing hangs', { timeout: 300_000 }, () => {

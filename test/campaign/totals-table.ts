@@ -13,6 +13,8 @@ const texts: Readonly<Record<string, string>> = {
   rotation: 'an issuer\'s keys come, go, return and are replaced: tokens and sessions of those that went are refused after `-auth.jwks.ttl`, no others',
   rewrites: 'random histories of rewritten objects beside a model of all courses that their rows may have taken: what a merge or a revert does is right in each, what it refuses is wrong in one',
   growing: 'queries whose values grow: the service keeps to `-memory` and 256 MB, answers or says why not, and goes on',
+  clocks: 'histories under a clock in 1970, 2014 or 2150 that jumps, also between starts',
+  flips: 'every bit of compressed bodies flipped: each content coding, page codec and kind of frame',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

@@ -64,7 +64,7 @@ const decodeKsuid = (text: string): Uint8Array | undefined => {
 const newKsuid = (): Uint8Array => {
   const bytes = new Uint8Array(ksuidBytes);
   randomFillSync(bytes, 4);
-  new DataView(bytes.buffer).setUint32(0, Math.floor(Date.now() / 1000) - ksuidEpochSeconds);
+  new DataView(bytes.buffer).setUint32(0, Math.min(Math.max(Math.floor(Date.now() / 1000) - ksuidEpochSeconds, 0), 0xffff_ffff));
   return bytes;
 };
 const ksuidOf = (v: Value): Value => {

@@ -142,9 +142,15 @@ const withFailures = (good: Vector, failed: ReadonlyMap<string, readonly number[
   return combine(tags, slots, parts);
 };
 
-/** Nanoseconds since 1970, rising from call to call within a millisecond by the process's own clock. */
+/** The process's own clock, that nobody sets, when it last said something else than the system's, and what that one said. */
+const known = { ms: 0, at: 0 };
+/** A difference that is more than the system's clock being slewed. */
+const setMs = 10;
+/** Nanoseconds since 1970 as the system's clock has them, rising from call to call within a millisecond by the process's own. */
 const nowNanos = (): number | bigint => {
-  const ms = performance.timeOrigin + performance.now();
+  const at = performance.now(), system = Date.now();
+  if (Math.abs(known.ms + at - known.at - system) > setMs) Object.assign(known, { ms: system, at });
+  const ms = known.ms + at - known.at;
   assert(Number.isFinite(ms));
   return integer(BigInt(Math.floor(ms * 1000)) * 1000n);
 };

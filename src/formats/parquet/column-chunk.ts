@@ -5,6 +5,7 @@
  * - What is held is a dictionary and a page, and both can be let go: they are read again when they are needed.
  * - Rows that were taken belong to who took them.
  */
+import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { concat } from '../../vectors/concat.ts';
 import { type Vector, sizeOf, slice } from '../../vectors/vector.ts';
@@ -141,7 +142,7 @@ export class ColumnChunk {
         if (this.dictionaryPage?.at !== at) this.dictionaryPage = { header, at };
       } else if ((header.kind === pageKind.data || header.kind === pageKind.dataV2) && header.values !== 0) {
         if (header.values > this.count - before) throw new BytesFault(`page of ${header.values} values`);
-        const page = readPage(header, this.file.read(at, header.packedBytes), this.context, () => this.lookUp()), bytes = partBytes(page);
+        const page = readPage(header, this.packed(header, at), this.context, () => this.lookUp()), bytes = partBytes(page);
         this.memory.hold(bytes, { format: 'parquet', what: `page of column ${this.context.name}` });
         this.page = { ...page, end, bytes };
         return this.page;
@@ -159,9 +160,18 @@ export class ColumnChunk {
     }
   }
 
+  /** The bytes of a page, compared with its checksum where it has one. */
+  private packed(header: PageHeader, at: number): Uint8Array {
+    const bytes = this.file.read(at, header.packedBytes);
+    if (header.crc !== undefined && crc32(bytes) !== header.crc) {
+      throw new BytesFault(`page checksum does not match (column ${this.context.name}, entry ${this.at.before})`);
+    }
+    return bytes;
+  }
+
   private lookUp(): Vector | undefined {
     if (!this.dictionary && this.dictionaryPage) {
-      const { header, at } = this.dictionaryPage, values = readDictionary(header, this.file.read(at, header.packedBytes), this.context), bytes = sizeOf(values);
+      const { header, at } = this.dictionaryPage, values = readDictionary(header, this.packed(header, at), this.context), bytes = sizeOf(values);
       this.memory.hold(bytes, { format: 'parquet', what: `dictionary of column ${this.context.name}` });
       this.dictionary = { values, bytes };
     }

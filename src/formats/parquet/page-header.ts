@@ -12,6 +12,8 @@ export interface PageHeader {
   /** Before and after compression. */
   readonly bytes: number;
   readonly packedBytes: number;
+  /** CRC-32 of what follows the header, as it is there; many writers leave it out. */
+  readonly crc: number | undefined;
   readonly values: number;
   readonly encoding: number;
   readonly definitionEncoding: number;
@@ -40,7 +42,8 @@ const headerOf = (header: Fields): PageHeader => {
   const isData = kind === pageKind.data, isV2 = kind === pageKind.dataV2;
   if (packedBytes < 0) throw new BytesFault(`page of ${packedBytes} bytes`);
   return {
-    kind, bytes: numberIn(header, 2), packedBytes, values: kind === pageKind.index ? 0 : numberIn(inner, 1),
+    kind, bytes: numberIn(header, 2), packedBytes, crc: header.field_4 === undefined ? undefined : numberIn(header, 4) >>> 0,
+    values: kind === pageKind.index ? 0 : numberIn(inner, 1),
     encoding: isV2 ? numberIn(inner, 4) : isData ? numberIn(inner, 2) : encodings.plain,
     definitionEncoding: isData ? numberIn(inner, 3) : encodings.rle, repetitionEncoding: isData ? numberIn(inner, 4) : encodings.rle,
     definitionBytes: isV2 ? numberIn(inner, 5) : 0, repetitionBytes: isV2 ? numberIn(inner, 6) : 0, isCompressed: inner.field_7 !== false,

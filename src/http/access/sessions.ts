@@ -11,7 +11,8 @@ import type { Clock } from './tokens.ts';
 const cookieName = 'lake_session';
 const sessionsMax = 10_000;
 
-interface Session { readonly token: string; readonly expiresMs: number }
+/** `until`: of `performance.now()`, which nobody sets; `expiresMs`: of the token, by the issuer's clock. */
+interface Session { readonly token: string; readonly until: number; readonly expiresMs: number }
 
 export class Sessions {
   readonly #ttlMs: number;
@@ -24,16 +25,16 @@ export class Sessions {
 
   /** Opens one for the owner of a token; the value of `Set-Cookie`. `secure`: the page came by HTTPS. */
   open(token: string, { expiresMs = Infinity }: Principal, secure: boolean): string {
-    const secret = randomBytes(32).toString('base64url'), until = Math.min(this.#clock.wallMs() + this.#ttlMs, expiresMs);
+    const { wallMs, elapsedMs } = this.#clock, secret = randomBytes(32).toString('base64url'), leftMs = Math.min(this.#ttlMs, expiresMs - wallMs());
     if (this.#open.size >= sessionsMax) this.#open.delete(this.#open.keys().next().value!);
-    this.#open.set(keyOf(secret), { token, expiresMs: until });
-    return cookie(secret, Math.max(0, Math.floor((until - this.#clock.wallMs()) / 1000)), secure);
+    this.#open.set(keyOf(secret), { token, until: elapsedMs() + this.#ttlMs, expiresMs });
+    return cookie(secret, Math.max(0, Math.floor(leftMs / 1000)), secure);
   }
   /** The token behind a request's cookie. It is checked again each time: a key that was revoked, here or at the issuer, has no sessions. */
   token(cookies: string | undefined): string | undefined {
     const secret = secretOf(cookies), session = secret === undefined ? undefined : this.#open.get(keyOf(secret));
     if (!session) return undefined;
-    if (session.expiresMs > this.#clock.wallMs()) return session.token;
+    if (session.until > this.#clock.elapsedMs() && session.expiresMs > this.#clock.wallMs()) return session.token;
     this.#open.delete(keyOf(secret!));
     return undefined;
   }

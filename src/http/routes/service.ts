@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { authIdentityValue, authMethodValue } from '../records.ts';
 import { sendText, sendValue } from '../reply.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route, type Service } from '../route.ts';
 import { AuthMethod, Identity, Version } from '../schemas.ts';
 import { consoleFile, hasPage, sendPage, wantsPage } from '../static-pages.ts';
 
@@ -26,8 +26,8 @@ export const serviceRoutes: readonly Route[] = [
     id: 'ready', tag: 'Service', method: 'GET', path: '/ready', summary: 'Whether work is taken: ready, or 503 and why not', need: 'open', open: true, preflight: true,
     answers: { 200: { text: 'ready', content: { 'text/plain': Type.Literal('ready') } }, 503: { text: 'Why not.', content: { 'text/plain': Type.String() } } }, errors: [],
     handler: async ({ service, reply }) => {
-      const { state } = service.lake.status(), isReady = state === 'ready' && !service.closing();
-      return sendText(reply, isReady ? 200 : 503, 'text/plain; charset=utf-8', isReady ? 'ready' : state === 'failed' ? 'failed' : 'closing');
+      const why = whyNotReady(service);
+      return sendText(reply, why === undefined ? 200 : 503, 'text/plain; charset=utf-8', why ?? 'ready');
     },
   }),
   route({
@@ -71,6 +71,14 @@ export const serviceRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** Everybody may ask: pools are not named. */
+const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): string | undefined => {
+  const { state } = lake.status();
+  if (state !== 'ready' || closing()) return state === 'failed' ? 'failed' : 'closing';
+  const { length } = lake.unreadable();
+  return length === 0 ? undefined : `${length} ${length === 1 ? 'pool' : 'pools'} cannot be read: the log says why, lake fsck -repair mends`;
+};
 
 /** Behind a proxy that speaks HTTPS, the cookie is to be sent over HTTPS alone. */
 const cameByHttps = (headers: IncomingHttpHeaders): boolean => headers['x-forwarded-proto'] === 'https' || (headers.origin?.startsWith('https://') ?? false);

@@ -1,6 +1,6 @@
 import { openSync, readFileSync, writeFileSync, writeSync, closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
 import { fsck } from '../../../src/lake/fsck.ts';
 import { base62, idBuffer } from '../../../src/lake/ksuid.ts';
@@ -84,7 +84,8 @@ describe('the commits of a branch', () => {
     return { directory: lake.directory, parent, tip };
   };
   const asked = async (directory: string): Promise<{ readonly snapshot: unknown; readonly load: unknown; readonly fsck: readonly string[] }> => {
-    const lake = await openTestLake({ directory });
+    const told: unknown[] = [], lake = await openTestLake({ directory, report: (fault) => { told.push(fault); } });
+    await vi.waitFor(() => { expect([lake.unreadable().length, told.length]).toEqual([1, 1]); });
     const snapshot = await failure(lake.openSnapshot('p', 'main')), load = await lake.pool('p').load('main', [inlineObject(3)]).then(() => 'done', (fault: LakeError) => fault.message);
     await lake.close();
     return { snapshot, load, fsck: (await fsck({ directory, files: openObjects(directory) })).faults };

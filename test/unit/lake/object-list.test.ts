@@ -45,7 +45,7 @@ describe('the list agrees with a sorted array', () => {
 
   test('the packed form gives the same entries', () => {
     const entries = [entry(1, 5), { ...entry(2, 5, 9), vector: true }, { ...entry(3, 7), min: { text: '"日本"', sort: Uint8Array.of(1, 0, 255) } }, entry(4, -3)];
-    expect(decodeObjects(encodeObjects(entries)).map((e) => ({ ...e, min: { ...e.min, sort: [...e.min.sort] }, max: { ...e.max, sort: [...e.max.sort] } })))
+    expect(decodeObjects('', encodeObjects(entries)).map((e) => ({ ...e, min: { ...e.min, sort: [...e.min.sort] }, max: { ...e.max, sort: [...e.max.sort] } })))
       .toEqual(entries.map((e) => ({ ...e, min: { ...e.min, sort: [...e.min.sort] }, max: { ...e.max, sort: [...e.max.sort] } })));
   });
 

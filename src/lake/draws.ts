@@ -1,0 +1,92 @@
+/**
+ * What a lake draws from the clock: ids and times.
+ *
+ * Invariants:
+ * - Ids rise strictly and times never fall over the lake's life, restarts included, whatever the clock does: a clock that is behind changes nothing but the times that are shown.
+ * - A clock that is behind is reported once until it has caught up.
+ */
+import { IdDraws, zeroId } from './ksuid.ts';
+import type { ClockNote, Draws, Id } from './lake.types.ts';
+import { decodeCommit, decodePool } from './rows.ts';
+import type { Tables } from './tables.ts';
+
+const nsPerMs = 1_000_000n, nsStep = 1000n;
+/** Times end in 2262, where nanoseconds no longer fit into 64 bits; before, there must be room for steps. */
+const clockMsMax = Date.UTC(2262, 0, 1);
+
+/** Ids and times of one lake. */
+export class LakeDraws implements Draws {
+  private readonly now: () => number;
+  private readonly ids: IdDraws;
+  private readonly noted: ((note: ClockNote) => void) | undefined;
+  private lastNs = 0n;
+  private isBehind = false;
+
+  /** `noted`: told when the clock falls behind, and when it has caught up. */
+  constructor(noted?: (note: ClockNote) => void, now: () => number = () => Date.now()) {
+    this.now = now;
+    this.ids = new IdDraws(now);
+    this.noted = noted;
+  }
+
+  newId(): Id {
+    const before = this.ids.corrections, id = this.ids.newId(), isBehind = this.ids.corrections > before;
+    if (isBehind !== this.isBehind) {
+      this.isBehind = isBehind;
+      this.noted?.({ isBehind, clockMs: this.now(), idMs: this.ids.lastMs });
+    }
+    return id;
+  }
+  /** Nanoseconds since 1970, each time later than the one before: in steps of a microsecond while the clock's milliseconds do not move. */
+  nowNs(): bigint {
+    const now = BigInt(Math.min(this.now(), clockMsMax)) * nsPerMs;
+    this.lastNs = now > this.lastNs ? now : this.lastNs + nsStep;
+    return this.lastNs;
+  }
+
+  /** From here on ids are above this one and times after that one. */
+  goOnFrom({ id, ns }: LastDrawn): void {
+    if (id !== zeroId) this.ids.goOnFrom(id);
+    if (ns > this.lastNs) this.lastNs = ns;
+  }
+
+  /** Ids that the clock had no time for, and by how many seconds ids are ahead of it. */
+  get clock(): { readonly corrections: number; readonly aheadSeconds: number } {
+    return { corrections: this.ids.corrections, aheadSeconds: Math.max(0, this.ids.aheadSeconds) };
+  }
+}
+
+/** The newest id and time of a lake. */
+interface LastDrawn { readonly id: Id; readonly ns: bigint }
+
+const idBytes = 20;
+
+/** What a lake drew last, from the rows that tell of it: pools, and the newest commit and object of each. Rows that are damaged tell nothing. */
+export const lastDrawn = (tables: Tables): LastDrawn => {
+  let id = zeroId, ns = 0n;
+  const see = (other: Id, otherNs = 0n): void => {
+    if (other > id) id = other;
+    if (otherNs > ns) ns = otherNs;
+  };
+  for (const { key, payload } of tables.soundRows('pools')) {
+    const pool = key.toString('hex');
+    if (key.length !== idBytes) continue;
+    see(pool, sound(() => decodePool(pool, payload).tsNs));
+    for (const table of ['commits', 'objects'] as const) {
+      for (const row of tables.soundRows(table, { prefix: key, reverse: true })) {
+        if (row.key.length !== 2 * idBytes) continue;
+        const own = row.key.toString('hex', idBytes);
+        see(own, table === 'commits' ? sound(() => decodeCommit(own, row.payload).dateNs) : 0n);
+        break;
+      }
+    }
+  }
+  return { id, ns };
+};
+const sound = (time: () => bigint): bigint => {
+  try {
+    return time();
+  } catch {
+    return 0n;
+  }
+};
