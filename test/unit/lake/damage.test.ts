@@ -5,7 +5,7 @@ import { LakeError } from '../../../src/errors.ts';
 import { fsck } from '../../../src/lake/fsck.ts';
 import { base62, idBuffer } from '../../../src/lake/ksuid.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
-import { Tables } from '../../../src/lake/tables.ts';
+import { formatVersion, Tables } from '../../../src/lake/tables.ts';
 import { failure, fileObject, inlineObject, newPool, openTestLake, temporaryDirectory } from './support.ts';
 
 const closedLake = async (): Promise<{ directory: string; file: string; inline: string; poolId: string }> => {
@@ -66,9 +66,9 @@ describe('rows', () => {
   test('a lake of a newer format is refused', async () => {
     const { directory } = await closedLake();
     const tables = new Tables(join(directory, 'tables'));
-    await tables.write([{ table: 'about', key: Buffer.from('format version'), payload: Buffer.from('3') }]);
+    await tables.write([{ table: 'about', key: Buffer.from('format version'), payload: Buffer.from(String(formatVersion + 1)) }]);
     await tables.close();
-    expect((await failure(openTestLake({ directory }))).text).toBe(`lake ${join(directory, 'tables')} has format version 3, this server reads up to 2`);
+    expect((await failure(openTestLake({ directory }))).text).toBe(`lake ${join(directory, 'tables')} has format version ${formatVersion + 1}, this server reads up to ${formatVersion}`);
   });
 });
 
