@@ -31,7 +31,7 @@ class Attack {
   async open(): Promise<Socket> {
     const socket = connect(this.#port, '127.0.0.1');
     this.#sockets.add(socket);
-    socket.on('error', () => undefined).once('close', () => { this.#sockets.delete(socket); });
+    socket.setMaxListeners(0).on('error', () => undefined).once('close', () => { this.#sockets.delete(socket); });
     await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close')]);
     return socket;
   }
