@@ -11,8 +11,12 @@ import { LakeError } from '../errors.ts';
 export class ReadMemory {
   private held = 0;
   private readonly limit: () => number;
+  private readonly shareOf: () => number;
   /** `limit`: bytes; asked for each time, since loads that run beside each other share a budget. */
-  constructor(limit: () => number = () => Infinity) { this.limit = limit; }
+  constructor(limit: () => number = () => Infinity, share = limit) {
+    this.limit = limit;
+    this.shareOf = share;
+  }
 
   /** Charges bytes that are about to be allocated. `what` names them in the error: `row group 3, column "a"`. @throws LakeError format-memory */
   hold(bytes: number, { format, what }: { readonly format: string; readonly what: string }): void {
@@ -24,6 +28,8 @@ export class ReadMemory {
   free(bytes: number): void { this.held -= bytes; }
   /** Bytes that are charged now. */
   get bytes(): number { return this.held; }
+  /** Bytes that it should keep to where it has the choice, as in how many rows it reads at once: others have their shares. */
+  get share(): number { return Math.min(this.limit(), this.shareOf()); }
   /** Bytes that can still be charged. */
   get room(): number { return Math.max(0, this.limit() - this.held); }
 }

@@ -8,8 +8,8 @@ import { lean, shownSize } from '../vectors/shown-size.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { ReadMemory } from './read-memory.ts';
 
-/** Part of the memory for a window, and most bytes of one, however much memory there is. */
-const windowPart = 4, windowBytesMax = 16 << 20;
+/** Part of the memory for a window, and for one that is worth while to be large; most bytes of each, however much memory there is. */
+const windowPart = { usual: 4, large: 2 }, windowBytesMax = { usual: 16 << 20, large: 32 << 20 };
 /** A batch ends when its rows come to so many bytes. */
 export const batchBytesMax = 4 << 20;
 
@@ -22,6 +22,7 @@ export class RowWindows {
   private readonly options: WindowOptions;
   private rows: number;
   private held = 0;
+  private size: keyof typeof windowPart = 'usual';
   constructor(options: WindowOptions) {
     this.options = options;
     this.rows = options.batchRows;
@@ -29,6 +30,7 @@ export class RowWindows {
 
   /** What `read` gives of the next rows, at most `left`; `again` is called before it is asked for fewer of them. `isShort`: large windows are worth while. */
   next(left: number, { read, again, isShort = false }: { readonly read: (rows: number) => Vector; readonly again: () => void; readonly isShort?: boolean }): Vector {
+    this.size = isShort ? 'large' : 'usual';
     for (;;) {
       const rows = Math.min(left, this.rows);
       try {
@@ -48,26 +50,32 @@ export class RowWindows {
 
   /** Charges bytes to the window of so many rows. */
   hold(bytes: number, rows: number): void {
-    const { memory, format } = this.options, what = rows === 1 ? 'row' : `${rows} rows`, limit = partOf(memory, windowPart);
+    const { memory, format } = this.options, what = rows === 1 ? 'row' : `${rows} rows`, { limit } = this;
     if (rows > 1 && this.held + bytes > limit) throw new LakeError('format-memory', { format, what, limit });
     memory.hold(bytes, { format, what });
     this.held += bytes;
   }
 
-  /** The rows of a column as they are given out: what views and dictionaries bring along is charged by what is shown of it. */
-  given(column: Vector, rows: number): Vector {
-    const own = lean(column);
-    if (rows > 1) this.hold(shownSize(own), rows);
+  /** A column as it is given out, of what `read` makes: charged by what it shows, whatever views and dictionaries bring along. */
+  column(rows: number, read: () => Vector): Vector {
+    const before = this.held, own = lean(read());
+    if (rows === 1) return own;
+    const made = this.held - before;
+    this.options.memory.free(made);
+    this.held = before;
+    this.hold(Math.max(made, shownSize(own)), rows);
     return own;
   }
 
+  private get limit(): number { return Math.min(windowBytesMax[this.size], partOf(this.options.memory, windowPart[this.size])); }
+
   /** Larger windows, up to those of a batch; beyond that if they are worth while. */
   private grow(rows: number, isShort: boolean): void {
-    if (rows < this.rows || this.held * 2 > partOf(this.options.memory, windowPart)) return;
+    if (rows < this.rows || this.held * 2 > this.limit) return;
     if (rows < this.options.batchRows) this.rows = Math.min(rows * 2, this.options.batchRows);
     else if (isShort) this.rows = rows * 2;
   }
 }
 
-/** A part of all that a reader may hold, but no more than a window may. */
-export const partOf = (memory: ReadMemory, part: number): number => Math.min(windowBytesMax, (memory.room + memory.bytes) / part);
+/** A part of a reader's share of memory. */
+export const partOf = (memory: ReadMemory, part: number): number => memory.share / part;

@@ -69,7 +69,7 @@ export class LoadBudget {
   }
   get share(): number { return Math.max(sortBytesMin, this.bytesMax / Math.max(1, this.loads)); }
   /** What the reader of one input may hold: the whole budget, however many loads there are, lest a body fail because of others. */
-  forReader(): ReadMemory { return new ReadMemory(() => this.bytesMax); }
+  forReader(): ReadMemory { return new ReadMemory(() => this.bytesMax, () => this.share); }
 
   private ended(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {

@@ -76,7 +76,7 @@ export class BatchReader {
     try {
       const fields = columns.map((c, k): Field => {
         try {
-          return { name: names[k], optional: false, values: window.given(this.column(c, from, rows), rows) };
+          return { name: names[k], optional: false, values: window.column(rows, () => this.column(c, from, rows)) };
         } catch (problem) {
           throw problem instanceof BytesFault ? new BytesFault(`column ${names[k]}: ${problem.message}`, { cause: problem }) : problem;
         }

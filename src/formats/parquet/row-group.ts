@@ -17,8 +17,8 @@ import { ColumnChunk, type Mark } from './column-chunk.ts';
 import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './page.ts';
 
-/** Part of the memory for pages that are held. */
-const heldPart = 4;
+/** Part of the memory for pages that are held, and most bytes of them. */
+const heldPart = 4, heldBytesMax = 16 << 20;
 /** Most rows of a row group without columns. */
 const emptyRowsMax = 1 << 24;
 
@@ -93,18 +93,21 @@ class GroupReader {
   }
   private column(k: number, chunks: readonly ColumnChunk[], rows: number): Vector {
     const taken = new Map<number, Entries>(), took = (bytes: number): void => { this.windows.hold(bytes, rows); };
-    for (const chunk of chunks) {
-      this.pageBytes -= chunk.held;
-      taken.set(chunk.leaf.index, chunk.take(rows, took));
-      if (this.pageBytes + chunk.held > partOf(this.options.memory, heldPart)) {
-        this.isShort ||= !chunk.isAtEnd;
-        chunk.drop();
+    const pagesMax = Math.min(heldBytesMax, partOf(this.options.memory, heldPart));
+    return this.windows.column(rows, () => {
+      for (const chunk of chunks) {
+        this.pageBytes -= chunk.held;
+        taken.set(chunk.leaf.index, chunk.take(rows, took));
+        if (this.pageBytes + chunk.held > pagesMax) {
+          this.isShort ||= !chunk.isAtEnd;
+          chunk.drop();
+        }
+        this.pageBytes += chunk.held;
       }
-      this.pageBytes += chunk.held;
-    }
-    const v = assemble(this.options.columns[k]!, (leaf) => taken.get(leaf)!);
-    if (v.length !== rows) throw new BytesFault(`${v.length} rows of ${rows}`);
-    return this.windows.given(v, rows);
+      const v = assemble(this.options.columns[k]!, (leaf) => taken.get(leaf)!);
+      if (v.length !== rows) throw new BytesFault(`${v.length} rows of ${rows}`);
+      return v;
+    });
   }
 }
 
