@@ -9,6 +9,7 @@ export const parts = {
   objects: async () => (await import('./damage.ts')).objects,
   tables: async () => (await import('./damage.ts')).tables,
   faults: async () => (await import('./faults.ts')).faultsPart,
+  large: async () => (await import('./large.ts')).large,
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,
 } as const satisfies Record<string, () => Promise<PartRun>>;
 export type PartName = keyof typeof parts;
