@@ -14,6 +14,7 @@ import { runPart } from './campaign.ts';
 import { type Cut, readTrace, straceCommand, type Trace, writeImage } from './disk-trace.ts';
 import { faultKinds, FaultVictim, type FaultTold, type Place } from './fault-victim.ts';
 import { faultAfter } from './kills.ts';
+import { largeBodies, loadLarge } from './large.ts';
 import { parts, type PartName } from './parts.ts';
 import { faultOfState, type LakeState, referenceOf, runVictim } from './run-victim.ts';
 import { scriptOf, type Step } from './scripts.ts';
@@ -32,6 +33,23 @@ describe('nothing is lost, nothing is wrong, nothing hangs', { timeout: 300_000 
   }
   test('each part is loaded by its name', () => {
     expect(Object.keys(parts)).toEqual(expect.arrayContaining(Object.keys(small)));
+  });
+});
+
+describe('bodies that are large in one piece', { timeout: 300_000 }, () => {
+  const bodies: readonly (readonly [name: string, size: number, status: number])[] = [
+    ['json shapes', 0.05, 200], ['json triangle', 0.1, 200], ['json numbers', 0.3, 413], ['zeek vector', 0.05, 200], ['sup map', 0.3, 413], ['csv long cells', 0.3, 200],
+  ];
+  test.each(bodies)('%s (%d of its size) is answered with %d, within the memory', async (name, size, status) => {
+    const { status: answered, fault } = await loadLarge(name, { seed: 1, size, restMs: 0 });
+    expect({ answered, fault }).toEqual({ answered: status, fault: undefined });
+  });
+  test('all of them have chunks of bytes', async () => {
+    for (const [name, body] of Object.entries(largeBodies)) {
+      let bytes = 0;
+      for await (const chunk of (await body(randomOf(2), 0.001)).chunks()) bytes += chunk.length;
+      expect(bytes, name).toBeGreaterThan(0);
+    }
   });
 });
 

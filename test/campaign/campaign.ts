@@ -68,7 +68,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
   // Read again: another part may have ended meanwhile.
   const totals = readTotals(), sum: PartTotals = totals[part] ?? { seeds: [], counts: {}, failures: [] };
   for (const seed of done) sum.seeds = withSeed(sum.seeds, seed);
-  for (const [what, n] of counts) sum.counts[what] = / (?:ms|MB)$/.test(what) ? Math.max(sum.counts[what] ?? 0, n) : (sum.counts[what] ?? 0) + n;
+  for (const [what, n] of counts) sum.counts[what] = / (?:ms|MB|MiB)$/.test(what) ? Math.max(sum.counts[what] ?? 0, n) : (sum.counts[what] ?? 0) + n;
   sum.failures.push(...failures);
   writeFileSync(file, `${JSON.stringify({ ...totals, [part]: sum }, undefined, 1)}\n`);
   process.stdout.write(`${part}: ${done.length} of ${seeds.length} seeds, ${[...counts].map(([what, n]) => `${n} ${what}`).join(', ')}\n${failures.map((line) => `${line}\n`).join('')}`);

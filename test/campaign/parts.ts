@@ -14,6 +14,7 @@ export const parts = {
   flips: async () => (await import('./flips.ts')).flips,
   floods: async () => (await import('./floods.ts')).floods,
   growing: async () => (await import('./growing.ts')).growing,
+  large: async () => (await import('./large.ts')).large,
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,
   rotation: async () => (await import('./rotation.ts')).rotation,
 } as const satisfies Record<string, () => Promise<PartRun>>;

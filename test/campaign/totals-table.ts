@@ -15,6 +15,7 @@ const texts: Readonly<Record<string, string>> = {
   growing: 'queries whose values grow: the service keeps to `-memory` and 256 MB, answers or says why not, and goes on',
   clocks: 'histories under a clock in 1970, 2014 or 2150 that jumps, also between starts',
   flips: 'every bit of compressed bodies flipped: each content coding, page codec and kind of frame',
+  large: 'bodies that are large in one piece, or of very many shapes, of every format: the service with default options stays within `-memory` and 256 MiB, and commits all rows or names the limit',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

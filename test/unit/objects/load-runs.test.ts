@@ -111,3 +111,22 @@ test('rows in an order are the same as slices and copied one by one', () => {
     expect(given).toEqual(Array.from(order, (_, i) => supText(valueAt(wanted, i))));
   }
 });
+
+test('rows of very many shapes, and large ones, are put in order some at a time, through runs as well', async () => {
+  const random = randomOf(11), bodies: readonly ((i: number) => Value)[] = [
+    (i) => recordValue([{ name: 'k', value: intValue(random.below(500)) }, { name: `f${i % 300}`, value: intValue(i) }, ...(i % 7 === 0 ? [] : [{ name: 'in', value: recordValue([{ name: `g${i}`, value: nullValue }]) }])]),
+    (i) => recordValue([{ name: 'k', value: intValue(random.below(50)) }, { name: 's', value: stringValue(`${i} `.repeat(2000)) }]),
+  ];
+  for (const body of bodies) {
+    const runs = Array.from({ length: 4 }, (_, run) => Array.from({ length: 300 }, (_unused, i) => body(run * 300 + i))), keys = [['k']], sources: SpilledRun[] = [];
+    const inOrder = (values: readonly Value[]): string[] => [...orderOf(vectorOf(values), keys, 'asc')].map((i) => supText(values[i]!));
+    for (const run of runs) {
+      const rows = vectorOf(run), parts = [slice(rows, 0, 100), slice(rows, 100, 300)], order = orderOf(rows, keys, 'asc');
+      const pieces = [...rowsInOrder(parts, order)];
+      expect(pieces.flatMap((piece) => Array.from({ length: piece.length }, (_, i) => supText(valueAt(piece, i))))).toEqual(inOrder(run));
+      sources.push(await spilled(pieces, keys, 10));
+    }
+    expect(await texts(mergeRuns(sources, { keys, order: 'asc' }))).toEqual(inOrder(runs.flat()));
+  }
+  expect(await filesLeft()).toBe(0);
+});
