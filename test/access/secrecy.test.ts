@@ -55,11 +55,19 @@ const malformations: readonly Malformation[] = [
 /** Texts of queries that name the pool. */
 const texts = [
   'from POOL', 'from POOL@main', 'from POOL@nosuch', `from POOL@0x${'1'.repeat(40)}`, 'from POOL:log', 'from POOL:nosuch', 'from POOL@main:objects', 'from POOL@nosuch:objects', 'from POOL | nosuch()', 'nosuch() | from POOL',
-  'from own | load POOL', 'from own | load POOL@main', 'from own | load POOL@nosuch', 'values 1 | load POOL author "a" message "m" meta "{"', 'values 1 | load POOL meta "1"', 'load POOL', 'from own | join (from POOL) on left.k==right.k',
+  'from own | load POOL', 'from own | load POOL@main', 'from own | load POOL@nosuch',
+  'values 1 | load POOL author "a" message "m" meta "{"', 'values 1 | load POOL meta "1"', 'load POOL',
+  'from own | join (from POOL) on left.k==right.k',
   'from own | where k in (from POOL)', 'select * from POOL', 'select * from own, POOL', 'select nosuch from POOL', 'with t as (select * from POOL) select 1', 'select 1 where exists (select 1 from POOL)', 'from "POOL"', "from 'POOL'", 'from `POOL`',
-  'from POOL*', 'from PO*', 'from /POOL/', 'from /^POOL$/', 'from POOL (format csv)', 'from POOL | head', 'from POOL |', 'from POOL order by', 'fork (from POOL) (from own)', 'from :pools | name=="POOL"', 'from :branches | where pool.name=="POOL"', 'from :nosuch', 'from f"POOL"',
-  'from eval("POOL")', 'from ["POOL"]', 'from (from POOL)', 'from POOL as x | values x.nosuch', 'switch case true (from POOL)', 'values "POOL" | from this', 'describe from POOL',
+  'from POOL*', 'from PO*', 'from /POOL/', 'from /^POOL$/', 'from POOL (format csv)', 'from POOL | head',
+  'from POOL |', 'from POOL order by', 'fork (from POOL) (from own)', 'from :pools | name=="POOL"',
+  'from :branches | where pool.name=="POOL"', 'from :nosuch', 'from f"POOL"',
+  'from eval("POOL")', 'from ["POOL"]', 'from (from POOL)', 'from POOL as x | values x.nosuch',
+  'switch case true (from POOL)', 'values "POOL" | from this', 'describe from POOL',
 ] as const;
+
+/** A part of the cases where many say the same; all with SECRECY=all. */
+const some = <T>(cases: readonly T[]): readonly T[] => (process.env['SECRECY'] === 'all' ? cases : cases.filter((_, i) => i % 7 === 0));
 
 const people = { reader: ['reader:own'], writer: ['writer:own'], admin: ['admin:own'], nobodys: ['reader:no such pool'] } as const;
 const others = ['reader', 'writer', 'nobodys', 'nobody', 'stranger'] as const;
@@ -137,16 +145,20 @@ describe('an unreadable pool and an absent one', () => {
         method, ...malformation, path: `${targetOf(path, malformation.parameter)}${malformation.query === undefined ? '' : `?${malformation.query}`}`,
         who: others[i % others.length]!,
       }));
-      expect(await compare(asked, spellings()[0]!)).toEqual([]);
+      // What names no pool in its path may do so in its body.
+      expect(await compare(isOfPool || method === 'POST' ? asked : some(asked), spellings()[0]!)).toEqual([]);
       if (!isOfPool) return;
       // Who may do as much elsewhere gets furthest.
-      for (const pair of spellings()) expect(await compare(asked.map((one) => ({ ...one, who: 'admin' })), pair)).toEqual([]);
+      const furthest = asked.map((one): Asked => ({ ...one, who: 'admin' }));
+      for (const [i, pair] of spellings().entries()) expect(await compare(i === 0 ? furthest : some(furthest), pair)).toEqual([]);
     });
   }
 
   test('so do queries, however the pool is named and whatever else is wrong with the text', async () => {
     const bodies = texts.map((text) => JSON.stringify({ query: text }));
-    const asked = (['/query', '/query?ctrl=T', '/query/describe', '/compile'] as const).flatMap((path) => bodies.flatMap((body) => (['reader', 'writer', 'nobodys'] as const).map((who): Asked =>
+    const asked = ([
+      '/query', '/query?ctrl=T', '/query/describe', '/compile',
+    ] as const).flatMap((path) => bodies.flatMap((body) => (['reader', 'writer', 'nobodys'] as const).map((who): Asked =>
       ({ method: 'POST', path, body, who, headers: { 'content-type': 'application/json', accept: 'application/json' } }))));
     const deletes = texts.map((text): Asked => ({
       method: 'POST', path: '/pool/own/branch/main/delete?dryrun=T', who: 'writer', headers: { 'content-type': 'application/json', accept: 'application/json' }, body: JSON.stringify({ where: `k in (${text})` }),
@@ -159,7 +171,9 @@ describe('an unreadable pool and an absent one', () => {
     const json = { 'content-type': 'application/json' };
     await send({ method: 'POST', path: '/query', who: 'reader', body: '{"query":"from own"}', headers: { ...json, 'x-request-id': 'hidnq' } }, '');
     await send({ method: 'POST', path: '/pool/own/branch/main', who: 'writer', body: '{"k":1}', headers: { ...json, 'x-request-id': 'hidnq' } }, '');
-    const asked = (['GET', 'DELETE'] as const).flatMap((method) => ['/query/POOL', '/load/POOL', '/query/status/POOL'].flatMap((path) => malformations.map((malformation): Asked => ({ ...malformation, method, path, who: 'nobodys' }))));
+    const asked = ([
+      'GET', 'DELETE',
+    ] as const).flatMap((method) => ['/query/POOL', '/load/POOL', '/query/status/POOL'].flatMap((path) => malformations.map((malformation): Asked => ({ ...malformation, method, path, who: 'nobodys' }))));
     expect(await compare(asked, ['hidnq', 'absnq'])).toEqual([]);
   });
 });

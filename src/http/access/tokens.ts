@@ -68,15 +68,17 @@ export class Tokens {
     return principal;
   }
 
-  async #verified(token: string, keys: KeySet): Promise<{ readonly by: KeySet; readonly principal: Principal }> {
-    try {
-      return { by: keys, principal: await this.#verify(token, keys) };
-    } catch (error) {
-      // The issuer may have made its key since, or put another in its place.
-      const isKeyFault = error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
-      const others = isKeyFault ? await this.#keys.other(keys) : undefined;
-      if (!others) throw refusal(error);
-      return { by: others, principal: await this.#verify(token, others).catch((again: unknown) => { throw refusal(again); }) };
+  async #verified(token: string, current: KeySet): Promise<{ readonly by: KeySet; readonly principal: Principal }> {
+    for (let by = current; ;) {
+      try {
+        return { by, principal: await this.#verify(token, by) };
+      } catch (error) {
+        // The issuer may have made its key since, or put another in its place.
+        const isKeyFault = error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+        const other = isKeyFault ? await this.#keys.other(by) : undefined;
+        if (!other) throw refusal(error);
+        by = other;
+      }
     }
   }
 
