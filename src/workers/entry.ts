@@ -108,11 +108,16 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
 };
 
 /** A thread without a task gives back what the last one left, sooner where rows had to be put aside; not at once, for what comes next often comes soon, to another thread maybe. */
-const restAfterMs = { large: 500, usual: 1000 };
+const restAfterMs = { large: 500, usual: 1000, long: 10_000 };
 let resting: NodeJS.Timeout | undefined;
 const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
-  resting = setTimeout(() => { if (tasks.size === 0) collectIdle(after); }, restAfterMs[after]).unref();
+  resting = setTimeout(() => {
+    if (tasks.size > 0) return;
+    collectIdle(after);
+    // What is little beside the next task's is still much for a thread that none comes to.
+    if (after !== 'long') rest('long');
+  }, restAfterMs[after]).unref();
 };
 
 const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
