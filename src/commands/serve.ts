@@ -48,7 +48,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const packs: PackOptions = { objectsMin: config.packObjectsMin, prepare: (small, pool) => workers.packObjects(small, pool) };
   // For localhost the framework finds the addresses, once the lake is open.
   const door = host === 'localhost' ? undefined : await openDoor(config);
-  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) }, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) }).catch(async (problem: unknown) => {
+  const snapshots = { bytesMax: Math.floor(config.memoryBytesMax / 8) };
+  const lake = await openLake({ directory, objects, queueJobsMax: config.queueJobsMax, retryKeepMs: config.retryKeepMs, owner, snapshots, ...(packs.objectsMin > 0 && { packs }), ...recorder?.lakeHooks, ...(inspect && { inspect }) }).catch(async (problem: unknown) => {
     await door?.close();
     throw problem;
   });

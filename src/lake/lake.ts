@@ -14,11 +14,11 @@ import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import { type PoolActor, provideLake } from './actors.ts';
-import { compactTables, dropUnfinished, isMostlyFree } from './compact-tables.ts';
+import { openCompacted } from './compact-tables.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, newId, parseId, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, ObjectFiles, PoolConfig, PoolQueue, Snapshot,
+  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot,
 } from './lake.types.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
 import { killPoint } from './kill-points.ts';
@@ -35,6 +35,7 @@ import { SnapshotCache } from './snapshot.ts';
 import { type Change, StoreFailure, Tables } from './tables.ts';
 import { hasTables, isCutOff } from './tables-head.ts';
 import { nowNs } from './time.ts';
+import { ToldFiles } from './told-files.ts';
 
 const seekStrideDefault = 65536;
 const thresholdDefault = 524_288_000;
@@ -42,7 +43,7 @@ const queueJobsMaxDefault = 10_000;
 const groupJobsMax = 1024;
 const eventsKeptMaxDefault = 10_000;
 const retryKeepMsDefault = 24 * 3_600_000;
-const snapshotBytesMaxDefault = 32 << 20, snapshotIdleMsDefault = 5 * 60_000;
+const snapshotLimits = { bytesMax: 32 << 20, idleMs: 5 * 60_000 };
 
 /** Opens the lake in a directory, makes it if there is none. @throws lake-locked, lake-newer, lake-unreadable */
 export const openLake = async (options: LakeOptions): Promise<Lake> => {
@@ -71,16 +72,15 @@ class OpenLake implements Lake {
   private startFault: unknown;
   private jobs = 0;
   private jobListener: ((job: DoneJob) => void) | undefined;
-  private readonly files: ObjectFiles;
-  private readonly goneListeners = new Set<(id: Id) => void>();
+  private readonly files: ToldFiles;
   private closeAsked = false;
 
   constructor(options: LakeOptions) {
     this.options = options;
     this.directory = options.directory;
     this.draws = options.draws ?? { newId, nowNs };
-    this.files = { list: () => options.objects.list(), delete: (id) => this.deleteFile(id) };
-    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => this.deleteFile(id) });
+    this.files = new ToldFiles(options.objects);
+    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => this.files.delete(id) });
     const machine = provideLake({
       start: () => this.openTables(),
       recover: () => this.recover(),
@@ -92,11 +92,6 @@ class OpenLake implements Lake {
     const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault, poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault, groupMax: groupJobsMax };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
-  }
-
-  private async deleteFile(id: Id): Promise<void> {
-    await this.options.objects.delete(id);
-    for (const listener of this.goneListeners) listener(id);
   }
 
   async start(): Promise<void> {
@@ -118,8 +113,9 @@ class OpenLake implements Lake {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
-      const tables = await this.compactedTables(folder);
-      const report = (fault: unknown): void => this.report(fault);
+      const { journalBytes, compactBytesMin: bytesMin } = this.options, report = (fault: unknown): void => this.report(fault);
+      const open = (): Tables => new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
+      const tables = await openCompacted(folder, { open, report, ...(bytesMin !== undefined && { bytesMin }) });
       tables.lagged = report;
       this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
         await tables.close();
@@ -129,7 +125,7 @@ class OpenLake implements Lake {
       killPoint('start: tables open');
       this.stores = {
         tables, retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault), feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
-        snapshots: new SnapshotCache(tables, { bytesMax: snapshotBytesMaxDefault, idleMs: snapshotIdleMsDefault, ...this.options.snapshots }, report),
+        snapshots: new SnapshotCache(tables, { ...snapshotLimits, ...this.options.snapshots }, report),
         small: (poolId, branch, objects) => {
           const face = this.pools_.get(poolId);
           if (face) this.packer?.note(face, branch, objects);
@@ -139,17 +135,6 @@ class OpenLake implements Lake {
       this.startFault = error;
       throw error;
     }
-  }
-
-  /** The tables, made small before if they are mostly free pages. */
-  private async compactedTables(folder: string): Promise<Tables> {
-    const { journalBytes } = this.options, open = (): Tables => new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
-    dropUnfinished(folder);
-    const tables = open();
-    if (!isMostlyFree(tables, this.options.compactBytesMin)) return tables;
-    await tables.close();
-    await compactTables(folder).catch((fault: unknown) => { this.report(fault); });
-    return open();
   }
 
   private async recover(): Promise<void> {
@@ -248,10 +233,7 @@ class OpenLake implements Lake {
     this.jobListener = listener;
     return () => { if (this.jobListener === listener) this.jobListener = undefined; };
   }
-  onObjectGone(listener: (id: Id) => void): () => void {
-    this.goneListeners.add(listener);
-    return () => { this.goneListeners.delete(listener); };
-  }
+  onObjectGone(listener: (id: Id) => void): () => void { return this.files.listen(listener); }
   queues(): readonly PoolQueue[] {
     const children = this.actor.getSnapshot().children as Record<string, PoolActor | undefined>;
     return Object.entries(children).flatMap(([id, child]) => {
@@ -264,7 +246,10 @@ class OpenLake implements Lake {
   cachedBytes(): number { return this.stores.snapshots.bytes; }
   figures(): LakeFigures {
     const { tables, snapshots } = this.stores;
-    return { commits: tables.count('commits'), objects: tables.count('objects'), tableBytes: tables.fileBytes(), snapshots: snapshots.lists, snapshotBytes: snapshots.bytes };
+    return {
+      commits: tables.count('commits'), objects: tables.count('objects'), tableBytes: tables.fileBytes(),
+      snapshots: snapshots.lists, snapshotBytes: snapshots.bytes,
+    };
   }
 
   async close(): Promise<void> {

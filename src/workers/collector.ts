@@ -38,7 +38,10 @@ export const collectLarge = (): void => {
   else if (isTight && fresh() > youngBytesMax) collectYoung();
 };
 /** For a thread that has nothing else to do, and had nothing for some time. */
-export const collectIdle = (after: keyof typeof idleBytesMax): void => { if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight && after === 'usual' ? 'large' : after]) collectInSteps(); };
+export const collectIdle = (after: keyof typeof idleBytesMax): void => {
+  const bytesMax = idleBytesMax[isTight && after === 'usual' ? 'large' : after];
+  if (fresh() > 0 && bytesNow() - keptOfAll > bytesMax) collectInSteps();
+};
 
 /** Told every now and then how much of its memory the process takes: of much of it threads give back sooner what they do not need. */
 export const noteResident = (bytes: number, bytesMax: number): void => { isTight = bytes > bytesMax * tightShare; };
