@@ -33,8 +33,14 @@ const roomBytesMin = 4 << 20;
 /** With less, none is begun: LMDB's binding writes beyond its memory when it tells of a page that was not written. With plenty it is looked at again after some time only. */
 const roomBytesToBegin = 1 << 20, roomBytesPlenty = 256 << 20, roomLookMs = 200;
 /** What LMDB tells of a table. */
-interface PageCounts { readonly pageSize: number; readonly treeBranchPageCount: number; readonly treeLeafPageCount: number; readonly overflowPages: number }
+interface PageCounts {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
 const headPages = 2;
+const pagesOf = (of: PageCounts): number => of.treeBranchPageCount + of.treeLeafPageCount + of.overflowPages;
 /** An environment that is stuck may not close. */
 const closeMsMax = 2000;
 
@@ -190,9 +196,9 @@ export class Environment {
   fileBytes(): number { return statSync(join(this.directory, 'data.mdb')).size; }
   /** Bytes of the pages that hold rows; the rest of the file is free for later ones. */
   usedBytes(): number {
-    const all = [this.root, ...Object.values(this.stores)].flatMap((store) => (store ? [store.getStats() as PageCounts] : [])), [first] = all;
-    const pages = all.reduce((sum, { treeBranchPageCount, treeLeafPageCount, overflowPages }) => sum + treeBranchPageCount + treeLeafPageCount + overflowPages, headPages);
-    return pages * first!.pageSize;
+    let pages = headPages;
+    for (const store of [this.root, ...Object.values(this.stores)]) if (store) pages += pagesOf(store.getStats() as PageCounts);
+    return pages * (this.root.getStats() as PageCounts).pageSize;
   }
   /** Writes what there is, without free pages, as another environment into a folder. */
   async copyTo(folder: string): Promise<void> { await this.root.backup(folder, true); }

@@ -14,12 +14,12 @@ import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import { type PoolActor, provideLake } from './actors.ts';
-import { compactTables, dropUnfinished, isMostlyFree } from './compact-tables.ts';
+import { openCompacted } from './compact-tables.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, ObjectFiles, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
+  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
 } from './lake.types.ts';
 import { lineageIsWhole } from './lineage.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
@@ -36,6 +36,7 @@ import { Retries } from './retries.ts';
 import { SnapshotCache } from './snapshot.ts';
 import { type Change, type KeyValue, StoreFailure, Tables } from './tables.ts';
 import { hasTables, isCutOff } from './tables-head.ts';
+import { ToldFiles } from './told-files.ts';
 
 const seekStrideDefault = 65536;
 const thresholdDefault = 524_288_000;
@@ -43,7 +44,7 @@ const queueJobsMaxDefault = 10_000;
 const groupJobsMax = 1024;
 const eventsKeptMaxDefault = 10_000;
 const retryKeepMsDefault = 24 * 3_600_000;
-const snapshotBytesMaxDefault = 32 << 20, snapshotIdleMsDefault = 5 * 60_000;
+const snapshotLimits = { bytesMax: 32 << 20, idleMs: 5 * 60_000 };
 
 /** Opens the lake in a directory, makes it if there is none. @throws lake-locked, lake-newer, lake-unreadable */
 export const openLake = async (options: LakeOptions): Promise<Lake> => {
@@ -75,8 +76,7 @@ class OpenLake implements Lake {
   private startFault: unknown;
   private jobs = 0;
   private jobListener: ((job: DoneJob) => void) | undefined;
-  private readonly files: ObjectFiles;
-  private readonly goneListeners = new Set<(id: Id) => void>();
+  private readonly files: ToldFiles;
   private closeAsked = false;
 
   constructor(options: LakeOptions) {
@@ -84,8 +84,8 @@ class OpenLake implements Lake {
     this.directory = options.directory;
     this.clockDraws = new LakeDraws(options.clockNoted);
     this.draws = options.draws ?? this.clockDraws;
-    this.files = { list: () => options.objects.list(), delete: (id) => this.deleteFile(id) };
-    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => this.deleteFile(id) });
+    this.files = new ToldFiles(options.objects);
+    if (options.packs) this.packer = new Packer({ options: options.packs, report: (fault) => this.report(fault), closing: () => this.closeAsked, deleteFile: (id) => this.files.delete(id) });
     const machine = provideLake({
       start: () => this.openTables(),
       recover: () => this.recover(),
@@ -97,11 +97,6 @@ class OpenLake implements Lake {
     const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault, poolWaitingMax: options.queueJobsMax ?? queueJobsMaxDefault, groupMax: groupJobsMax };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
-  }
-
-  private async deleteFile(id: Id): Promise<void> {
-    await this.options.objects.delete(id);
-    for (const listener of this.goneListeners) listener(id);
   }
 
   async start(): Promise<void> {
@@ -123,8 +118,9 @@ class OpenLake implements Lake {
         const { faults } = await probeTables(folder);
         if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
       }
-      const tables = await this.compactedTables(folder);
-      const report = (fault: unknown): void => this.report(fault);
+      const { journalBytes, compactBytesMin: bytesMin } = this.options, report = (fault: unknown): void => this.report(fault);
+      const open = (): Tables => new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
+      const tables = await openCompacted(folder, { open, report, ...(bytesMin !== undefined && { bytesMin }) });
       tables.lagged = report;
       this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
         await tables.close();
@@ -134,7 +130,7 @@ class OpenLake implements Lake {
       killPoint('start: tables open');
       this.stores = {
         tables, retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault), feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
-        snapshots: new SnapshotCache(tables, { bytesMax: snapshotBytesMaxDefault, idleMs: snapshotIdleMsDefault, ...this.options.snapshots }, report),
+        snapshots: new SnapshotCache(tables, { ...snapshotLimits, ...this.options.snapshots }, report),
         small: (poolId, branch, objects) => {
           const face = this.pools_.get(poolId);
           if (face) this.packer?.note(face, branch, objects);
@@ -144,17 +140,6 @@ class OpenLake implements Lake {
       this.startFault = error;
       throw error;
     }
-  }
-
-  /** The tables, made small before if they are mostly free pages. */
-  private async compactedTables(folder: string): Promise<Tables> {
-    const { journalBytes } = this.options, open = (): Tables => new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
-    dropUnfinished(folder);
-    const tables = open();
-    if (!isMostlyFree(tables, this.options.compactBytesMin)) return tables;
-    await tables.close();
-    await compactTables(folder).catch((fault: unknown) => { this.report(fault); });
-    return open();
   }
 
   private async recover(): Promise<void> {
@@ -265,10 +250,7 @@ class OpenLake implements Lake {
     this.jobListener = listener;
     return () => { if (this.jobListener === listener) this.jobListener = undefined; };
   }
-  onObjectGone(listener: (id: Id) => void): () => void {
-    this.goneListeners.add(listener);
-    return () => { this.goneListeners.delete(listener); };
-  }
+  onObjectGone(listener: (id: Id) => void): () => void { return this.files.listen(listener); }
   queues(): readonly PoolQueue[] {
     const children = this.actor.getSnapshot().children as Record<string, PoolActor | undefined>;
     return Object.entries(children).flatMap(([id, child]) => {

@@ -254,7 +254,7 @@ export interface Lake {
   lastEventId(): number;
   /** Called when a job of a pool is over; one listener, which must not throw. Returns the call that ends it. */
   onJob(listener: (job: DoneJob) => void): () => void;
-  /** Called when the file of a data object was deleted: whoever has it open gives it up. Returns the call that ends it. A listener must not throw. */
+  /** Called when a data object's file was deleted: whoever has it open closes it. Returns the call that ends it. Must not throw. */
   onObjectGone(listener: (id: Id) => void): () => void;
   /** Of pools that were written to. */
   queues(): readonly PoolQueue[];
@@ -304,9 +304,9 @@ export interface LakeOptions {
   readonly eventsKeptMax?: number;
   /** Length of the tables' journal where there is none yet; default 512 KiB. */
   readonly journalBytes?: number;
-  /** Free bytes of the tables' file from which on a start makes it small, if they are at least half of it; default 16 MiB. */
+  /** Free bytes of the tables' file from which on a start compacts it, if they are half of it or more; default 16 MiB. */
   readonly compactBytesMin?: number;
-  /** Lists of data objects that are kept in memory, all pools together; default 32 MiB, and five minutes after their last use. */
+  /** Lists of data objects kept in memory, all pools together; default 32 MiB, and five minutes after their last use. */
   readonly snapshots?: Partial<SnapshotLimits>;
   /** Told of every machine event and snapshot (XState inspection); for the visualizer. */
   readonly inspect?: (event: unknown) => void;

@@ -45,7 +45,8 @@ export class Packer {
 
   /** A branch got so many small objects. */
   note(face: PoolFace, branch: string, objects: number): void {
-    const { objectsMin } = this.host.options, counts = this.added.get(face) ?? new Map<string, number>(), added = (counts.get(branch) ?? 0) + objects;
+    const { objectsMin } = this.host.options, counts = this.added.get(face) ?? new Map<string, number>();
+    const added = (counts.get(branch) ?? 0) + objects;
     this.added.set(face, counts.set(branch, added));
     dropGone(counts, face);
     if (added < objectsMin || this.host.closing()) return;

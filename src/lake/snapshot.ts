@@ -6,7 +6,8 @@
  * - A checkpoint is made when the changes since the last one reach half of the objects: all checkpoints of a history together take a small multiple of what the
  *   commits themselves take, and rebuilding any commit, however old, costs its own objects and not its history.
  * - What a released snapshot held is not touched by anybody else: `pins` counts the open ones.
- * - Lists are kept within a budget of bytes, the newest aside; those that nobody used for some time go, and so do those of deleted pools and branches.
+ * - Lists are kept within a budget of bytes, the newest aside; those that nobody used for some time go, and so do those of
+ *   deleted pools and branches.
  */
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -6,7 +6,7 @@ const perThread = 3;
 /** `bytes`: of decoded columns, with what tasks have borrowed of their room. */
 export interface CacheTotals { readonly found: number; readonly missed: number; readonly bytes: number }
 
-/** The numbers of all threads, in memory that they share; a thread has a place of its own in it, and the main thread one behind them. */
+/** The numbers of all threads, in memory that they share; each has a place of its own in it, and the main thread one behind them. */
 export class CacheCounters {
   readonly memory: SharedArrayBuffer;
   private readonly threads: number;

@@ -118,7 +118,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
 };
 
 /** A thread without a task gives back what the last one left, sooner where rows had to be put aside; not at once, for what comes next often comes soon, to another thread maybe. */
-const restAfterMs = { large: 500, usual: 1000 };
+const restAfterMs = { large: 500, usual: 1000, long: 10_000 };
 let resting: NodeJS.Timeout | undefined;
 const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
@@ -126,6 +126,8 @@ const rest = (after: keyof typeof restAfterMs): void => {
     if (tasks.size > 0) return;
     memory.rest();
     collectIdle(after);
+    // What is little beside the next task's is still much for a thread that none comes to.
+    if (after !== 'long') rest('long');
   }, restAfterMs[after]).unref();
 };
 

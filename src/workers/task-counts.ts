@@ -88,7 +88,8 @@ export interface ThreadTotals {
 }
 
 /** Called in the thread itself. `lateMs` counts only if it is more than what is noted already. */
-export const tellThread = (shared: Float64Array, { syncs, syncMs, scratchBytes, lateMs, heapBytes, bufferBytes }: ThreadTotals): void => {
+export const tellThread = (shared: Float64Array, totals: ThreadTotals): void => {
+  const { syncs, syncMs, scratchBytes, lateMs, heapBytes, bufferBytes } = totals;
   shared[threadAt] = syncs;
   shared[threadAt + 1] = syncMs;
   shared[threadAt + 2] = scratchBytes;

@@ -37,7 +37,10 @@ export class ColumnCache {
   }
 
   get bytes(): number { return this.held; }
-  private get bytesMax(): number { return Math.max(0, (this.room ? Math.max(this.room.own(), this.room.left()) : this.own) - this.lent); }
+  private get bytesMax(): number {
+    const { room } = this, bytes = room ? Math.max(room.own(), room.left()) : this.own;
+    return Math.max(0, bytes - this.lent);
+  }
 
   /** Leaves so many bytes to something else for a while (negative: takes them back). */
   lend(bytes: number): void {

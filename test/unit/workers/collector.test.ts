@@ -62,6 +62,14 @@ test('a thread without a task collects sooner then', async () => {
   noteResident(800, 1000);
   expect(await askedFor(rest, 2)).toEqual(['young', 'in steps']);
 });
+test('a thread that had no task for some time collects what is little, too', async () => {
+  const rest = (): void => {
+    waste(6);
+    collectIdle('long');
+  };
+  noteResident(0, Infinity);
+  expect(await askedFor(rest, 2)).toEqual(['young', 'in steps']);
+});
 test('a collection in steps gives back what has become old', async () => {
   const held = { buffers: Array.from({ length: 64 }, () => new Uint8Array(mb).fill(1)) as readonly Uint8Array[] };
   await settled();
