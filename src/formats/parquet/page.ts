@@ -14,8 +14,8 @@ import { encodings, valuesVector } from './values.ts';
 
 const pageValuesMax = 1 << 25;
 const pageBytesMax = 1 << 29;
-/** What a value takes while it is made, at most, if it is a number: words, and the number that they become. */
-const valueBytes = 24;
+/** What a value takes while it is made beside the bytes of its page, with its levels: words, and the number that they become; or a code. */
+const valueBytes = { plain: 18, coded: 6 };
 
 /** A level of definition and one of repetition for each entry (none: all the highest, or all 0), and the values in order. */
 export interface Entries {
@@ -42,8 +42,10 @@ export const readPage = (header: PageHeader, packed: Uint8Array, context: PageCo
 
 type Hold = (bytes: number) => void;
 /** Holds the bytes that work on a page takes, as long as it takes. */
-const charged = <T>(header: PageHeader, packed: Uint8Array, { codec, memory, name }: PageContext, work: (hold: Hold) => T): T => {
+const charged = <T>(header: PageHeader, packed: Uint8Array, { leaf, codec, memory, name }: PageContext, work: (hold: Hold) => T): T => {
+  const isCoded = header.encoding === encodings.dictionary || header.encoding === encodings.plainDictionary;
   // Strings are copied out of what was expanded.
+  const copies = leaf.physical === 'BYTE_ARRAY' && !isCoded ? 2 : 1;
   let held = 0;
   const hold = (bytes: number): void => {
     memory.hold(bytes, { format: 'parquet', what: `page of ${header.bytes} bytes and ${header.values} values, column ${name},` });
@@ -51,7 +53,7 @@ const charged = <T>(header: PageHeader, packed: Uint8Array, { codec, memory, nam
   };
   try {
     if (codec !== 'none' && header.bytes < 0) throw new BytesFault(`page of ${header.bytes} bytes`);
-    hold(packed.length + Math.max(0, header.bytes) * 2 + header.values * valueBytes);
+    hold(packed.length + Math.max(0, header.bytes) * copies + header.values * valueBytes[isCoded ? 'coded' : 'plain']);
     if (codec !== 'none' && header.bytes > pageBytesMax) throw new BytesFault(`page of ${header.bytes} bytes`);
     return work(hold);
   } finally {
