@@ -165,7 +165,7 @@ export class RunWriter {
 }
 
 /** The rows in one vector that holds nothing else: slices share what they were cut from. */
-const owned = (pieces: readonly Vector[]): Vector => {
+export const owned = (pieces: readonly Vector[]): Vector => {
   const [first] = pieces;
   if (pieces.length > 1 || first!.length < 2) return concat(pieces);
   const half = first!.length >> 1;

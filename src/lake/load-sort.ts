@@ -17,7 +17,7 @@ import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
-import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, heldSize, mergeRuns, rowsInOrder } from './load-runs.ts';
+import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, heldSize, mergeRuns, owned, rowsInOrder } from './load-runs.ts';
 import { scanObjects } from './scan.ts';
 import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
@@ -391,16 +391,16 @@ export class ObjectCutter {
 
   private block(): void {
     if (this.heldRows === 0) return;
-    const batch = concat(this.held);
+    let batch = concat(this.held), bytes = heldSize(batch);
     this.held = [];
     this.heldRows = 0;
+    if (bytes > blockBytesMax) bytes = heldSize(batch = owned([batch]));
+    // Rows in order may have more shapes in a block than they had as they came.
+    if (bytes > blockBytesMax) this.bytesPerRow = Math.max(this.bytesPerRow, bytes / batch.length);
     this.object ??= new OpenObject(this.store, this.rowsExpected, this.options.order);
     const column = keyColumn(batch, this.options.keys[0] ?? []), first = valueAt(column, 0);
     this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
     this.rowsExpected = Math.max(0, this.rowsExpected - batch.length);
-    // Rows in order may have more shapes in a block than they had as they came.
-    const bytes = heldSize(batch);
-    if (bytes > blockBytesMax) this.bytesPerRow = Math.max(this.bytesPerRow, bytes / batch.length);
     if (this.object.size >= this.threshold || this.object.footerSize >= footerBytesMax) this.endObject();
   }
 
