@@ -10,7 +10,7 @@ const youngBytesMax = 16 << 20, freshBytesMax = 32 << 20;
 /** Where a thread holds so much, each task is one of those. */
 const largeBytes = 128 << 20;
 /** In a thread without a task, which has the time. */
-const idleBytesMax = { large: 16 << 20, usual: 48 << 20, long: 2 << 20 };
+const idleBytesMax = { large: 16 << 20, usual: 48 << 20 };
 
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
@@ -47,11 +47,12 @@ export const collectLarge = (): void => {
   if (bytesNow() > largeBytes) collectWorthwhile();
   else if (isTight && fresh() > youngBytesMax) collectYoung();
 };
-/** For a thread that has nothing else to do, and had nothing for some time. */
+/** For a thread that has nothing else to do. */
 export const collectIdle = (after: keyof typeof idleBytesMax): void => {
-  const bytesMax = idleBytesMax[isTight && after === 'usual' ? 'large' : after];
-  if (fresh() > 0 && bytesNow() - keptOfAll > bytesMax) collectInSteps();
+  if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collectInSteps();
 };
+/** For a thread that had no task for long: whatever is left of the last ones goes, however little. */
+export const collectRest = (): void => { collectInSteps(); };
 
 /** Told every now and then how much of its memory the process takes: of much of it threads give back sooner what they do not need. */
 export const noteResident = (bytes: number, bytesMax: number): void => { isTight = bytes > bytesMax * tightShare; };

@@ -5,7 +5,7 @@ import { ColumnCache } from '../lake/columns/cache.ts';
 import { threadIds } from '../lake/ksuid.ts';
 import { diskTotals, openObjects } from '../lake/objects.ts';
 import { CacheCounters } from './cache-counts.ts';
-import { bytesInUse, collectAll, collectIdle, collectLarge, heldBytes, noteResident } from './collector.ts';
+import { bytesInUse, collectAll, collectIdle, collectLarge, collectRest, heldBytes, noteResident } from './collector.ts';
 import { ReaderList, type WorkerTools } from './lake-source.ts';
 import { runLoadPart } from './load-part.ts';
 import { LoadBudget, runLoad } from './load-task.ts';
@@ -118,7 +118,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
 };
 
 /** A thread without a task gives back what the last one left, sooner where rows had to be put aside; not at once, for what comes next often comes soon, to another thread maybe. */
-const restAfterMs = { large: 500, usual: 1000, long: 10_000 };
+const restAfterMs = { large: 500, usual: 1000 }, longRestMs = 10_000;
 let resting: NodeJS.Timeout | undefined;
 const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
@@ -126,9 +126,15 @@ const rest = (after: keyof typeof restAfterMs): void => {
     if (tasks.size > 0) return;
     memory.rest();
     collectIdle(after);
-    // What is little beside the next task's is still much for a thread that none comes to.
-    if (after !== 'long') rest('long');
+    resting = setTimeout(restLong, longRestMs).unref();
   }, restAfterMs[after]).unref();
+};
+
+/** What is little beside the next task's is still much for a thread that none comes to. */
+const restLong = (): void => {
+  if (tasks.size > 0) return;
+  columns.rest();
+  collectRest();
 };
 
 const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;

@@ -58,6 +58,9 @@ export class ColumnCache {
     this.derived.clear();
   }
 
+  /** Nobody scans for some time: what was made of columns goes, which may hold some bytes of its own for constants. */
+  rest(): void { this.derived.clear(); }
+
   /** Gives back what others need of the common budget. */
   trim(): void {
     const most = this.bytesMax;

@@ -3,7 +3,7 @@ import { type PerformanceEntry, PerformanceObserver, constants } from 'node:perf
 import { setTimeout as later } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { afterAll, expect, test } from 'vitest';
-import { collectIdle, collectInSteps, collectRead, noteResident } from '../../../src/workers/collector.ts';
+import { collectIdle, collectInSteps, collectRead, collectRest, noteResident } from '../../../src/workers/collector.ts';
 
 afterAll(() => { noteResident(0, Infinity); });
 
@@ -63,12 +63,8 @@ test('a thread without a task collects sooner then', async () => {
   expect(await askedFor(rest, 2)).toEqual(['young', 'in steps']);
 });
 test('a thread that had no task for some time collects what is little, too', async () => {
-  const rest = (): void => {
-    waste(6);
-    collectIdle('long');
-  };
   noteResident(0, Infinity);
-  expect(await askedFor(rest, 2)).toEqual(['young', 'in steps']);
+  expect(await askedFor(collectRest, 2)).toEqual(['young', 'in steps']);
 });
 test('a collection in steps gives back what has become old', async () => {
   const held = { buffers: Array.from({ length: 64 }, () => new Uint8Array(mb).fill(1)) as readonly Uint8Array[] };
