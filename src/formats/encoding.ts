@@ -16,23 +16,28 @@ interface DecodeOptions {
   readonly codings: readonly ContentCoding[];
   /** Most bytes that any of them may give. */
   readonly bytesMax: number;
+  /** What is read from the bytes tells itself whether they are damaged: a body without its coding need not be text. Default: false. */
+  readonly isBinary?: boolean;
 }
 
 /**
- * The bytes without their codings. Codings with a magic number are undone where it is there: plain text that claims one is read as plain. Other bytes are damage: some formats would read rows from them.
+ * The bytes without their codings. Codings with a magic number are undone where it is there: a plain body that claims one is read as plain.
+ * Of a text format it has to begin as text: such formats would read rows from damaged bytes.
  * @throws LakeError `format-broken` for damage, `body-expanded` beyond the limit
  */
-export const decoded = (input: AsyncIterable<Uint8Array>, { codings, bytesMax }: DecodeOptions): AsyncIterable<Uint8Array> =>
-  codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, isAnnounced: true }), input);
+export const decoded = (input: AsyncIterable<Uint8Array>, { codings, bytesMax, isBinary = false }: DecodeOptions): AsyncIterable<Uint8Array> =>
+  codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, mustFit: !isBinary }), input);
 
 /** The bytes without their gzip, whether it was announced or not. @throws as `decoded` */
-export const gunzipped = (input: AsyncIterable<Uint8Array>, bytesMax: number): AsyncIterable<Uint8Array> => undone(input, 'gzip', { bytesMax, isAnnounced: false });
+export const gunzipped = (input: AsyncIterable<Uint8Array>, bytesMax: number): AsyncIterable<Uint8Array> => undone(input, 'gzip', { bytesMax, mustFit: false });
 
 /** Bytes that tell whether a coding is there, and bytes by which plain text is told from it. */
 const magicBytes = 4, headBytes = 8;
 const isText = (bytes: Uint8Array): boolean => bytes.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d));
 
-async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, { bytesMax, isAnnounced }: { readonly bytesMax: number; readonly isAnnounced: boolean }): AsyncGenerator<Uint8Array> {
+/** `mustFit`: bytes without the coding are text, else damaged. */
+interface UndoOptions { readonly bytesMax: number; readonly mustFit: boolean }
+async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, { bytesMax, mustFit }: UndoOptions): AsyncGenerator<Uint8Array> {
   const source = input[Symbol.asyncIterator]();
   let head: Uint8Array = new Uint8Array(0), ended = false;
   try {
@@ -43,7 +48,9 @@ async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, 
     }
     const rest = following(head, source, () => { ended = true; });
     const open = openerOf(coding, head);
-    if (!open && isAnnounced && !isText(head.subarray(0, headBytes))) throw new LakeError('format-broken', { format: coding, fault: `the body does not begin as ${coding} does`, place: '', values: 0 });
+    if (!open && mustFit && !isText(head.subarray(0, headBytes))) {
+      throw new LakeError('format-broken', { format: coding, fault: `the body does not begin as ${coding} does`, place: '', values: 0 });
+    }
     if (open) yield* bounded(open(rest), coding, bytesMax);
     else yield* rest;
   } finally {

@@ -52,6 +52,8 @@ export interface Format {
   readonly endings: readonly string[];
   /** A media type of answers only (NDJSON is read as JSON). */
   readonly responseOnly?: boolean;
+  /** Its bytes are no text, and tell by themselves when they are of something else. */
+  readonly isBinary?: boolean;
   /** Has control messages between its values. */
   readonly control?: boolean;
   /** Tells from the beginning of an input what speaks against the format, where that is better than reading values; undefined: nothing does. */
@@ -69,11 +71,11 @@ const bsupParts = {
 
 const formats = {
   arrows: {
-    name: 'arrows', title: 'Arrow IPC Stream', mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [],
+    name: 'arrows', title: 'Arrow IPC Stream', isBinary: true, mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [],
     probe: probeArrows, reader: readArrows, writer: createArrowsWriter,
   },
-  bsup: { name: 'bsup', title: 'BSUP', mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true, reader: readBsup, writer: createBsupWriter },
-  csup: { name: 'csup', title: 'CSUP', mediaTypes: ['application/x-csup'], endings: ['.csup'], reader: csupReader(bsupParts), probe: probeCsup, writer: csupWriter(bsupParts) },
+  bsup: { name: 'bsup', title: 'BSUP', isBinary: true, mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true, reader: readBsup, writer: createBsupWriter },
+  csup: { name: 'csup', title: 'CSUP', isBinary: true, mediaTypes: ['application/x-csup'], endings: ['.csup'], reader: csupReader(bsupParts), probe: probeCsup, writer: csupWriter(bsupParts) },
   csv: { name: 'csv', title: 'CSV', mediaTypes: ['text/csv'], endings: ['.csv'], reader: readCsv, writer: (options) => createCsvWriter(options) },
   db: { name: 'db', title: 'db', mediaTypes: [], endings: [], writer: createDbWriter },
   json: { name: 'json', title: 'JSON', mediaTypes: ['application/json'], endings: ['.json', '.jsonl', '.ndjson'], reader: readJson, whole: readWholeJson, writer: createJsonWriter },
@@ -87,7 +89,7 @@ const formats = {
     writer: (options) => createJsonWriter({ ...options, pretty: 0, httpArray: false }),
   },
   parquet: {
-    name: 'parquet', title: 'Parquet', mediaTypes: ['application/x-parquet'], endings: ['.parquet'],
+    name: 'parquet', title: 'Parquet', isBinary: true, mediaTypes: ['application/x-parquet'], endings: ['.parquet'],
     probe: probeParquet, reader: readParquet, writer: createParquetWriter,
   },
   sup: { name: 'sup', title: 'SUP', mediaTypes: ['application/x-sup'], endings: ['.sup'], reader: readSup, writer: createSupWriter },
@@ -125,7 +127,8 @@ export const formatOfFile = (path: string): FormatName | undefined =>
  */
 export const openReader = async (format: FormatName | 'auto', input: AsyncIterable<Uint8Array>, options: ReadOptions = {}): Promise<AsyncIterable<Vector>> => {
   const bytesMax = options.expandedBytesMax ?? Infinity;
-  const bytes = gunzipped(decoded(input, { codings: options.contentCodings ?? [], bytesMax }), bytesMax);
+  const isBinary = format !== 'auto' && formatTable[format].isBinary === true;
+  const bytes = gunzipped(decoded(input, { codings: options.contentCodings ?? [], bytesMax, isBinary }), bytesMax);
   if (format !== 'auto') return readerOf(format)(bytes, options);
   const ahead = new LookAhead(bytes, options.lookAheadBytesMax ?? 10_000_000);
   try {
