@@ -41,13 +41,19 @@ const send = async ({ address }: Growing, query: string, random: Random): Promis
   }
 };
 
+/** `1`, if the service answers. */
+const one = ({ address }: Growing): Promise<string> => fetch(`${address}/query`, {
+  method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: '{"query":"values 1"}', signal: AbortSignal.timeout(querySeconds * 1000),
+}).then((answer) => answer.text()).catch(() => '');
+
 const oneQuery = async (service: Growing, query: string, random: Random): Promise<GrowingFigures> => {
   writeFileSync(`/proc/${service.pid}/clear_refs`, '5');
   const began = performance.now();
   const guard = setInterval(() => { if (mbOf(service.pid, 'VmRSS') > deadlyMb) process.kill(service.pid, 'SIGKILL'); }, 50);
   try {
     const status = await send(service, query, random), seconds = (performance.now() - began) / 1000;
-    const alive = await fetch(`${service.address}/query`, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/x-sup' }, body: '{"query":"values 1"}', signal: AbortSignal.timeout(querySeconds * 1000) }).then((answer) => answer.text()).catch(() => '');
+    // An answer that failed behind its first byte may take the connection along, and with it the next request on it.
+    const alive = await one(service) || await one(service);
     if (alive !== '1\n') return { query, status, seconds, peakMb: NaN, fault: `the service answers no more, after ${status}` };
     const peakMb = mbOf(service.pid, 'VmHWM'), allowed = service.memoryMb + besidesMb;
     const fault = peakMb > allowed ? `${peakMb.toFixed(0)} MB, ${allowed} allowed` : /^(500|no answer)/.test(status) ? status : undefined;
