@@ -86,7 +86,7 @@ describe.skipIf(lacksChromium())('the page of the API', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`curl '${service.address}/pool/movies/branch/main' -H 'Accept: application/json'`);
     const lineOf = (id: string): Promise<string | null> => page.locator(`#${id} .copyable pre`).textContent();
     expect(await lineOf('renamePool')).toBe(`curl -X PUT '${service.address}/pool/movies' -H 'Content-Type: application/json' -d '{"name":"films"}'`);
-    expect(await lineOf('compact')).toMatch(/-H 'Content-Type: application\/x-sup' -d '\{"object_ids":\[0x[0-9a-f]{40},0x[0-9a-f]{40}\]\}'$/);
+    expect(await lineOf('compact')).toMatch(/-H 'Content-Type: application\/json' -d '\{"object_ids":\["0x[0-9a-f]{40}","0x[0-9a-f]{40}"\]\}'$/);
     expect(await lineOf('events')).toBe(`curl -N '${service.address}/events' -H 'Accept: application/json'`);
     expect(faults).toEqual([]);
     await close(page);
