@@ -103,7 +103,7 @@ describe('control bodies', () => {
     ['a filter that is no text', '/pool/p/branch/main/delete', 'application/json', '{"where":1}', bad('incompatible type translation: Super type int64, Go type string, Go kind string')],
     ['a filter that does not parse', '/pool/p/branch/main/delete', 'application/json', '{"where":"k =="}', bad(like(/^parse error at line 1, column \d+:/))],
     ['a filter with an unknown function', '/pool/p/branch/main/delete', 'application/json', '{"where":"nope(k)"}', bad(like(/nope/))],
-    ['a compaction of ids as text', '/pool/p/branch/main/compact', 'application/json', '{"object_ids":["0x00","0x01"]}', bad(like(/not an array|unmarshal/))],
+    ['a compaction of 1-byte ids as text', '/pool/p/branch/main/compact', 'application/json', '{"object_ids":["0x00","0x01"]}', bad(like(/^invalid ID: "?0x00/))],
     ['a compaction of 3-byte ids', '/pool/p/branch/main/compact', 'application/x-sup', '{object_ids:[0x010203,0x040506]}', bad('invalid ID: 0x010203')],
     ['a query that is a number', '/query', 'application/json', '{"query":7}', bad('incompatible type translation: Super type int64, Go type string, Go kind string')],
     ['a query beyond the limit', '/query', 'application/json', JSON.stringify({ query: `values "${'x'.repeat(70_000)}"` }), [413, 'payload too large', 'request body: longer than 65536 bytes (option -body.max)']],

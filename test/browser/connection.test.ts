@@ -9,13 +9,16 @@ import { connect, type Lake } from '../../src/client/client.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import { lacksChromium, launchChromium } from '../support/chromium.ts';
 
+/** The proxy of one test says another Host than browsers see. */
+const flags = ['-workers', '1', '-cors.origin', 'http://127.0.0.1:*'];
+
 /** For what comes by itself, on a machine that has other work too. */
 const soon = { timeout: 20_000 };
 
 describe.skipIf(lacksChromium())('the console while the service is away', () => {
   let service: Service, browser: Browser, context: BrowserContext, lake: Lake, port: number, folder: string;
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startBuiltService({ flags: ['-workers', '1'] }), launchChromium()]);
+    [service, browser] = await Promise.all([startBuiltService({ flags }), launchChromium()]);
     [port, folder, lake] = [Number(new URL(service.address).port), service.lake, connect(service.address)];
     context = await browser.newContext({ reducedMotion: 'reduce' });
     for (const name of ['looked at', 'not yet']) await (await lake.createPool(name, { keys: [['k']] })).branch('main').insert([{ k: 1n }], { message: 'before' });
@@ -32,7 +35,7 @@ describe.skipIf(lacksChromium())('the console while the service is away', () => 
     await page.getByText('Live', { exact: true }).waitFor();
     return page;
   };
-  const restart = async (): Promise<void> => { service = await startBuiltService({ lake: folder, port, flags: ['-workers', '1'] }); };
+  const restart = async (): Promise<void> => { service = await startBuiltService({ lake: folder, port, flags }); };
   const commit = (page: Page, text: string) => page.locator('.row.commit').filter({ hasText: text });
   const records = (page: Page): Promise<string | null> => page.locator('.figure').filter({ hasText: 'records' }).locator('dd').textContent();
 
