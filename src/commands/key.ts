@@ -1,5 +1,5 @@
 /** `lake key add | list | revoke`: the API keys of a lake. A service that has it open follows within a second. */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { optionsText } from '../config/help.ts';
 import { ConfigError, parseOptions } from '../config/options.ts';
@@ -19,7 +19,7 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
     return help ? 0 : 2;
   }
   const directory = resolvePath(io.cwd, text('lake'));
-  if (!existsSync(directory)) throw new ConfigError(`no lake in ${directory}`);
+  if (action !== 'add' && !existsSync(directory)) throw new ConfigError(`no lake in ${directory}`);
   switch (action) {
     case 'add': {
       const [name = ''] = rest;
@@ -27,6 +27,7 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
       if (readKeys(directory).some((key) => key.name === name)) throw new ConfigError(`there is a key ${JSON.stringify(name)} already: revoke it first, or take another name`);
       const grants = (values['role'] as readonly string[]).map(grantOf);
       if (grants.length === 0) throw new ConfigError('lake key add: -role says what the key may do');
+      mkdirSync(directory, { recursive: true });
       const ttlMs = values['ttl'] as number, key = newKey({ name, grants, ...(ttlMs > 0 && { expires: new Date(Date.now() + ttlMs) }) });
       changeKeys(directory, (keys) => [...keys, key.record]);
       io.complain('This is shown once and kept nowhere:\n');

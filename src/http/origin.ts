@@ -97,11 +97,8 @@ export const checkHost = (rules: OriginRules, host: string | undefined): void =>
 /** Whose pages count: all that may use the service, or those that cookies count for. */
 type Whose = 'any' | 'cookie';
 
-/** The page that a browser sends a request for without saying its origin: one of another site, that does not navigate. */
-const hiddenPage = (headers: IncomingHttpHeaders): boolean => {
-  const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers;
-  return site !== 'none' && site !== 'same-origin' && mode !== 'navigate';
-};
+/** The page that a browser sends a request for without saying its origin: one of another site, also where it opens an answer in a frame or a tab. */
+const hiddenPage = ({ 'sec-fetch-site': site = 'none' }: IncomingHttpHeaders): boolean => site !== 'none' && site !== 'same-origin';
 
 /** Whether the request comes from a web page of an origin that is neither ours nor allowed. */
 export const isForeign = (rules: OriginRules, headers: IncomingHttpHeaders, whose: Whose = 'any'): boolean => {

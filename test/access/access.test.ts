@@ -318,6 +318,7 @@ describe('lake key', () => {
     await expect(lakeKey(directory, 'add', '-role', 'reader', 'nightly load')).rejects.toThrow('there is a key "nightly load" already');
     await expect(lakeKey(directory, 'revoke', 'nobody')).rejects.toThrow('no key "nobody"');
     await expect(lakeKey(join(directory, 'none'), 'list')).rejects.toThrow('no lake in');
+    expect(await lakeKey(join(directory, 'new', 'lake'), 'add', '-role', 'reader', 'first')).not.toBe('');
     writeFileSync(join(directory, 'keys.json.new'), '');
     await expect(lakeKey(directory, 'revoke', 'nightly load')).rejects.toThrow('another command is changing the keys');
   });
