@@ -21,7 +21,7 @@ import { type CompileOptions, compile } from '../query/analyze.ts';
 import { CompileError, type QuerySource } from '../query/parse-error.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import { linkTask, working } from '../vectors/stop.ts';
-import { ThreadMemory } from '../vectors/thread-memory.ts';
+import { taskBytesMin, ThreadMemory } from '../vectors/thread-memory.ts';
 import { bytesInUse, collectAll } from '../workers/collector.ts';
 import { TaskSpill } from '../workers/spill.ts';
 import { compileErrorText } from './compile-error.ts';
@@ -65,7 +65,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   if (texts.length === 0 && options.rest.length === 0) throw new ConfigError('lake query: no query and no input (see lake query -h)');
   const spill = new TaskSpill(tmpdir()), sources = new FileSources({
     cwd: io.cwd, stdin: io.stdin, paths: options.rest, batchRows, complain: options.values['q'] === true ? () => undefined : io.complain,
-    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values), memoryBytesMax, scratch: () => spill.scratchBytes(),
+    format: inputFormat(options), csvDelimiter: options.values['csv.delim'] as string, readLimits: formatLimits(options.values), memoryBytesMax: Math.max(memoryBytesMax, taskBytesMin), scratch: () => spill.scratchBytes(),
     ...(line.isOn && { came: () => { line.tell(state); } }),
     sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number), stopOnError: options.values['e'] as boolean,
     http: { rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all', bytesMax: Infinity, waitMsMax: Infinity },

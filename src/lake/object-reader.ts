@@ -96,6 +96,9 @@ const parseSchema = (bytes: Uint8Array): Schema => {
   return { typeOf, layouts: input.list(() => readLayout(input, typeOf)) };
 };
 
+/** What a footer takes in memory, as so many times its bytes: its directory is objects. */
+const footerCost = 8;
+
 /** One open data object: its directory is read, its segments are read when they are asked for. */
 export class ObjectReader {
   readonly id: string;
@@ -152,7 +155,7 @@ export class ObjectReader {
   }
 
   /** Bytes that it holds besides the columns in the cache: the footer and what was decoded of dictionaries. */
-  get heldBytes(): number { return this.footer.buffer.byteLength + this.dictionaryBytes; }
+  get heldBytes(): number { return this.footer.buffer.byteLength * footerCost + this.dictionaryBytes; }
 
   /** Whether some row of the block may pass the test; false only if certainly none does. */
   mayMatch(block: number, pruner: ColumnPruner): boolean { return mayBeTrue(this.column(block), pruner); }

@@ -7,6 +7,7 @@
  *
  * Invariants:
  * - A charge costs an addition as long as no look is due; kernels charge once a batch, builders once each time they double.
+ * - What the thread held before its first task began is no task's: it is found out by a collection, and no task is refused for it.
  * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges.
  */
 import { LakeError } from '../errors.ts';
@@ -23,7 +24,9 @@ export interface ThreadUse {
   readonly isTight?: () => boolean;
 }
 
-/** What a thread needs for its program, and for work beside what its tasks hold. */
+/** A task may hold so much however small its budget is: batches and what readers look at are of that size. */
+export const taskBytesMin = 16 << 20;
+/** What a thread needs at least for its program, and for work beside what its tasks hold. */
 const besidesBytes = 48 << 20;
 /** Bytes charged, and steps taken, between two looks at the thread. */
 const lookBytes = 8 << 20, lookSteps = 256;
@@ -42,13 +45,16 @@ export class ThreadMemory {
   private readonly use: ThreadUse;
   private readonly accounts = new Set<MemoryAccount>();
   private looksAgainAt = 0;
+  /** What the thread holds without a task, as far as is known, caches aside. */
+  private besides = besidesBytes;
   constructor(max: number, use: ThreadUse) {
-    this.max = max;
+    this.max = Math.max(max, taskBytesMin);
     this.use = use;
   }
 
   /** An account for a task that begins; it is closed when the task has ended. */
   open(): MemoryAccount {
+    if (this.accounts.size === 0 && this.use.bytes() > this.limit(tightShare)) this.collectBesides();
     const account = new MemoryAccount(this);
     this.accounts.add(account);
     return account;
@@ -74,9 +80,13 @@ export class ThreadMemory {
   }
 
   /** For a thread that has no task: what the last ones left goes. */
-  rest(): void { if (this.use.bytes() > this.limit(0)) this.use.collect(); }
+  rest(): void { if (this.use.bytes() > this.limit(0)) this.collectBesides(); }
 
-  private limit(share: number): number { return this.max * share + besidesBytes + (this.use.kept?.() ?? 0); }
+  private collectBesides(): void {
+    this.use.collect();
+    this.besides = Math.max(besidesBytes, this.use.bytes() - (this.use.kept?.() ?? 0));
+  }
+  private limit(share: number): number { return this.max * share + this.besides + (this.use.kept?.() ?? 0); }
   private isLargest(account: MemoryAccount): boolean {
     for (const other of this.accounts) if (other.made > account.made) return false;
     return true;

@@ -27,11 +27,24 @@ describe('accounts of a thread', () => {
     expect(collections()).toBe(1);
   });
   test('what is held is', () => {
-    const { memory } = thread({ held: 200 * mega, garbage: 0 });
-    expect(() => { make(memory.open(), 20); }).toThrow(refusal);
+    const use = { held: 10 * mega, garbage: 0 }, account = thread(use).memory.open();
+    use.held = 200 * mega;
+    expect(() => { make(account, 20); }).toThrow(refusal);
+  });
+  test('what the thread held before, without a task, is not', () => {
+    const use = { held: 400 * mega, garbage: 100 * mega }, { memory } = thread(use);
+    for (let i = 0; i < 3; i++) {
+      const account = memory.open();
+      make(account, 64);
+      memory.close(account);
+    }
+    const account = memory.open();
+    use.held = 520 * mega;
+    expect(() => { make(account, 20); }).toThrow(refusal);
   });
   test('steps count too: what they made is in the heap', () => {
-    const { memory } = thread({ held: 200 * mega, garbage: 0 }), account = memory.open();
+    const use = { held: 0, garbage: 0 }, account = thread(use).memory.open();
+    use.held = 200 * mega;
     expect(() => { for (let i = 0; i < 256; i++) account.step(1); }).toThrow('query: evaluation needs more than');
   });
   test('of two tasks the one that made more is refused, far beyond the limit either', () => {
