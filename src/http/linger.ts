@@ -18,6 +18,9 @@ const lingerBytesMax = 1 << 30, lingerMsMax = 30_000, silentMsMax = 5_000;
 
 /** Connections whose last answer was sent. */
 const ending = new WeakSet<Socket>();
+/** Connections that have had their last answer: nothing may follow it, whatever comes. */
+const over = new WeakSet<object>();
+export const isOver = (socket: object): boolean => over.has(socket);
 /** Answers of clients that wait for `100 Continue`. */
 const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 
@@ -25,6 +28,7 @@ const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 export const listenTo = (server: Server, listener: RequestListener): (() => void) => {
   const onRequest: RequestListener = (request, response) => {
     if (ending.has(request.socket)) return;
+    response.prependOnceListener('finish', () => { if (!response.shouldKeepAlive) over.add(request.socket); });
     if (hasBody(request)) response.prependOnceListener('finish', () => { answered(request); });
     listener(request, response);
   };

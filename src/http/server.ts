@@ -29,7 +29,7 @@ import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts
 import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath, type InspectAdmission } from './inspect-socket.ts';
 import { connectStately } from './inspect-stately.ts';
-import { isLastAnswer } from './linger.ts';
+import { isLastAnswer, isOver } from './linger.ts';
 import { startMetrics } from './metrics.ts';
 import { logFailure, logId } from './log-fault.ts';
 import { writeFormat } from './commit-answer.ts';
@@ -334,7 +334,7 @@ const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup
 
 /** Answers what is no HTTP request, or has headers beyond the limit. */
 const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !socket.writable || isOver(socket)) {
     socket.destroy();
     return;
   }
