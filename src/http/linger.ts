@@ -18,9 +18,10 @@ const lingerBytesMax = 1 << 30, lingerMsMax = 30_000, silentMsMax = 5_000;
 
 /** Connections whose last answer was sent. */
 const ending = new WeakSet<Socket>();
-/** Connections that have had their last answer: nothing may follow it, whatever comes. */
-const over = new WeakSet<object>();
-export const isOver = (socket: object): boolean => over.has(socket);
+/** The answer that a connection has at the moment, or had as its last one. */
+const last = new WeakMap<object, ServerResponse>();
+/** The answer behind which nothing may follow on this connection: it is under way, or was the last. */
+export const lastAnswer = (socket: object): ServerResponse | undefined => last.get(socket);
 /** Answers of clients that wait for `100 Continue`. */
 const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 
@@ -28,7 +29,9 @@ const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 export const listenTo = (server: Server, listener: RequestListener): (() => void) => {
   const onRequest: RequestListener = (request, response) => {
     if (ending.has(request.socket)) return;
-    response.prependOnceListener('finish', () => { if (!response.shouldKeepAlive) over.add(request.socket); });
+    const { socket } = request;
+    last.set(socket, response);
+    response.once('close', () => { if (response.shouldKeepAlive && last.get(socket) === response) last.delete(socket); });
     if (hasBody(request)) response.prependOnceListener('finish', () => { answered(request); });
     listener(request, response);
   };

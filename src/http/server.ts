@@ -29,7 +29,7 @@ import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts
 import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath, type InspectAdmission } from './inspect-socket.ts';
 import { connectStately } from './inspect-stately.ts';
-import { isLastAnswer, isOver } from './linger.ts';
+import { isLastAnswer, lastAnswer } from './linger.ts';
 import { startMetrics } from './metrics.ts';
 import { logFailure, logId } from './log-fault.ts';
 import { writeFormat } from './commit-answer.ts';
@@ -334,8 +334,16 @@ const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup
 
 /** Answers what is no HTTP request, or has headers beyond the limit. */
 const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable || isOver(socket)) {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  const answer = lastAnswer(socket);
+  if (answer) {
+    // What does not parse is behind a request that is being answered: its answer is the last.
+    const cut = (): void => { socket.destroy(); };
+    if (answer.writableFinished) cut();
+    else answer.once('close', cut);
     return;
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';

@@ -97,7 +97,10 @@ describe('an unreadable pool and an absent one', () => {
 
   const send = ({ method = 'GET', path, headers, body, who }: Asked, name: string): Promise<Got> => new Promise((resolve, reject) => {
     const { hostname, port } = new URL(service.url), token = tokens.get(who), bytes = body === undefined ? undefined : Buffer.from(body.replaceAll('POOL', name));
-    const client = httpRequest({ hostname, port, agent, method, path: path.replaceAll('POOL', name), headers: { ...(token && { authorization: `Bearer ${token}` }), ...headers } }, (response) => {
+    // A GET or DELETE with a body has it framed only where that is said.
+    const length = bytes && !headers?.['transfer-encoding'] ? { 'content-length': `${bytes.length}` } : {};
+    const sent = { ...(token && { authorization: `Bearer ${token}` }), ...length, ...headers };
+    const client = httpRequest({ hostname, port, agent, method, path: path.replaceAll('POOL', name), headers: sent }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; }).on('error', reject);
       response.on('end', () => { resolve({ status: response.statusCode!, headers: response.headers, body: text }); });
