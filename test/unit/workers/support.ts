@@ -27,9 +27,11 @@ export const threadsOf = (workers: WorkerPool): readonly ThreadInside[] => [...(
 export const tasksOf = (workers: WorkerPool): number => threadsOf(workers).reduce((n, t) => n + t.tasks.size, 0);
 /** A thread that has a part of another one's query in work. */
 export const helpingThread = (workers: WorkerPool): ThreadInside | undefined => {
-  const { parts } = workers as unknown as { readonly parts: ReadonlySet<unknown> };
-  return threadsOf(workers).find((t) => [...t.tasks.values()].some((task) => parts.has(task)));
+  // A task that helps another has no place of its own.
+  const helps = (task: unknown): boolean => (task as { readonly place?: unknown }).place === undefined;
+  return threadsOf(workers).find((t) => [...t.tasks.values()].some(helps));
 };
+  return threadsOf(workers).find((t) => [...t.tasks.values()].some((task) => parts.has(task)));
 
 /** The pool `rows` of a lake of its own, and worker pools of one thread and of two to compare. */
 export interface ComparedPools {
