@@ -31,7 +31,6 @@ export const helpingThread = (workers: WorkerPool): ThreadInside | undefined => 
   const helps = (task: unknown): boolean => (task as { readonly place?: unknown }).place === undefined;
   return threadsOf(workers).find((t) => [...t.tasks.values()].some(helps));
 };
-  return threadsOf(workers).find((t) => [...t.tasks.values()].some((task) => parts.has(task)));
 
 /** The pool `rows` of a lake of its own, and worker pools of one thread and of two to compare. */
 export interface ComparedPools {
