@@ -8,6 +8,7 @@
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
+import { hearEnds } from './client-ends.ts';
 import { isLastAnswer, listenTo } from './linger.ts';
 import { errorAnswer } from './reply.ts';
 
@@ -29,6 +30,7 @@ export const httpServer = ({ headerBytesMax, headerMsMax }: HttpConfig, listener
   server.requestTimeout = 0;
   server.headersTimeout = headerMsMax;
   server.keepAliveTimeout = keepAliveMs;
+  hearEnds(server);
   return { server, unlisten: listenTo(server, listener) };
 };
 

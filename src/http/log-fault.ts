@@ -36,9 +36,10 @@ const isGone = (error: unknown, { raw }: FastifyReply): boolean => {
   return raw.destroyed && (name === 'AbortError' || goneCodes.has(code));
 };
 
-/** A request that ended by an error: a line where the service is at fault, and a short one for a client that went away. */
+/** A request that ended by an error: a line where the service is at fault, a warning where it has too much to do, and a short one for a client that went away. */
 export const logFailure = (log: FastifyBaseLogger, request: FastifyRequest, reply: FastifyReply, error: unknown): void => {
   if (isGone(error, reply)) log.debug({ id: logId(request) }, 'client went away');
+  else if (error instanceof LakeError && error.kind === 'overloaded') log.warn({ id: logId(request), fault: loggedFault(error) }, 'request refused');
   else if (!(error instanceof LakeError) || error.status >= 500) log.error({ id: logId(request), fault: loggedFault(error) }, 'request failed');
 };
 

@@ -1,7 +1,7 @@
 /**
  * The HTTP server: route table -> Fastify, with the rules that hold on every route.
  *
- * - Order of checks: route (404) and method (405), who and what (admission.ts), Accept (400), handler.
+ * - Order of checks: from where (403, admission.ts), route (404) and method (405), who and what (admission.ts), Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
@@ -9,7 +9,6 @@
 import assert from 'node:assert/strict';
 import { METHODS, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
@@ -19,8 +18,9 @@ import type { LentTo, WorkerPool } from '../workers/pool.types.ts';
 import type { MachineWatch } from '../recording/watch.ts';
 import type { Access } from './access/access.ts';
 import { type AuditEntry, AuditTrail } from './access/audit.ts';
-import { callerOf, checkSource } from './admission.ts';
+import { callerOf, checkAnySource, checkSource } from './admission.ts';
 import { Answering } from './answering.ts';
+import { answerUnparsed } from './client-ends.ts';
 import { Connections } from './connections.ts';
 import { type Door, httpServer } from './door.ts';
 import { encodeAnswer } from './encoding.ts';
@@ -29,7 +29,7 @@ import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts
 import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath, type InspectAdmission } from './inspect-socket.ts';
 import { connectStately } from './inspect-stately.ts';
-import { isLastAnswer, lastAnswer } from './linger.ts';
+import { isLastAnswer } from './linger.ts';
 import { startMetrics } from './metrics.ts';
 import { logFailure, logId } from './log-fault.ts';
 import { writeFormat } from './commit-answer.ts';
@@ -178,8 +178,8 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     logFailure(answering.of(request.raw).log, request, reply, error);
     return sendError(reply, error);
   });
-  app.setNotFoundHandler((_request, reply) => notFound(reply));
-  addInternalRoutes(app);
+  app.setNotFoundHandler((request, reply) => notFound(answering.of(request.raw), request, reply));
+  addInternalRoutes(app, answering);
   addHooks(app, answering, connections);
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
@@ -216,15 +216,17 @@ const internalUrl = (url: string): string => {
   return target.kind === 'moved' ? `${internal.moved}?to=${encodeURIComponent(target.location)}` : internal[target.kind];
 };
 
-const addInternalRoutes = (app: FastifyInstance): void => {
+const addInternalRoutes = (app: FastifyInstance, answering: Answering): void => {
   const method = [...routedMethods];
   app.route({ method, url: internal.moved, handler: (request, reply) => reply.code(301).header('location', (request.query as { readonly to: string }).to).send() });
   app.route({ method, url: internal.malformed, handler: (_request, reply) => sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request') });
-  app.route({ method, url: internal.unknown, handler: (_request, reply) => notFound(reply) });
+  app.route({ method, url: internal.unknown, handler: (request, reply) => notFound(answering.of(request.raw), request, reply) });
 };
 
-const notFound = (reply: FastifyReply): FastifyReply =>
-  sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
+const notFound = ({ originRules: rules }: Service, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  checkAnySource(rules, headers);
+  return sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
+};
 
 const addHooks = (app: FastifyInstance, answering: Answering, connections: Connections): void => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -300,7 +302,9 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
     const others = routedMethods.filter((method) => !taken.includes(method));
     if (others.length === 0) continue;
     app.route({ method: others, url, exposeHeadRoute: false, handler: (request, reply) => {
-      reply.header('allow', taken.join(', ')).header('vary', 'Origin');
+      reply.header('vary', 'Origin');
+      checkAnySource(answering.of(request.raw).originRules, request.headers);
+      reply.header('allow', taken.join(', '));
       return sendError(reply, new LakeError('method-not-allowed', { method: request.method, path: request.originalUrl }));
     } });
   }
@@ -332,23 +336,3 @@ const answerRow = async (
 };
 const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };
 
-/** Answers what is no HTTP request, or has headers beyond the limit. */
-const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const answer = lastAnswer(socket);
-  if (answer) {
-    // What does not parse is behind a request that is being answered: its answer is the last.
-    const cut = (): void => { socket.destroy(); };
-    if (answer.writableFinished) cut();
-    else answer.once('close', cut);
-    return;
-  }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${status.length}\r\n\r\n${status}`);
-  // Closing with unread bytes resets the connection, and the client would never see the answer.
-  socket.resume();
-  setTimeout(() => socket.destroy(), 1000).unref();
-};
