@@ -1,8 +1,8 @@
 /**
  * Who comes in: the checks before a handler, in one order for all routes.
  *
- * 1. Where a request comes from: the Host, and the origin of the page that sends it (403). What holds nothing of the lake (pages, the manual, `/openapi.json`, `/auth/method`) is answered to
- *    all, and readable by pages of the service's own origin alone.
+ * 1. Where a request comes from: the Host, and the origin of the page that sends it (403). What says nothing of the lake (pages, the manual,
+ *    `/openapi.json`, `/auth/method`, the 404 and 405 of what no route has) is answered to all; pages of other origins cannot read it.
  * 2. Who sends it (401).
  * 3. What they may do (403), where a pool that they may not read and one that is not there are the same 404.
  *
@@ -18,13 +18,8 @@ import type { Route, Service } from './route.ts';
 /** Where a request comes from. @throws host-foreign, origin-foreign */
 export const checkSource = (rules: OriginRules, row: Pick<Route, 'need' | 'writes' | 'open'>, headers: IncomingHttpHeaders): void => {
   const isGuarded = row.need !== 'open' || row.writes === true;
-  if (isGuarded) checkAnySource(rules, headers);
-  else if (!row.open) checkHost(rules, headers.host);
-};
-/** The same of a path or a method that no row has. @throws host-foreign, origin-foreign */
-export const checkAnySource = (rules: OriginRules, headers: IncomingHttpHeaders): void => {
-  checkHost(rules, headers.host);
-  checkOrigin(rules, headers);
+  if (isGuarded || !row.open) checkHost(rules, headers.host);
+  if (isGuarded) checkOrigin(rules, headers);
 };
 
 /**

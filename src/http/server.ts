@@ -1,7 +1,7 @@
 /**
  * The HTTP server: route table -> Fastify, with the rules that hold on every route.
  *
- * - Order of checks: from where (403, admission.ts), route (404) and method (405), who and what (admission.ts), Accept (400), handler.
+ * - Order of checks: route (404) and method (405), from where, who and what (admission.ts), Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
@@ -18,7 +18,7 @@ import type { LentTo, WorkerPool } from '../workers/pool.types.ts';
 import type { MachineWatch } from '../recording/watch.ts';
 import type { Access } from './access/access.ts';
 import { type AuditEntry, AuditTrail } from './access/audit.ts';
-import { callerOf, checkAnySource, checkSource } from './admission.ts';
+import { callerOf, checkSource } from './admission.ts';
 import { Answering } from './answering.ts';
 import { answerUnparsed } from './client-ends.ts';
 import { Connections } from './connections.ts';
@@ -178,8 +178,8 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     logFailure(answering.of(request.raw).log, request, reply, error);
     return sendError(reply, error);
   });
-  app.setNotFoundHandler((request, reply) => notFound(answering.of(request.raw), request, reply));
-  addInternalRoutes(app, answering);
+  app.setNotFoundHandler((_request, reply) => notFound(reply));
+  addInternalRoutes(app);
   addHooks(app, answering, connections);
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
@@ -216,17 +216,15 @@ const internalUrl = (url: string): string => {
   return target.kind === 'moved' ? `${internal.moved}?to=${encodeURIComponent(target.location)}` : internal[target.kind];
 };
 
-const addInternalRoutes = (app: FastifyInstance, answering: Answering): void => {
+const addInternalRoutes = (app: FastifyInstance): void => {
   const method = [...routedMethods];
   app.route({ method, url: internal.moved, handler: (request, reply) => reply.code(301).header('location', (request.query as { readonly to: string }).to).send() });
   app.route({ method, url: internal.malformed, handler: (_request, reply) => sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request') });
-  app.route({ method, url: internal.unknown, handler: (request, reply) => notFound(answering.of(request.raw), request, reply) });
+  app.route({ method, url: internal.unknown, handler: (_request, reply) => notFound(reply) });
 };
 
-const notFound = ({ originRules: rules }: Service, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  checkAnySource(rules, headers);
-  return sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
-};
+const notFound = (reply: FastifyReply): FastifyReply =>
+  sendText(reply.header('x-content-type-options', 'nosniff'), 404, 'text/plain; charset=utf-8', '404 page not found\n');
 
 const addHooks = (app: FastifyInstance, answering: Answering, connections: Connections): void => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -302,9 +300,7 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
     const others = routedMethods.filter((method) => !taken.includes(method));
     if (others.length === 0) continue;
     app.route({ method: others, url, exposeHeadRoute: false, handler: (request, reply) => {
-      reply.header('vary', 'Origin');
-      checkAnySource(answering.of(request.raw).originRules, request.headers);
-      reply.header('allow', taken.join(', '));
+      reply.header('allow', taken.join(', ')).header('vary', 'Origin');
       return sendError(reply, new LakeError('method-not-allowed', { method: request.method, path: request.originalUrl }));
     } });
   }
