@@ -65,9 +65,16 @@ export const readLimits = (options: ReadOptions): ReadLimits => ({
 
 /** Values that may be longer than this are read as pieces of work that can be stopped. */
 const longValueBytes = 1 << 20;
-/** Runs pieces of a reader's work on what the window holds. */
-export const turnsOver = ({ turn }: ReadOptions, window: { readonly start: number; readonly end: number }): (<T>(work: () => T) => T) =>
-  (work) => (turn && window.end - window.start > longValueBytes ? turn(work) : work());
+/** Pieces of a reader's work on what a window holds: all of them until the window is filled again, if it was long then. */
+export class ReaderTurns {
+  private readonly turn: ReadOptions['turn'];
+  private isLong = false;
+  constructor({ turn }: ReadOptions) { this.turn = turn; }
+
+  /** The window was filled. */
+  filled({ start, end }: { readonly start: number; readonly end: number }): void { this.isLong = end - start > longValueBytes; }
+  run<T>(work: () => T): T { return this.isLong && this.turn ? this.turn(work) : work(); }
+}
 
 /** Bytes to batches. Broken bytes end in LakeError `format-broken`; batches given out before stay good. */
 export type Reader = (input: AsyncIterable<Uint8Array>, options: ReadOptions) => AsyncIterable<Vector>;

@@ -13,7 +13,7 @@ const controlBodyErrors: Codes = [
 /** Of bodies that are data. */
 export const dataErrors: Codes = [
   'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large',
-  'body-expanded', 'body-stalled', 'body-slow', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten',
+  'body-expanded', 'body-stalled', 'body-slow', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'load-memory', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten',
 ];
 /** A value that the format asked for cannot hold. */
 const valueErrors: Codes = ['write-type', 'write-not-record', 'write-columns-unsupported', 'write-columns-value', 'write-columns-not-record'];
@@ -40,7 +40,7 @@ export const commitErrors: Codes = [
   ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', 'if-match-invalid', 'tip-moved', 'retry-key-invalid', 'retry-key-reused',
 ];
 /** Of commits that replace data objects by others. */
-export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'query-memory', 'query-string', 'query-cancelled'];
+export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'load-memory', 'query-memory', 'query-string', 'query-cancelled'];
 /** Of changes that are no commits: pools and branches made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 

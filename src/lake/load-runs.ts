@@ -32,6 +32,20 @@ const stretchRowsMin = 32;
 /** Bytes that rows take while they wait: values, and the vectors themselves, which count where each row has a shape of its own. */
 export const heldSize = (rows: Vector): number => shownSize(rows) + vectorBytes * vectorsIn(rows);
 const vectorBytes = 400;
+/** Bytes that as many more rows like these take: vectors count where rows bring their own, and not where they only get longer, as those of columns. */
+export const addedSize = (rows: Vector): number => shownSize(rows) + vectorBytes * ownVectors(rows);
+const ownVectors = (v: Vector): number => {
+  switch (v.form) {
+    case 'dynamic': return v.parts.length * rowsOfPart > v.length ? vectorsIn(v) : v.parts.reduce((n, p) => n + ownVectors(p), 0);
+    case 'record': return v.fields.reduce((n, f) => n + ownVectors(f.values), 0);
+    case 'list': return ownVectors(v.items);
+    case 'map': return ownVectors(v.keys) + ownVectors(v.values);
+    case 'error': case 'named': return ownVectors(v.inner);
+    default: return 0;
+  }
+};
+/** With fewer rows each, on average, parts are for as many rows as there happen to be. */
+const rowsOfPart = 8;
 
 /** Rows that take more, on average, are put together some at a time: all of them once more would be too much. */
 const costlyRowBytes = 512;
@@ -43,7 +57,7 @@ export function* rowsInOrder(parts: readonly Vector[], order: Uint32Array): Gene
   const starts = new Uint32Array(parts.length + 1);
   parts.forEach((part, i) => { starts[i + 1] = starts[i]! + part.length; });
   if (stretches(order) * stretchRowsMin > order.length) {
-    const bytesPerRow = parts.reduce((n, part) => n + heldSize(part), 0) / starts[parts.length]!;
+    const bytesPerRow = parts.reduce((n, part) => n + addedSize(part), 0) / starts[parts.length]!;
     if (bytesPerRow > costlyRowBytes) {
       const rows = Math.max(1, Math.min(blockRowsMax, Math.floor(togetherBytes / bytesPerRow)));
       for (let start = 0; start < order.length; start += rows) yield together(parts, starts, order.subarray(start, Math.min(order.length, start + rows)));
@@ -102,7 +116,7 @@ const frameBytesOf = (memoryBytesMax: number): number => Math.max(32 << 10, Math
 /** Rows in a file: `buffer` bytes of arrays, then `forms` bytes that tell what is in them. `first`: key of the first row. */
 interface Frame { readonly offset: number; readonly buffer: number; readonly forms: number; readonly rows: number; readonly first: Uint8Array }
 /** Bytes that a frame takes in memory, about: what tells of the arrays becomes objects. */
-const frameCost = ({ buffer, forms }: { readonly buffer: number; readonly forms: number }): number => buffer + forms * 4;
+const formsFactor = 4, frameCost = ({ buffer, forms }: { readonly buffer: number; readonly forms: number }): number => buffer + forms * formsFactor;
 /** Frames of a run that follow each other; of the first one `skip` rows are left out, of the last one all from `lastRows` on. */
 export interface RunPart { readonly id: Id; readonly frames: readonly Frame[]; readonly skip: number; readonly lastRows?: number }
 
@@ -159,8 +173,9 @@ export class RunWriter {
     const first = this.key ? sortKeyBytes(valueAt(keyColumn(rows, this.key), 0)) : noKey;
     const frame = { offset: this.at, buffer: buffer.byteLength, forms: text.length, rows: rows.length, first };
     this.frames.push(frame);
-    // Rows in order may have more shapes among as many rows than they had as they came.
-    this.frameRows = this.rowsOf(frameCost(frame) / rows.length);
+    // Rows in order may have more shapes among as many rows than they had as they came. What tells of one shape is the same for few rows and for many: so many that it is half of the frame.
+    const ofShape = frame.forms * formsFactor / (rows.form === 'dynamic' ? rows.parts.length : 1);
+    this.frameRows = Math.max(this.rowsOf(frameCost(frame) / rows.length), Math.min(blockRowsMax, Math.ceil(ofShape * rows.length / Math.max(1, frame.buffer))));
     this.at += buffer.byteLength + text.length;
   }
 }

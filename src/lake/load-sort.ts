@@ -17,7 +17,7 @@ import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
-import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, heldSize, mergeRuns, rowsInOrder } from './load-runs.ts';
+import { type RunPart, type RunSource, RunWriter, SpilledRun, addedSize, halvesOf, heldSize, mergeRuns, rowsInOrder } from './load-runs.ts';
 import { scanObjects } from './scan.ts';
 import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
@@ -237,7 +237,7 @@ class LoadSorter {
   /** `isLast`: the load ends with it. */
   private async endRun(isLast = false): Promise<void> {
     const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
-    const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.heldBytes / this.heldRows;
+    const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.held.reduce((n, batch) => n + addedSize(batch), 0) / this.heldRows;
     const { held } = this;
     this.totalBytes += this.heldBytes;
     this.totalRows += this.heldRows;
@@ -399,7 +399,7 @@ export class ObjectCutter {
     this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
     this.rowsExpected = Math.max(0, this.rowsExpected - batch.length);
     // Rows in order may have more shapes in a block than they had as they came.
-    const bytes = heldSize(batch);
+    const bytes = addedSize(batch);
     if (bytes > blockBytesMax) this.bytesPerRow = Math.max(this.bytesPerRow, bytes / batch.length);
     if (this.object.size >= this.threshold || this.object.footerSize >= footerBytesMax) this.endObject();
   }

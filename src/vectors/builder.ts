@@ -14,7 +14,7 @@ import { type Data, type Value, zeroData } from './value.ts';
 import { type Field, type FlatVector, type Vector, emptyVector, noRows } from './vector.ts';
 
 /** What an empty builder takes, about: values of types within types need very many. */
-const builderBytes = 512;
+const builderBytes = 1024;
 const builders = 'a value of many types';
 
 /** Arrays or sets of one type. A reader appends the elements of a row to `items`, then calls `end()`. */

@@ -113,8 +113,8 @@ const fromZero = ({ offsets, length }: { readonly offsets: Uint32Array; readonly
   const start = offsets[0]!;
   return start === 0 ? offsets : offsets.subarray(0, length + 1).map((x) => x - start);
 };
-/** So little may be held beside what is shown. */
-const smallBytes = 64 << 10;
+/** So little may be held beside what is shown: there may be thousands of columns. */
+const smallBytes = 1 << 10;
 
 /** The rows in stretches that come to no more than so many bytes each, unless a row does by itself, and so many rows. */
 export function* cutBySize(v: Vector, { bytesMax, rowsMax }: { readonly bytesMax: number; readonly rowsMax: number }): Generator<Vector> {

@@ -55,8 +55,11 @@ export const sameTask = (): (<T>(work: () => T) => T) => {
   };
 };
 
-/** Charges bytes that are about to be allocated for the task whose turn it is; `what` makes them, as the error says it. @throws LakeError query-memory */
+/** Charges bytes that are about to be allocated for the task whose turn it is; `what` makes them, as the error says it. @throws LakeError query-memory, load-memory */
 export const charge = (bytes: number, what: string): void => { current?.account?.charge(bytes, what); };
+
+/** Between two pieces of a task's work, now and then: what is garbage goes if the thread needs its room. */
+export const pauseTask = (signal: AbortSignal): void => { tasks.get(signal)?.account?.pause(); };
 
 /** The longest string that there can be. */
 const stringLengthMax = 2 ** 29 - 24;

@@ -39,27 +39,37 @@ const tightShare = 0.5;
 /** Bytes after which a collection that freed too little for others is tried again. */
 const againBytes = 32 << 20;
 
+/** What kind of tasks they are. `what`: what makes most of it, in errors; `patient`: the first of them does not wait for what others have left to be collected. */
+interface TaskKind { readonly code: 'query-memory' | 'load-memory'; readonly what: string; readonly patient?: boolean }
+const queries: TaskKind = { code: 'query-memory', what: 'evaluation' };
+/** Loads: their memory is bounded by what they sort, and so is this, but for a value that is large by itself. */
+export const loads: TaskKind = { code: 'load-memory', what: 'a value', patient: true };
+
 /** The tasks of one thread. `max`: bytes that one of them may hold. */
 export class ThreadMemory {
   readonly max: number;
+  readonly kind: TaskKind;
   private readonly use: ThreadUse;
   private readonly accounts = new Set<MemoryAccount>();
   private looksAgainAt = 0;
   /** What the thread holds without a task, as far as is known, caches aside. */
   private besides = besidesBytes;
-  constructor(max: number, use: ThreadUse) {
+  constructor(max: number, use: ThreadUse, kind = queries) {
     this.max = Math.max(max, taskBytesMin);
     this.use = use;
+    this.kind = kind;
   }
 
   /** An account for a task that begins; it is closed when the task has ended. */
   open(): MemoryAccount {
-    if (this.accounts.size === 0 && this.use.bytes() > this.limit(tightShare)) this.collectBesides();
+    if (!this.kind.patient && this.accounts.size === 0 && this.use.bytes() > this.limit(tightShare)) this.collectBesides();
     const account = new MemoryAccount(this);
     this.accounts.add(account);
     return account;
   }
   close(account: MemoryAccount): void { this.accounts.delete(account); }
+  /** What its tasks may hold at the moment. */
+  get reserved(): number { return this.accounts.size > 0 ? this.max : 0; }
 
   /** Whether the thread has room for so many more bytes of this task. */
   hasRoom(account: MemoryAccount, bytes: number): boolean {
@@ -102,18 +112,21 @@ export class MemoryAccount {
   private unseenSteps = 0;
   constructor(thread: ThreadMemory) { this.thread = thread; }
 
-  /** Charges bytes that are about to be allocated in one piece. @throws query-memory */
+  /** Charges bytes that are about to be allocated in one piece. @throws query-memory, load-memory */
   charge(bytes: number, what: string): void {
     this.made += bytes;
     if (bytes > this.thread.max) this.refuse(what);
     if ((this.unseenBytes += bytes) > lookBytes) this.look(bytes, what);
   }
-  /** Steps of a loop, each of which may have made a little. @throws query-memory */
-  step(steps: number): void { if ((this.unseenSteps += steps) >= lookSteps) this.look(0, 'evaluation'); }
+  /** Steps of a loop, each of which may have made a little. @throws query-memory, load-memory */
+  step(steps: number): void { if ((this.unseenSteps += steps) >= lookSteps) this.look(0, this.thread.kind.what); }
+
+  /** Between two pieces of work that charge nothing: garbage goes if there is too much of it. */
+  pause(): void { this.thread.hasRoom(this, 0); }
 
   private look(bytes: number, what: string): void {
     this.unseenBytes = this.unseenSteps = 0;
     if (!this.thread.hasRoom(this, bytes)) this.refuse(what);
   }
-  private refuse(what: string): never { throw new LakeError('query-memory', { operator: what, limit: this.thread.max }); }
+  private refuse(what: string): never { throw new LakeError(this.thread.kind.code, { operator: what, limit: this.thread.max }); }
 }

@@ -8,7 +8,7 @@
  *
  * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
  */
-import { chargeText, checkStopAt } from './stop.ts';
+import { charge, chargeText, checkStopAt } from './stop.ts';
 
 /** The primitive types as SUP names them. */
 export type PrimitiveName =
@@ -77,9 +77,12 @@ const forgotten = new FinalizationRegistry<string>((key) => {
   if (interned.get(key)?.deref() === undefined) interned.delete(key);
 });
 
+/** What a type takes with its entry here, about, beside its key. */
+const typeBytes = 1024;
 const intern = <T extends Type>(key: string, make: (id: number) => T): T => {
   const found = interned.get(key)?.deref();
   if (found) return found as T;
+  charge(typeBytes + key.length, 'a value of many types');
   const type = make(nextId++);
   interned.set(key, new WeakRef<Type>(type));
   forgotten.register(type, key);

@@ -30,7 +30,14 @@ export const bytesInUse = (): number => {
 export const collectAll = (): void => {
   gc();
   kept = keptOfAll = bytesNow();
+  keptOfHeap = heapNow();
 };
+
+/** What the heap may grow by where the process is near to its bound: the collector by itself waits until it has more than doubled. */
+const heapBytesMax = 48 << 20;
+const heapNow = (): number => getHeapStatistics().used_heap_size;
+/** Bytes of the heap after the last collection of all. */
+let keptOfHeap = Infinity;
 
 /** Bytes of buffers after the collector's last run, and after the last one that looked at all. */
 let kept = 0, keptOfAll = 0;
@@ -46,6 +53,9 @@ export const collectWorthwhile = (): void => {
 export const collectLarge = (): void => {
   if (bytesNow() > largeBytes) collectWorthwhile();
   else if (isTight && fresh() > youngBytesMax) collectYoung();
+  const heap = heapNow();
+  keptOfHeap = Math.min(keptOfHeap, heap);
+  if (isTight && heap - keptOfHeap > heapBytesMax) collectAll();
 };
 /** For a thread that has nothing else to do. */
 export const collectIdle = (after: keyof typeof idleBytesMax): void => {

@@ -15,7 +15,7 @@ import { giveWay } from './priority.ts';
 import { runQueryPart } from './query-part.ts';
 import { ToldError, runCompile, runQuery } from './query-task.ts';
 import { linkTask } from '../vectors/stop.ts';
-import { ThreadMemory } from '../vectors/thread-memory.ts';
+import { ThreadMemory, loads } from '../vectors/thread-memory.ts';
 import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
@@ -35,10 +35,11 @@ const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { 
 /** What all threads keep; a task whose rows do not fit into memory has this thread's part, and the others keep to theirs. */
 const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
-/** What queries may hold: loads and the cache have budgets of their own. */
-const memory = new ThreadMemory(settings.queryMemoryBytesMax, {
-  bytes: bytesInUse, collect: collectAll, kept: () => columns.bytes + budget.reserved, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax,
-});
+/** What queries may hold, and loads: what they sort, and one and a half times as much for what is read and written. The cache has a budget of its own. */
+const memory: Record<'queries' | 'loads', ThreadMemory> = {
+  queries: new ThreadMemory(settings.queryMemoryBytesMax, { bytes: bytesInUse, collect: collectAll, kept: () => columns.bytes + memory.loads.reserved, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax }),
+  loads: new ThreadMemory(settings.loadMemoryBytesMax * 2.5, { bytes: bytesInUse, collect: collectAll, kept: () => columns.bytes + memory.queries.reserved }, loads),
+};
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
 const trimEveryMs = 1000;
 setInterval(() => {
@@ -99,8 +100,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
 const start = async (task: Task, request: TaskRequest): Promise<void> => {
   let lent = 0;
   const spill = new TaskSpill(join(settings.spillDirectory), () => { columns.lend(lent = cacheBytesOfAll); });
-  const account = request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load') ? undefined : memory.open();
-  linkTask(task.signal, { isStopped: () => Atomics.load(stops, stopPlace(task.id)) === task.id, ...(account && { account }) });
+  const isLoad = request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load'), accounts = memory[isLoad ? 'loads' : 'queries'], account = accounts.open();
+  linkTask(task.signal, { isStopped: () => Atomics.load(stops, stopPlace(task.id)) === task.id, account });
   const text = request.kind === 'query' || request.kind === 'compile' ? request.text : request.kind === 'delete' ? request.where : '';
   try {
     const outcome = await run(task, request, spill);
@@ -109,7 +110,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
     const told = error instanceof ToldError;
     post({ type: 'failed', task: task.id, error: toWire(told ? error.cause : error, text), told, ...(told && { stats: error.stats }) });
   } finally {
-    if (account) memory.close(account);
+    accounts.close(account);
     spill.dispose();
     columns.lend(-lent);
     tasks.delete(task.id);
@@ -124,7 +125,7 @@ const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
   resting = setTimeout(() => {
     if (tasks.size > 0) return;
-    memory.rest();
+    memory.queries.rest();
     collectIdle(after);
     resting = setTimeout(restLong, longRestMs).unref();
   }, restAfterMs[after]).unref();

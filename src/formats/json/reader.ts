@@ -6,7 +6,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { Batches } from '../batches.ts';
 import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, blockPartsMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
 import { ByteWindow } from '../byte-window.ts';
-import { type ReadOptions, readLimits, turnsOver } from '../format.types.ts';
+import { ReaderTurns, type ReadOptions, readLimits } from '../format.types.ts';
 import { JsonTape } from './tape.ts';
 import { writeValue } from './write.ts';
 
@@ -51,7 +51,7 @@ async function* readInSequence(
   const window = new ByteWindow(input, { format: 'json', valueBytesMax: limits.valueBytesMax, offset });
   const tape = new JsonTape(limits.nestingMax, { memory: options.memory }), batches = new Batches(limits.batchRows);
   tape.place = place;
-  const inTurn = turnsOver(options, window), scan = (): ReturnType<JsonTape['next']> => tape.next(window, values + batches.rows);
+  const turns = new ReaderTurns(options), scan = (): ReturnType<JsonTape['next']> => tape.next(window, values + batches.rows);
   const write = (): void => {
     writeValue(tape, batches.begin());
     batches.end(tape.textLength);
@@ -59,16 +59,17 @@ async function* readInSequence(
   let handed = false, alone = !help || limits.valueBytesMax < blockBytesMax;
   try {
     while (await window.more()) {
+      turns.filled(window);
       for (;;) {
         let state;
         try {
-          state = inTurn(scan);
+          state = turns.run(scan);
         } catch (problem) {
           if (!batches.isEmpty) yield batches.take();
           throw problem;
         }
         if (state !== 'value') break;
-        inTurn(write);
+        turns.run(write);
         if (batches.isFull) yield batches.take();
       }
       if (alone || window.final || window.offset + window.start < sequentialBytes) continue;

@@ -10,7 +10,7 @@ import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { Batches } from '../batches.ts';
 import { ByteWindow } from '../byte-window.ts';
-import { type ReadLimits, type ReadOptions, readLimits, turnsOver } from '../format.types.ts';
+import { ReaderTurns, type ReadLimits, type ReadOptions, readLimits } from '../format.types.ts';
 import { validUtf8 } from '../valid-stream.ts';
 import { writeValue } from './rows.ts';
 import { SupTape } from './tape.ts';
@@ -20,28 +20,29 @@ export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOp
   const limits = readLimits(options), tape = new SupTape(limits.nestingMax, options.memory);
   const window = new ByteWindow(validUtf8(input), { format: 'sup', valueBytesMax: limits.valueBytesMax, place: () => ` (line ${tape.line})` });
   const batches = new Batches(limits.batchRows), general = new GeneralValues(window, tape, limits);
-  const inTurn = turnsOver(options, window), scan = (): ReturnType<SupTape['next']> => tape.next(window);
+  const turns = new ReaderTurns(options), scan = (): ReturnType<SupTape['next']> => tape.next(window);
   const write = (): void => {
     writeValue(tape, batches.begin());
     batches.end(tape.textLength);
   };
   try {
     while (await window.more()) {
-      for (let state = inTurn(scan); state === 'value' || state === 'other'; state = inTurn(scan)) {
+      turns.filled(window);
+      for (let state = turns.run(scan); state === 'value' || state === 'other'; state = turns.run(scan)) {
         if (state === 'value') {
-          inTurn(write);
+          turns.run(write);
           general.plain();
-          if (batches.isFull) yield batches.take();
+          if (batches.isFull) yield turns.run(() => batches.take());
         } else {
           let values = 0;
           const found = general.next(batches.rows);
-          for (let next = inTurn(() => found.next()); !next.done; next = inTurn(() => found.next())) {
+          for (let next = turns.run(() => found.next()); !next.done; next = turns.run(() => found.next())) {
             const { value } = next;
-            inTurn(() => { batches.begin().append(value); });
+            turns.run(() => { batches.begin().append(value); });
             batches.end(general.length);
             tape.memory.free();
             values++;
-            if (batches.isFull) yield batches.take();
+            if (batches.isFull) yield turns.run(() => batches.take());
           }
           if (values === 0) break;
         }
