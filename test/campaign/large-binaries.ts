@@ -34,6 +34,7 @@ interface Tables { readonly [name: string]: readonly [what: string, most: number
 const tables: Tables = {
   'nullable': ['rows of eight nullable columns', 1_000_000, (n) => n, eightColumns],
   'wide': ['columns of 100,000 rows', 200, () => 100_000, (n) => `r = random.Random(${n})\nc = [r.random() for _ in range(100000)]\nt = pa.table({f"c{k}": c[k:] + c[:k] for k in range(${n})})`, ', use_dictionary=False)'],
+  'many columns': ['columns of 2,000 rows', 4000, () => 2000, (n) => `t = pa.table({f"c{k}": pa.array(range(0, 2000 * (k + 1), k + 1), pa.int64()) for k in range(${n})})`],
   'one text often': ['rows of one text of 1 MB', 2000, (n) => n, (n) => `t = pa.table({"s": pa.array(["x" * 1000000] * ${n}).dictionary_encode()})`],
   'packed pages': ['rows of 1 MB of zeros', 400, (n) => n, (n) => `t = pa.table({"s": pa.array(["0" * 1000000] * ${n}, pa.large_string())})`,
     ', use_dictionary=False, compression="zstd")', 'w = ipc.new_stream("f", t.schema, options=ipc.IpcWriteOptions(compression="zstd")); w.write_table(t, 50); w.close()'],

@@ -106,6 +106,14 @@ const recordBodies = (format: 'json' | 'sup', type: string, field: Field): Large
     const rows = some(random, 2000 * size), depth = 10 + random.below(200);
     return body(`${rows} records nested ${depth} deep, each of its own shape`, type, rows, () => counted(rows, (i) => `${`{${field(`f${i}`, '')}`.repeat(depth)}1${'}'.repeat(depth)}\n`));
   },
+  [`${format} shapes in a list`]: (random, size) => {
+    const count = some(random, 300_000 * size);
+    return body(`a list of ${count} records, each of its own shape`, type, 1, () => between(`{${field('k', '1')},${field('a', '[')}`, joined(count, ',', (i) => `{${field(`k${i}`, String(i))}}`), ']}\n'));
+  },
+  [`${format} one array`]: (random, size) => {
+    const count = some(random, 1_500_000 * size);
+    return body(`an array of ${count} records`, type, undefined, () => between('[', joined(count, ',', (i) => `{${field('ts', String(i))},${field('a', `"x${i}"`)}}`), ']\n'));
+  },
   [`${format} tiny values`]: (random, size) => {
     const rows = some(random, 12_000_000 * size);
     return body(`${rows} values of one byte`, type, rows, () => counted(rows, (i) => `${i % 10}\n`));
@@ -124,6 +132,10 @@ const delimitedBodies = (format: 'csv' | 'tsv', type: string, delimiter: string)
   [`${format} wide`]: (random, size) => {
     const columns = some(random, 20_000 * Math.sqrt(size)), rows = some(random, 400 * Math.sqrt(size));
     return body(`${rows} rows of ${columns} columns`, type, rows, () => counted(rows + 1, (r) => `${Array.from({ length: columns }, (_, i) => (r === 0 ? `f${i}` : (r * i) % 1000)).join(delimiter)}\n`));
+  },
+  [`${format} few rows`]: (random, size) => {
+    const columns = some(random, 80_000 * size), rows = 5 + random.below(60);
+    return body(`${rows} rows of ${columns} columns`, type, rows, () => counted(rows + 1, (r) => `${Array.from({ length: columns }, (_, i) => (r === 0 ? `f${i}` : r * i)).join(delimiter)}\n`));
   },
   [`${format} header`]: (random, size) => {
     const columns = some(random, 1_000_000 * size);
