@@ -36,7 +36,7 @@ const vectorBytes = 400;
 export const addedSize = (rows: Vector): number => shownSize(rows) + vectorBytes * ownVectors(rows);
 const ownVectors = (v: Vector): number => {
   switch (v.form) {
-    case 'dynamic': return v.parts.length * rowsOfPart > v.length ? vectorsIn(v) : v.parts.reduce((n, p) => n + ownVectors(p), 0);
+    case 'dynamic': return v.parts.length > fewParts ? vectorsIn(v) : v.parts.reduce((n, p) => n + ownVectors(p), 0);
     case 'record': return v.fields.reduce((n, f) => n + ownVectors(f.values), 0);
     case 'list': return ownVectors(v.items);
     case 'map': return ownVectors(v.keys) + ownVectors(v.values);
@@ -44,8 +44,8 @@ const ownVectors = (v: Vector): number => {
     default: return 0;
   }
 };
-/** With fewer rows each, on average, parts are for as many rows as there happen to be. */
-const rowsOfPart = 8;
+/** Parts of so many kinds are those of a column whose values change their type; more are rows of ever new shapes. */
+const fewParts = 4;
 
 /** Rows that take more, on average, are put together some at a time: all of them once more would be too much. */
 const costlyRowBytes = 512;
@@ -144,7 +144,15 @@ export class RunWriter {
 
   private rowsOf(bytesPerRow: number): number { return Math.max(1, Math.min(blockRowsMax, Math.floor(this.frameBytes / Math.max(1, bytesPerRow)))); }
 
-  add(piece: Vector): void {
+  add(rows: Vector): void {
+    // What rows are picked from has many parts where they are of many shapes: it is halved again and again, each half with its own parts.
+    const piece = flatten(rows);
+    if (piece.form === 'dynamic' && piece.parts.length > fewParts && piece.length > this.frameRows * 2) {
+      const half = piece.length >> 1;
+      this.add(slice(piece, 0, half));
+      this.add(slice(piece, half, piece.length));
+      return;
+    }
     for (let start = 0; start < piece.length;) {
       const end = Math.min(piece.length, start + Math.max(1, this.frameRows - this.heldRows));
       this.held.push(slice(piece, start, end));

@@ -3,7 +3,7 @@
  *
  * Invariant: what several rows look up in one place counts once a row: that much is made wherever rows are put together, sorted or printed.
  */
-import { type Vector, compacted, flatten, itemsOf, sizeOf, slice } from './vector.ts';
+import { type Vector, compacted, compactedParts, flatten, itemsOf, sizeOf, slice } from './vector.ts';
 
 /** Bytes of the rows, each by itself. */
 export const shownSize = (v: Vector): number => {
@@ -97,8 +97,8 @@ export const lean = (v: Vector): Vector => {
       return { ...v, slots, members: parts.map(lean) };
     }
     case 'dynamic': {
-      const { slots, parts } = compacted(v, v.parts);
-      return { ...v, slots, parts: parts.map(lean) };
+      const own = compactedParts(v);
+      return { ...own, parts: own.parts.map(lean) };
     }
     case 'error': case 'named': return { ...v, inner: lean(v.inner) };
     case 'dictionary': {

@@ -52,6 +52,8 @@ export class ThreadMemory {
   private readonly use: ThreadUse;
   private readonly accounts = new Set<MemoryAccount>();
   private looksAgainAt = 0;
+  /** Bytes that `relieve` left. */
+  private relievedAt = 0;
   /** What the thread holds without a task, as far as is known, caches aside. */
   private besides = besidesBytes;
   constructor(max: number, use: ThreadUse, kind = queries) {
@@ -89,6 +91,14 @@ export class ThreadMemory {
     return true;
   }
 
+  /** Garbage goes if there is too much of it; what is held is left alone, and not looked through again until there is more. */
+  relieve(): void {
+    const now = this.use.bytes();
+    if (now <= this.limit(1) || now <= this.relievedAt + againBytes) return;
+    this.use.collect();
+    this.relievedAt = this.use.bytes();
+  }
+
   /** For a thread that has no task: what the last ones left goes. */
   rest(): void { if (this.use.bytes() > this.limit(0)) this.collectBesides(); }
 
@@ -122,7 +132,7 @@ export class MemoryAccount {
   step(steps: number): void { if ((this.unseenSteps += steps) >= lookSteps) this.look(0, this.thread.kind.what); }
 
   /** Between two pieces of work that charge nothing: garbage goes if there is too much of it. */
-  pause(): void { this.thread.hasRoom(this, 0); }
+  pause(): void { this.thread.relieve(); }
 
   private look(bytes: number, what: string): void {
     this.unseenBytes = this.unseenSteps = 0;

@@ -112,7 +112,7 @@ const recordBodies = (format: 'json' | 'sup', type: string, field: Field): Large
   },
   [`${format} one array`]: (random, size) => {
     const count = some(random, 1_500_000 * size);
-    return body(`an array of ${count} records`, type, undefined, () => between('[', joined(count, ',', (i) => `{${field('ts', String(i))},${field('a', `"x${i}"`)}}`), ']\n'));
+    return body(`an array of ${count} records`, type, 1, () => between('[', joined(count, ',', (i) => `{${field('ts', String(i))},${field('a', `"x${i}"`)}}`), ']\n'));
   },
   [`${format} tiny values`]: (random, size) => {
     const rows = some(random, 12_000_000 * size);
