@@ -130,3 +130,18 @@ test('rows of very many shapes, and large ones, are put in order some at a time,
   }
   expect(await filesLeft()).toBe(0);
 });
+
+test('frames hold rows enough, however many columns these have, and the shapes of their own rows alone', async () => {
+  /** Bytes in the file for each byte of a value. */
+  const costOf = ({ part: { frames } }: SpilledRun, bytes: number): number => frames.reduce((n, { buffer, forms }) => n + buffer + forms, 0) / bytes;
+  const wide = vectorOf(Array.from({ length: 200 }, (_, i) => recordValue(Array.from({ length: 1500 }, (_unused, k) => ({ name: `c${k}`, value: intValue(i * k) })))));
+  const run = await spilled([wide], [['c1']], 1500 * 8);
+  expect(costOf(run, 200 * 1500 * 8)).toBeLessThan(8);
+  // Picked rows of many shapes: each of them beside all others.
+  const shapes = 3000, many = vectorOf(Array.from({ length: shapes * 2 }, (_, i) => recordValue([{ name: 'k', value: intValue(i % 1000) }, { name: `f${i >> 1}`, value: intValue(i) }])));
+  const picked = await spilled([take(many, orderOf(many, [['k']], 'asc'))], [['k']], 20);
+  expect(Math.max(...picked.part.frames.map(({ forms, rows }) => forms / rows))).toBeLessThan(2000);
+  const found = await Promise.all([run, picked].map((source) => texts(mergeRuns([source], { keys: [['c1']], order: 'asc' }))));
+  expect(found.map((rows) => rows.length)).toEqual([200, shapes * 2]);
+  expect(await filesLeft()).toBe(0);
+});
