@@ -90,7 +90,7 @@ export const loadLarge = async (name: string, { seed, size, restMs = restMsUsual
 
 const faultOf = ({ rows }: LargeBody, { status, body }: { readonly status: number; readonly body: string }): string | undefined => {
   if (status === 200) return rows === 0 ? 'a broken body was committed' : undefined;
-  if (status >= 400 && status < 500 && (rows === 0 || /option -[a-z.]+|limit|more than \d+/.test(body))) return undefined;
+  if (status >= 400 && status < 500 && (rows === 0 || /option -[a-z.]+|limit|more than \d+|exceeds maximum/.test(body))) return undefined;
   return `answer ${status}: ${body.slice(0, 200)}`;
 };
 /** What is wrong after the load: all rows are there, or none. */
