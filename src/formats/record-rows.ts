@@ -8,7 +8,8 @@ import { concat } from '../vectors/concat.ts';
 import { typesOf } from '../vectors/fuse.ts';
 import { supText } from '../vectors/sup-print.ts';
 import { type RecordType, type Type, typeText } from '../vectors/type.ts';
-import { type RecordVector, type Vector, flatten, sizeOf, slice, valueAt } from '../vectors/vector.ts';
+import { sizeOf } from '../vectors/sizes.ts';
+import { type RecordVector, type Vector, flatten, slice, valueAt } from '../vectors/vector.ts';
 import { settled } from './column-out.ts';
 
 /** How a writer takes its rows. */

@@ -3,9 +3,11 @@
  *
  * Invariant: nothing is waited for, unless an object turned out so large that it has a file.
  */
-import { type Vector, vectorsIn } from '../vectors/vector.ts';
+import { vectorsIn } from '../vectors/sizes.ts';
+import type { Vector } from '../vectors/vector.ts';
 import { heldSize } from './load-runs.ts';
-import { ObjectCutter, type SortKeys, type SortedObjects, wholeInOrder } from './load-sort.ts';
+import { wholeInOrder } from './load-sort.ts';
+import { ObjectCutter, type SortKeys, type SortedObjects } from './object-cutter.ts';
 import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import type { ObjectStore } from './objects.ts';
 

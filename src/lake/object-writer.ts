@@ -6,7 +6,8 @@
  * - Nothing that was written is touched again.
  */
 import assert from 'node:assert';
-import { type Vector, sizeOf } from '../vectors/vector.ts';
+import { sizeOf } from '../vectors/sizes.ts';
+import type { Vector } from '../vectors/vector.ts';
 import { ByteWriter } from '../vectors/value.ts';
 import { checksum } from './columns/checksum.ts';
 import { ColumnDictionary } from './columns/dictionary.ts';

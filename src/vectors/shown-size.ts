@@ -3,7 +3,8 @@
  *
  * Invariant: what several rows look up in one place counts once a row: that much is made wherever rows are put together, sorted or printed.
  */
-import { type Vector, compacted, compactedParts, flatten, itemsOf, sizeOf, slice } from './vector.ts';
+import { sizeOf } from './sizes.ts';
+import { type Vector, compacted, compactedParts, flatten, itemsOf, slice } from './vector.ts';
 
 /** Bytes of the rows, each by itself. */
 export const shownSize = (v: Vector): number => {

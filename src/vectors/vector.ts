@@ -16,7 +16,7 @@ import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType,
   types, recordType, errorType, namedType,
 } from './type.ts';
-import { bytesUnwritten, fewTimes, timesPicked } from './time-texts.ts';
+import { fewTimes, timesPicked } from './time-texts.ts';
 import { type Data, type Value, integer } from './value.ts';
 
 /** The values of a number vector; see above which array is for which. */
@@ -70,7 +70,7 @@ export type FlatVector =
 export type Vector = FlatVector | ConstantVector | DictionaryVector | SelectedVector;
 
 /** What a vector takes beside its rows, about. */
-const vectorBytes = 128;
+export const vectorBytes = 128;
 /** What copies rows, in errors. */
 const rowsCopied = 'a copy of rows';
 
@@ -413,58 +413,5 @@ export const dynamic = (tags: Uint32Array, slots: Uint32Array, parts: readonly V
   return { form: 'dynamic', length: tags.length, tags, slots, parts };
 };
 
-/** Bytes that the vector's own arrays hold, views counted by what they show; for budgets. */
-export const sizeOf = (v: Vector): number => {
-  switch (v.form) {
-    case 'number': return v.length * 8;
-    case 'bool': return v.length;
-    case 'bytes': return v.length * 4 + (v.length ? bytesUnwritten(v) ?? v.offsets[v.length]! - v.offsets[0]! : 0);
-    case 'null': return 0;
-    case 'type': case 'enum': return v.length * 4;
-    case 'record': return v.fields.reduce((n, f) => n + sizeOf(f.values) + (f.present ? v.length : 0), 0);
-    case 'list': return v.length * 4 + sizeOf(itemsOf(v, v.items));
-    case 'map': return v.length * 4 + sizeOf(itemsOf(v, v.keys)) + sizeOf(itemsOf(v, v.values));
-    case 'union': return v.members.reduce((n, m) => n + sizeOf(m), v.length * 8);
-    case 'dynamic': return v.parts.reduce((n, m) => n + sizeOf(m), v.length * 8);
-    case 'error': case 'named': case 'constant': return sizeOf(v.inner);
-    case 'dictionary': return v.length * 4 + sizeOf(v.values);
-    case 'selected': return v.length * 4 + sizeOf(v.base);
-  }
-};
-
 /** What the rows of a list or map have of its items. */
 export const itemsOf = (v: { readonly offsets: Uint32Array; readonly length: number }, items: Vector): Vector => slice(items, v.offsets[0]!, v.offsets[v.length]!);
-
-/** Records of so many vectors are counted once: they may be in others many times, at many levels. */
-const vectorsCounted = 64;
-const vectorCounts = new WeakMap<RecordVector, number>();
-/** How many vectors a vector is made of; one that is in it several times counts as often. */
-export const vectorsIn = (v: Vector): number => {
-  switch (v.form) {
-    case 'record': {
-      const known = vectorCounts.get(v);
-      if (known !== undefined) return known;
-      let n = 1;
-      for (const f of v.fields) n += vectorsIn(f.values);
-      if (n > vectorsCounted) vectorCounts.set(v, n);
-      return n;
-    }
-    case 'list': return 1 + vectorsIn(v.items);
-    case 'map': return 1 + vectorsIn(v.keys) + vectorsIn(v.values);
-    case 'union': return v.members.reduce((n, m) => n + vectorsIn(m), 1);
-    case 'dynamic': return v.parts.reduce((n, m) => n + vectorsIn(m), 1);
-    case 'error': case 'named': case 'constant': return 1 + vectorsIn(v.inner);
-    case 'dictionary': return 1 + vectorsIn(v.values);
-    case 'selected': return 1 + vectorsIn(v.base);
-    default: return 1;
-  }
-};
-
-/** So many vectors in a record are not worth a charge. */
-const fewVectors = 1024;
-/** The record, whose columns are charged if they are many: by columns within columns few expressions make very many. */
-export const chargedRecord = (v: RecordVector): RecordVector => {
-  const vectors = vectorsIn(v);
-  if (vectors > fewVectors) charge(vectors * vectorBytes, 'a record');
-  return v;
-};

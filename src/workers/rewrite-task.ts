@@ -4,7 +4,7 @@ import { compileAlone } from '../exec/compile.ts';
 import type { AsyncEvaluator } from '../exec/expressions/evaluator.ts';
 import type { ExecutionHost } from '../exec/source.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
-import { ObjectCutter } from '../lake/load-sort.ts';
+import { ObjectCutter } from '../lake/object-cutter.ts';
 import { blockRowsMax } from '../lake/object-format.ts';
 import { type ObjectReader, openObject, sourceOfBytes } from '../lake/object-reader.ts';
 import type { ObjectStore } from '../lake/objects.ts';

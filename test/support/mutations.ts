@@ -4,7 +4,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { LakeError } from '../../src/errors.ts';
 import { type FormatName, type ReadOptions, createWriter, openReader } from '../../src/formats/formats.ts';
-import { sizeOf, slice } from '../../src/vectors/vector.ts';
+import { sizeOf } from '../../src/vectors/sizes.ts';
+import { slice } from '../../src/vectors/vector.ts';
 import { type Random, randomOf } from './random.ts';
 import { pieces } from './convert.ts';
 

@@ -1,5 +1,6 @@
 /** any: the first value that is neither null nor missing. */
-import { type Vector, flatten, sizeOf, take } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, flatten, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { kinds, kindsOf } from '../operators/kinds.ts';

@@ -1,5 +1,6 @@
 /** collect: an array of the values in the order of arrival, without nulls and missing ones; names and unions are taken off. */
-import { type Vector, flatten, sizeOf, take } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, flatten, take } from '../../vectors/vector.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { concat } from '../../vectors/concat.ts';
 import { kinds, rowsWithout } from '../operators/kinds.ts';

@@ -1,7 +1,8 @@
 /** Records, arrays, sets, maps and texts made of evaluated parts. */
 import { charge } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
-import { type BytesVector, type Field, type RecordVector, type Vector, chargedRecord, flatten, noRows, nulls, take } from '../../vectors/vector.ts';
+import { chargedRecord } from '../../vectors/sizes.ts';
+import { type BytesVector, type Field, type RecordVector, type Vector, flatten, noRows, nulls, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { distinctNames } from '../../vectors/field-names.ts';
 import { apply, applyCarrying, type Kernel } from './apply.ts';

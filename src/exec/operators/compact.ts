@@ -1,6 +1,7 @@
 /** Rows that are held for long must not hold more than themselves: views of larger vectors are copied. */
 import { liftTagged } from '../expressions/lift.ts';
-import { type DynamicVector, type Vector, flatten, gather, range, sizeOf, take } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type DynamicVector, type Vector, flatten, gather, range, take } from '../../vectors/vector.ts';
 
 /** The same rows, copied as far as they are a view of many more. */
 export const compact = (v: Vector): Vector => (isView(v, v.length) ? copied(v) : v);

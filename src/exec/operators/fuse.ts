@@ -1,6 +1,7 @@
 /** fuse: all values upcast to the fusion of their types. The input is held, or spilled, until its last type is known. */
 import type { Type } from '../../vectors/type.ts';
-import { type Vector, sizeOf } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import { fuseRows } from '../../vectors/fuse.ts';
 import { upcastVector } from '../../vectors/upcast.ts';
 import { type Item, type Step, isBatch, stage, wait } from '../operator.ts';

@@ -6,7 +6,8 @@
  * A join that runs again and again (`kept`) reads and indexes its right side the first time, if it fits into memory.
  * What does not fit is put aside on both sides, by the hash of the keys, and joined a partition at a time (join-spill.ts); rows then come in the order of partitions.
  */
-import { type Vector, sizeOf } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { type Item, type Stream, isBatch } from '../operator.ts';

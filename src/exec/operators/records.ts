@@ -1,6 +1,7 @@
 /** Records in batches: rows apart by shape, fields set and taken away along paths. */
 import type { FieldPath } from '../../query/plan.ts';
-import { type Vector, type Field, type FlatVector, type RecordVector, chargedRecord, flatten, gather, range, take } from '../../vectors/vector.ts';
+import { chargedRecord } from '../../vectors/sizes.ts';
+import { type Vector, type Field, type FlatVector, type RecordVector, flatten, gather, range, take } from '../../vectors/vector.ts';
 import { combine, overlay } from '../expressions/rows.ts';
 
 /**

@@ -5,7 +5,8 @@
  * Not `all`: each row once. `all`: a row that is m times on the left and n times on the right comes min(m, n) times, or m - n times.
  */
 import { Uint32List } from '../../vectors/lists.ts';
-import { type Vector, sizeOf, take } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';

@@ -1,5 +1,6 @@
 /** tail: the last rows. More than fit into memory are kept in two spill runs, of which the older one goes when the younger has enough rows. */
-import { type Vector, flatten, sizeOf, slice } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, flatten, slice } from '../../vectors/vector.ts';
 import { type Item, type Step, isBatch, stage, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';

@@ -5,7 +5,8 @@
  */
 import { pathOf } from '../../query/plan-walk.ts';
 import type { FieldPath, SortKey } from '../../query/plan.ts';
-import { type Vector, flatten, sizeOf, take } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, flatten, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { pathOf as valuesAt } from '../expressions/access.ts';
 import { type Item, type Stage, type Step, batches, stage } from '../operator.ts';

@@ -1,6 +1,7 @@
 /** Window functions over more rows than fit into memory: sorted rows are gathered until whole partitions are at hand. What functions look at stays in memory, the
  *  rows themselves are spilled where a partition is larger than the budget. */
-import { type Field, type Vector, flatten, sizeOf, slice, take } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Field, type Vector, flatten, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, isBatch, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';

@@ -1,7 +1,8 @@
 /** What a window op is made of: the columns that a group of calls looks at, and how each call is worked out. */
 import { exprKey } from '../../query/plan-walk.ts';
 import type { PlanExpr, WindowCall, WindowGroup } from '../../query/plan.ts';
-import { type Field, type Vector, bools, flatten, noRows, sizeOf } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Field, type Vector, bools, flatten, noRows } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';

@@ -6,7 +6,8 @@
  */
 import type { PlanExpr, PlanOp, SortKey, WindowGroup } from '../../query/plan.ts';
 import { checkStop } from '../../vectors/stop.ts';
-import { type Field, type Vector, flatten, gather, sizeOf, take } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Field, type Vector, flatten, gather, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { fieldOf } from '../expressions/access.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';

@@ -1,7 +1,8 @@
 /** Reads Arrow IPC streams (and files, which are streams between marks): a message at a time, and of its rows some at a time. */
 import { LakeError } from '../../errors.ts';
 import { cutBySize } from '../../vectors/shown-size.ts';
-import { type Vector, sizeOf } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import type { Column } from '../column-types.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';

@@ -1,7 +1,8 @@
 /** Writes CSUP: rows are gathered until an object is full. */
 import { concat } from '../../vectors/concat.ts';
 import { vectorOf } from '../../vectors/builder.ts';
-import { type Vector, noRows, sizeOf, slice } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, noRows, slice } from '../../vectors/vector.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { valueOf } from './descriptors.ts';
 import { encodeObject } from './encode.ts';

@@ -8,7 +8,8 @@
 import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { concat } from '../../vectors/concat.ts';
-import { type Vector, sizeOf, slice } from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, slice } from '../../vectors/vector.ts';
 import type { Codec } from '../block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import type { Spool } from '../spool.ts';

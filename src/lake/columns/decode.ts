@@ -7,9 +7,8 @@
  */
 import { type TimeTexts, rangeOfBounds, timeTexts } from '../../vectors/time-texts.ts';
 import { type Type, types } from '../../vectors/type.ts';
-import {
-  type Vector, type FlatVector, type Field, type NumberArray, emptyVector, sizeOf,
-} from '../../vectors/vector.ts';
+import { sizeOf } from '../../vectors/sizes.ts';
+import { type Vector, type FlatVector, type Field, type NumberArray, emptyVector } from '../../vectors/vector.ts';
 import { type ByteReader } from './byte-reader.ts';
 import { encodings, numberKinds } from './encode.ts';
 import type { Layout } from './layout.ts';

@@ -1,6 +1,6 @@
 /** A process that commits small objects and packs them until it is killed: `node --import tsx pack-writer.ts DIRECTORY FIRST-KEY`. Prints the key of each commit that was acknowledged. */
 import { openLake } from '../../../src/lake/lake.ts';
-import { ObjectCutter } from '../../../src/lake/load-sort.ts';
+import { ObjectCutter } from '../../../src/lake/object-cutter.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { scanObjects } from '../../../src/lake/scan.ts';
 import { runSmallLoad } from '../../../src/workers/small-load.ts';

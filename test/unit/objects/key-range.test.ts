@@ -18,7 +18,8 @@ import { vectorOf } from '../../../src/vectors/builder.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { enumType, types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
-import { type Vector, slice, sizeOf, valueAt } from '../../../src/vectors/vector.ts';
+import { sizeOf } from '../../../src/vectors/sizes.ts';
+import { type Vector, slice, valueAt } from '../../../src/vectors/vector.ts';
 import { contextOf } from '../../support/run-plan.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-range-'));

@@ -6,7 +6,8 @@ import { constantOf, vectorOf } from '../../../src/vectors/builder.ts';
 import { cutBySize, lean, shownSize } from '../../../src/vectors/shown-size.ts';
 import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
-import { type Vector, range, sizeOf, slice, take, valueAt } from '../../../src/vectors/vector.ts';
+import { sizeOf } from '../../../src/vectors/sizes.ts';
+import { type Vector, range, slice, take, valueAt } from '../../../src/vectors/vector.ts';
 
 const texts = (v: Vector): readonly string[] => Array.from({ length: v.length }, (_, i) => supText(valueAt(v, i)));
 const rowsOf = (rows: readonly string[]): Vector => vectorOf(parseSupValues(rows.join('\n')));
