@@ -4,7 +4,8 @@
  * - Behind a whole request whose answer has not begun, an end may be a half-closed connection (`shutdown(SHUT_WR)`, `nc -N`) or a client that left: TCP says which only to who writes, and only
  *   at the write that follows. So `100 Continue` is written now and then, which every client skips (RFC 9110, 15.2.1): where one fails, the client left and its request is cancelled; who waits
  *   gets the answer.
- * - Once an answer has begun, and of HTTP/1.0, which has no interim answers, an end is a client that left.
+ * - HTTP/1.0 has no interim answers: its requests are done to the end, whether somebody waits or not.
+ * - Once an answer has begun, an end is a client that left.
  * - What does not parse is answered with a 400 (or 408, 431), the connection's last answer; behind a request that is being answered with none, since the client would take it for that one's.
  */
 import type { Server, ServerResponse } from 'node:http';
@@ -25,8 +26,8 @@ export const hearEnds = (server: Server): void => {
     socket.once('end', () => {
       const answer = lastAnswer(socket);
       if (!answer?.req.complete || answer.writableEnded) return;
-      if (answer.headersSent || answer.req.httpVersion !== '1.1') socket.destroy();
-      else probe(answer, probeMs);
+      if (answer.headersSent) socket.destroy();
+      else if (answer.req.httpVersion === '1.1') probe(answer, probeMs);
     });
   });
 };

@@ -26,6 +26,8 @@ type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
 /** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
 export const httpServer = ({ headerBytesMax, headerMsMax }: HttpConfig, listener: RequestListener): { readonly server: Server; readonly unlisten: () => void } => {
   const server = createServer({ maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+  // Node drops the headers behind the first 1,000 without a word; their bytes are bounded.
+  server.maxHeadersCount = 0;
   // A load may take as long as it takes, as long as it comes; headers have a time limit.
   server.requestTimeout = 0;
   server.headersTimeout = headerMsMax;

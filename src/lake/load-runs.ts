@@ -53,8 +53,8 @@ const costlyRowBytes = 512;
 /** Bytes of rows that are put together at once then. */
 const togetherBytes = 4 << 20;
 
-/** The rows of `parts`, numbered through, in this order: a block's worth at a time, or in slices. */
-export function* rowsInOrder(parts: readonly Vector[], order: Uint32Array): Generator<Vector> {
+/** The rows of `parts`, numbered through, in this order: a block's worth at a time, or in slices. The list of the parts is emptied once all of them were copied. */
+export function* rowsInOrder(parts: Vector[], order: Uint32Array): Generator<Vector> {
   const starts = new Uint32Array(parts.length + 1);
   parts.forEach((part, i) => { starts[i + 1] = starts[i]! + part.length; });
   if (stretches(order) * stretchRowsMin > order.length) {
@@ -65,6 +65,7 @@ export function* rowsInOrder(parts: readonly Vector[], order: Uint32Array): Gene
       return;
     }
     const all = concat(parts);
+    parts.length = 0;
     for (let start = 0; start < order.length; start += blockRowsMax) yield take(all, order.subarray(start, Math.min(order.length, start + blockRowsMax)));
     return;
   }

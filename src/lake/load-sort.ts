@@ -7,6 +7,7 @@
  */
 import { concat } from '../vectors/concat.ts';
 import { nullSortKey, sortKeyBytes } from '../vectors/sort-key.ts';
+import { bufferOf } from '../vectors/transfer.ts';
 import { compareBytes } from '../vectors/value.ts';
 import { type Vector, slice, valueAt } from '../vectors/vector.ts';
 import type { ObjectMeta } from './lake.types.ts';
@@ -225,7 +226,8 @@ class LoadSorter {
   private async endRun(isLast = false): Promise<void> {
     const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
     const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.held.reduce((n, batch) => n + addedSize(batch), 0) / this.heldRows;
-    const { held } = this;
+    // Their buffers are freed by hand; other batches go as soon as nobody looks at them.
+    const packed = this.held.filter((batch) => bufferOf(batch) !== undefined);
     this.totalBytes += this.heldBytes;
     this.totalRows += this.heldRows;
     this.held = [];
@@ -250,7 +252,7 @@ class LoadSorter {
         await this.options.breathe?.();
       }
       this.spilled.push(await writer.finish());
-      for (const batch of held) this.options.copied?.(batch);
+      for (const batch of packed) this.options.copied?.(batch);
     } catch (error) {
       await writer.abort();
       throw error;
@@ -277,20 +279,20 @@ class LoadSorter {
 }
 
 /** The rows in order. Batches that are in order already are not copied into one. */
-const sortedRun = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
+const sortedRun = (held: Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
   const { keys, order, pieces } = inOrder(held, rows, isWhole, options);
   const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
   return { rows, isLocal: !order || rows <= tieRowsMax || isLocal(order), pieces, first: keyAt(order?.[0] ?? 0), last: keyAt(order?.[rows - 1] ?? rows - 1) };
 };
 interface Ordered { readonly keys: readonly Vector[]; readonly order: Uint32Array | undefined; readonly pieces: Iterable<Vector> }
-const inOrder = (held: readonly Vector[], rows: number, isWhole: boolean, options: SortKeys): Ordered => {
+const inOrder = (held: Vector[], rows: number, isWhole: boolean, options: SortKeys): Ordered => {
   const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
   const ties = isWhole && rows > 1 && rows <= tieRowsMax && held.reduce((n, batch) => n + heldSize(batch), 0) <= tieBytesMax ? byBytes(concat(held)) : undefined;
   const order = rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
   return { keys, order, pieces: order ? rowsInOrder(held, order) : held };
 };
 /** All rows of a load that is small, in order. */
-export const wholeInOrder = (held: readonly Vector[], rows: number, options: SortKeys): Iterable<Vector> => (rows === 1 ? held : inOrder(held, rows, true, options).pieces);
+export const wholeInOrder = (held: Vector[], rows: number, options: SortKeys): Iterable<Vector> => (rows === 1 ? held : inOrder(held, rows, true, options).pieces);
 /** Part of a run by which a row may be off its place. */
 const localPart = 0.25;
 const isLocal = (order: Uint32Array): boolean => {

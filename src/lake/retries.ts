@@ -5,8 +5,8 @@
  * Two rows a key: `k` and the key, with what was asked and the commit; `t`, the time and the key, by which rows that are too old are found. Each commit with a key
  * takes some of these along.
  *
- * Times are milliseconds since 1970 by the system's clock as it was at the start, or by the newest row where the clock is behind that; from there on by a clock that nobody sets. So a key
- * that was used a moment ago is known, though the clock jumped since.
+ * Times are milliseconds since 1970 by the system's clock as it was when the lake had no key; from there on by a clock that nobody sets, and from the newest row on after a start. So a key is known for its
+ * time at least, whatever the clock does between a stop and the next start; the time in which no service ran does not count.
  */
 import { idBuffer } from './ksuid.ts';
 import type { Id, Retry } from './lake.types.ts';
@@ -31,7 +31,7 @@ export class Retries {
     this.#tables = tables;
     this.#keepMs = keepMs;
     const newest = tables.keys('retries', { prefix: Buffer.from('t'), reverse: true, limit: 1 })[0];
-    this.#startMs = Math.max(Math.floor(Date.now()), newest ? Number(newest.readBigUInt64BE(1)) : 0);
+    this.#startMs = newest ? Number(newest.readBigUInt64BE(1)) : Math.floor(Date.now());
   }
 
   #now(): number { return this.#startMs + Math.floor(performance.now() - this.#startedAt); }
