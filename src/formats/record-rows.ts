@@ -8,7 +8,7 @@ import { concat } from '../vectors/concat.ts';
 import { typesOf } from '../vectors/fuse.ts';
 import { supText } from '../vectors/sup-print.ts';
 import { type RecordType, type Type, typeText } from '../vectors/type.ts';
-import { sizeOf } from '../vectors/sizes.ts';
+import { shownSize } from '../vectors/shown-size.ts';
 import { type RecordVector, type Vector, flatten, slice, valueAt } from '../vectors/vector.ts';
 import { settled } from './column-out.ts';
 
@@ -60,12 +60,13 @@ export class RecordRows {
   }
 
   private *take(rows: Vector): Generator<RecordVector> {
+    const { rows: rowsMax, bytes: bytesMax = Infinity } = this.groups, rowBytes = bytesMax === Infinity ? 0 : shownSize(rows) / rows.length;
     for (let start = 0; start < rows.length;) {
-      const end = Math.min(rows.length, start + this.groups.rows - this.length);
+      const fit = rowBytes === 0 ? rowsMax : Math.max(1, Math.floor((bytesMax - this.bytes) / rowBytes)), end = Math.min(rows.length, start + rowsMax - this.length, start + fit);
       this.pending.push(recordsOf(slice(rows, start, end)));
       this.length += end - start;
-      if (this.groups.bytes !== undefined) this.bytes += bytesOf(this.pending[this.pending.length - 1]);
-      if (this.length >= this.groups.rows || this.bytes >= (this.groups.bytes ?? Infinity)) yield this.joined();
+      this.bytes += (end - start) * rowBytes;
+      if (this.length >= rowsMax || this.bytes + rowBytes > bytesMax) yield this.joined();
       start = end;
     }
   }
@@ -104,20 +105,3 @@ const recordsOf = (v: Vector): RecordVector => {
     default: return recordsOf(flatten(v));
   }
 };
-
-/** Bytes that the rows take once they are by themselves: views count by the part of the base that they show. */
-const bytesOf = (v: Vector): number => {
-  switch (v.form) {
-    case 'selected': return v.base.length === 0 ? 0 : (bytesOf(v.base) * v.length) / v.base.length;
-    case 'dictionary': return v.values.length === 0 ? 0 : (bytesOf(v.values) * v.length) / v.values.length;
-    case 'constant': return bytesOf(v.inner) * v.length;
-    case 'record': return v.fields.reduce((n, f) => n + bytesOf(f.values) + 1, 0);
-    case 'named': case 'error': return bytesOf(v.inner);
-    case 'list': return v.length * 4 + shown(v.items, v.offsets[0], v.offsets[v.length]);
-    case 'map': return v.length * 4 + shown(v.keys, v.offsets[0], v.offsets[v.length]) + shown(v.values, v.offsets[0], v.offsets[v.length]);
-    case 'union': return v.length * 8 + Math.max(0, ...v.members.map((m) => shown(m, 0, Math.min(m.length, v.length))));
-    case 'dynamic': return v.length * 8 + Math.max(0, ...v.parts.map((p) => shown(p, 0, Math.min(p.length, v.length))));
-    default: return sizeOf(v);
-  }
-};
-const shown = (v: Vector, start: number, end: number): number => (v.length === 0 ? 0 : (bytesOf(v) * (end - start)) / v.length);

@@ -1,4 +1,4 @@
-/** Writes Arrow IPC streams: a schema from the first record, then a batch for every 1024 records, not compressed. */
+/** Writes Arrow IPC streams: a schema from the first record, then a batch for every 1024 records, or 4 MiB of them, not compressed. */
 import type { Vector } from '../../vectors/vector.ts';
 import { type Column, columnsOf } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
@@ -8,12 +8,12 @@ import type { FlatObject } from './flat-write.ts';
 import { continuation } from './ipc.ts';
 import { messageBytes, schemaHeader } from './schema-write.ts';
 
-const batchRows = 1024;
+const batchRows = 1024, batchBytes = 4 << 20;
 
 export const createArrowsWriter = (_options: WriteOptions): Writer => {
   let columns: readonly Column[] = [], schema: Uint8Array | undefined, started = false;
   const rows = new RecordRows({
-    writer: writerName, rows: batchRows,
+    writer: writerName, rows: batchRows, bytes: batchBytes,
     start: (type) => {
       columns = columnsOf(type, writerName);
       schema = message('schema', schemaHeader(columns));
