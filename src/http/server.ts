@@ -331,4 +331,3 @@ const answerRow = async (
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };
 const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };
-

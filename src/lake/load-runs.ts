@@ -117,8 +117,10 @@ const frameBytesOf = (memoryBytesMax: number): number => Math.max(32 << 10, Math
 
 /** Rows in a file: `buffer` bytes of arrays, then `forms` bytes that tell what is in them. `first`: key of the first row. */
 interface Frame { readonly offset: number; readonly buffer: number; readonly forms: number; readonly rows: number; readonly first: Uint8Array }
-/** Bytes that a frame takes in memory, about: what tells of the arrays becomes objects. */
-const formsFactor = 4, frameCost = ({ buffer, forms }: { readonly buffer: number; readonly forms: number }): number => buffer + forms * formsFactor;
+/** What tells of the arrays becomes objects, of so many times its bytes. */
+const formsFactor = 4;
+/** Bytes that a frame takes in memory, about. */
+const frameCost = ({ buffer, forms }: { readonly buffer: number; readonly forms: number }): number => buffer + forms * formsFactor;
 /** Frames of a run that follow each other; of the first one `skip` rows are left out, of the last one all from `lastRows` on. */
 export interface RunPart { readonly id: Id; readonly frames: readonly Frame[]; readonly skip: number; readonly lastRows?: number }
 

@@ -19,7 +19,6 @@ import type { ObjectStore } from './objects.ts';
 import { scanObjects } from './scan.ts';
 import { byBytes, inKeyOrder, keyColumn, sortColumn, sortRows } from './sort-rows.ts';
 
-export type { SortedObjects } from './object-cutter.ts';
 export type { ShapeLimits } from './load-shapes.ts';
 
 /** What a load sorts by, what it may take of memory, and where its objects and runs go. */

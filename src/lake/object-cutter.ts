@@ -6,6 +6,7 @@
  * - When the end resolves, every object is durable or inline; `abort` leaves no file.
  */
 import { concat } from '../vectors/concat.ts';
+import { joinBytes } from '../vectors/join-bytes.ts';
 import { lowerBound, nullSortKey, sortKeyBytes, upperBound } from '../vectors/sort-key.ts';
 import { supText } from '../vectors/sup-print.ts';
 import { types } from '../vectors/type.ts';
@@ -176,7 +177,7 @@ class OpenObject {
     const [low, lowKey, high, highKey] = this.order === 'asc' ? [first, firstKey, last, lastKey] as const : [last, lastKey, first, firstKey] as const;
     const min: KeyBound = { text: keyText(low), sort: lowerBound(lowKey) };
     const max: KeyBound = low === high && min.sort === highKey ? min : { text: low === high ? min.text : keyText(high), sort: upperBound(highKey) };
-    if (!this.sink && size < inlineBytesMax) return { meta: { id, count, size, min, max, inline: joined(this.chunks, size) } };
+    if (!this.sink && size < inlineBytesMax) return { meta: { id, count, size, min, max, inline: joinBytes(this.chunks, new Uint8Array(size)) } };
     this.flush();
     return { meta: { id, count, size, min, max }, closed: this.sink!.close() };
   }
@@ -190,21 +191,11 @@ class OpenObject {
   }
   private flush(): void {
     this.sink ??= this.store.create(this.id);
-    this.sink.write(joined(this.chunks, this.chunkBytes));
+    this.sink.write(joinBytes(this.chunks, new Uint8Array(this.chunkBytes)));
     this.chunks = [];
     this.chunkBytes = 0;
   }
 }
-
-const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
-  const out = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    out.set(chunk, at);
-    at += chunk.length;
-  }
-  return out;
-};
 
 /** A missing key counts as null, in its sort key too. */
 const keyText = (value: Value): string => {

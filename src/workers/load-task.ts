@@ -38,9 +38,6 @@ export class LoadBudget {
     this.turnMs = turnMs;
   }
 
-  /** What the loads at work may hold, all together. */
-  get reserved(): number { return this.loads > 0 ? this.bytesMax : 0; }
-
   begin(): LoadShare {
     this.loads++;
     let hasTurn = false;

@@ -1,7 +1,8 @@
 /** Both ends of a merge that a load shares out: parts of its runs go to another thread, which makes objects of them. */
 import type { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
-import { type MergeHelper, type MergeJob, type SortedObjects, mergeIntoObjects } from '../lake/load-sort.ts';
+import { type MergeHelper, type MergeJob, mergeIntoObjects } from '../lake/load-sort.ts';
+import type { SortedObjects } from '../lake/object-cutter.ts';
 import { type ObjectStore, openScratch } from '../lake/objects.ts';
 import type { Task } from './task.ts';
 

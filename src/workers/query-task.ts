@@ -17,6 +17,7 @@ import { compile } from '../query/analyze.ts';
 import { parse } from '../query/parser.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
+import { joinBytes } from '../vectors/join-bytes.ts';
 import { working } from '../vectors/stop.ts';
 import { types } from '../vectors/type.ts';
 import type { Vector } from '../vectors/vector.ts';
@@ -236,16 +237,8 @@ const joined = (chunks: readonly Uint8Array[], buffers: ChunkBuffers): readonly 
     }
     let end = start, length = 0;
     while (end < chunks.length && !buffers.has(chunks[end]!) && (end === start || length + chunks[end]!.length <= buffers.size)) length += chunks[end++]!.length;
-    out.push(end - start === 1 ? chunks[start]! : concatenated(chunks.slice(start, end), length < smallChunkBytes ? new Uint8Array(length) : buffers.take(length).subarray(0, length)));
+    out.push(end - start === 1 ? chunks[start]! : joinBytes(chunks.slice(start, end), length < smallChunkBytes ? new Uint8Array(length) : buffers.take(length).subarray(0, length)));
     start = end;
-  }
-  return out;
-};
-const concatenated = (chunks: readonly Uint8Array[], out: Uint8Array): Uint8Array => {
-  let at = 0;
-  for (const chunk of chunks) {
-    out.set(chunk, at);
-    at += chunk.length;
   }
   return out;
 };

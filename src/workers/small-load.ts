@@ -6,7 +6,8 @@
  */
 import { LakeError } from '../errors.ts';
 import { type FormatName, type ReadOptions, formatTable, openReader } from '../formats/formats.ts';
-import { type ShapeLimits, type SortedObjects, sortIntoObjects } from '../lake/load-sort.ts';
+import { type ShapeLimits, sortIntoObjects } from '../lake/load-sort.ts';
+import type { SortedObjects } from '../lake/object-cutter.ts';
 import type { ObjectStore } from '../lake/objects.ts';
 import { sortSmall } from '../lake/load-sort-small.ts';
 import type { PoolLayout } from './messages.ts';

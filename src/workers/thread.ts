@@ -6,6 +6,7 @@ import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { collectInSteps } from './collector.ts';
 import { LakeError } from '../errors.ts';
+import { joinBytes } from '../vectors/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
 import { type Foreseen, type FromWorker, type PartOf, type Step, type TaskOutcome, type TaskRequest, type ToWorker, fromWire, stopBytes, stopPlace, toWire } from './messages.ts';
 import type { PlaceKind, TaskClient } from './places.ts';
@@ -94,12 +95,7 @@ export class RunningTask {
   }
   private async sendBody(chunks: readonly Uint8Array[], length: number): Promise<void> {
     while (this.events && this.sent > 0 && this.sent + length > this.windowBytesMax) await new Promise<void>((resolve) => { this.waiting = resolve; });
-    const bytes = new Uint8Array(length);
-    let at = 0;
-    for (const chunk of chunks) {
-      bytes.set(chunk, at);
-      at += chunk.length;
-    }
+    const bytes = joinBytes(chunks, new Uint8Array(length));
     this.sent += length;
     this.thread.post({ type: 'body', task: this.id, chunk: bytes }, length >= transferBytesMin ? bytes.buffer : undefined);
   }

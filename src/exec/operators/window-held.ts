@@ -2,6 +2,7 @@
  *  rows themselves are spilled where a partition is larger than the budget. */
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Field, type Vector, flatten, slice, take } from '../../vectors/vector.ts';
+import { joinBytes } from '../../vectors/join-bytes.ts';
 import { concat } from '../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, isBatch, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
@@ -79,7 +80,7 @@ class Held {
   /** Works out the first `count` rows, which are whole partitions but for one that is cut, and gives them; the others stay. */
   *give(count: number, isCut = false): Generator<Item> {
     if (count === 0) return;
-    const { parts, length } = this, all = this.columns.map((c) => concat(c)), marks = concatMarks(this.marks, length);
+    const { parts, length } = this, all = this.columns.map((c) => concat(c)), marks = joinBytes(this.marks, new Uint8Array(length));
     const columns = all.map((v) => slice(v, 0, count)), segment = segmentOver(parts, marks, count, columns, this.carried);
     const results = resultsOf(parts, segment, columns, isCut || this.carried.rows > 0 ? this.carries : undefined);
     this.carried = isCut ? carriedBy(segment) : nothingCarried;
@@ -185,13 +186,3 @@ class Held {
     this.last = keys.map((v) => flatten(take(v, Uint32Array.of(length - 1))));
   }
 }
-
-const concatMarks = (list: readonly Uint8Array[], length: number): Uint8Array => {
-  const out = new Uint8Array(length);
-  let at = 0;
-  for (const m of list) {
-    out.set(m, at);
-    at += m.length;
-  }
-  return out;
-};

@@ -8,6 +8,7 @@
 import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { concat } from '../../vectors/concat.ts';
+import { joinBytes } from '../../vectors/join-bytes.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import type { Codec } from '../block-codecs.ts';
@@ -194,12 +195,4 @@ const joinedEntries = (parts: readonly Entries[], leaf: Leaf): Entries => {
     values: first ? concat(parts.map((p) => p.values)) : noValues(leaf),
   };
 };
-const joined = (parts: readonly Uint8Array[]): Uint8Array => {
-  const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const p of parts) {
-    out.set(p, at);
-    at += p.length;
-  }
-  return out;
-};
+const joined = (parts: readonly Uint8Array[]): Uint8Array => joinBytes(parts, new Uint8Array(parts.reduce((n, p) => n + p.length, 0)));

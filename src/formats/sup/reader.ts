@@ -32,7 +32,7 @@ export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOp
         if (state === 'value') {
           turns.run(write);
           general.plain();
-          if (batches.isFull) yield turns.run(() => batches.take());
+          if (batches.isFull) yield batches.take();
         } else {
           let values = 0;
           const found = general.next(batches.rows);
@@ -42,7 +42,7 @@ export async function* readSup(input: AsyncIterable<Uint8Array>, options: ReadOp
             batches.end(general.length);
             tape.memory.free();
             values++;
-            if (batches.isFull) yield turns.run(() => batches.take());
+            if (batches.isFull) yield batches.take();
           }
           if (values === 0) break;
         }
