@@ -157,9 +157,9 @@ export const withNulls = (dense: Vector, rows: number, valid: Uint32Array | unde
   if (flat && base === type) return valid ? widened(flat, type.members, flat.members, none, rows, valid) : flat;
   const members = type.members.map((m): Vector => (m === types.null ? nulls(nullRows) : flat ? flat.members[flat.type.members.indexOf(m)] : dense));
   if (flat) return { ...widened(flat, type.members, members, none, rows, valid ?? range(0, rows)), type };
-  const tags = new Uint32Array(rows), tag = 1 - none;
-  if (!valid) return { form: 'union', type, length: rows, tags: tags.fill(tag), slots: range(0, rows), members };
-  const slots = new Uint32Array(rows);
+  const tag = 1 - none;
+  if (!valid) return { form: 'union', type, length: rows, ...allOf(tag, rows), members };
+  const tags = new Uint32Array(rows), slots = new Uint32Array(rows);
   tags.fill(none);
   for (let i = 0; i < valid.length; i++) {
     tags[valid[i]] = tag;
@@ -168,6 +168,13 @@ export const withNulls = (dense: Vector, rows: number, valid: Uint32Array | unde
   for (let i = 0, at = 0; i < rows; i++) if (tags[i] === none) slots[i] = at++;
   return { form: 'union', type, length: rows, tags, slots, members };
 };
+/** All rows have the one tag: the columns of a batch share what says so, of which there may be thousands. */
+const allOf = (tag: number, rows: number): { readonly tags: Uint32Array; readonly slots: Uint32Array } => {
+  const last = lastAllOf[tag];
+  if (last?.slots.length === rows) return last;
+  return (lastAllOf[tag] = { tags: new Uint32Array(rows).fill(tag), slots: range(0, rows) });
+};
+const lastAllOf: { readonly tags: Uint32Array; readonly slots: Uint32Array }[] = [];
 /** A union vector's rows put at `valid` among nulls. */
 const widened = (v: UnionVector, memberTypes: readonly Type[], members: readonly Vector[], none: number, rows: number, valid: Uint32Array): UnionVector => {
   const map = v.type.members.map((m) => memberTypes.indexOf(m)), before = v.members[map.indexOf(none)]?.length ?? 0;

@@ -5,25 +5,27 @@
  */
 import { LakeError } from '../errors.ts';
 import { lean, shownSize } from '../vectors/shown-size.ts';
-import type { Vector } from '../vectors/vector.ts';
+import { charge } from '../vectors/stop.ts';
+import { type Vector, vectorBytes } from '../vectors/vector.ts';
+import type { ReadOptions } from './format.types.ts';
 import type { ReadMemory } from './read-memory.ts';
 
-/** Part of the memory for a window, and for one that is worth while to be large; most bytes of each, however much memory there is. */
-const windowPart = { usual: 4, large: 2 }, windowBytesMax = { usual: 16 << 20, large: 32 << 20 };
 /** A batch ends when its rows come to so many bytes. */
 export const batchBytesMax = 4 << 20;
+/** Part of the memory for a window, and for one that is worth while to be large; most bytes of each, however much memory there is: a usual one is a batch, since cutting it would make its columns once more. */
+const windowPart = { usual: 4, large: 2 }, windowBytesMax = { usual: batchBytesMax, large: 32 << 20 };
 
 /** Whose rows they are. `batchRows`: of a usual window. */
-interface WindowOptions { readonly memory: ReadMemory; readonly format: string; readonly batchRows: number }
+export interface RowWindowOptions { readonly memory: ReadMemory; readonly format: string; readonly batchRows: number; readonly turn?: ReadOptions['turn'] }
 /** Charges bytes to the window in work. @throws LakeError format-memory */
 export type Hold = (bytes: number) => void;
 
 export class RowWindows {
-  private readonly options: WindowOptions;
+  private readonly options: RowWindowOptions;
   private rows: number;
   private held = 0;
   private size: keyof typeof windowPart = 'usual';
-  constructor(options: WindowOptions) {
+  constructor(options: RowWindowOptions) {
     this.options = options;
     this.rows = options.batchRows;
   }
@@ -34,7 +36,7 @@ export class RowWindows {
     for (;;) {
       const rows = Math.min(left, this.rows);
       try {
-        const window = read(rows);
+        const { turn } = this.options, window = turn ? turn(() => read(rows)) : read(rows);
         this.grow(rows, isShort);
         return window;
       } catch (problem) {
@@ -53,11 +55,13 @@ export class RowWindows {
     const { memory, format } = this.options, what = rows === 1 ? 'row' : `${rows} rows`, { limit } = this;
     if (rows > 1 && this.held + bytes > limit) throw new LakeError('format-memory', { format, what, limit });
     memory.hold(bytes, { format, what });
+    charge(bytes, what);
     this.held += bytes;
   }
 
   /** A column as it is given out, of what `read` makes: charged by what it shows, whatever views and dictionaries bring along. */
   column(rows: number, read: () => Vector): Vector {
+    charge(vectorBytes, 'columns of a window');
     const before = this.held, own = lean(read());
     if (rows === 1) return own;
     const made = this.held - before;

@@ -7,10 +7,9 @@
  */
 import { type PackedVectors, packVectors, unpackVectors } from '../vectors/transfer.ts';
 import { concat } from '../vectors/concat.ts';
-import { lean, shownSize } from '../vectors/shown-size.ts';
+import { addedSize, fewParts, lean } from '../vectors/shown-size.ts';
 import { sortKeyBytes } from '../vectors/sort-key.ts';
 import { compareBytes } from '../vectors/value.ts';
-import { vectorsIn } from '../vectors/sizes.ts';
 import { type Vector, flatten, range, slice, take, valueAt } from '../vectors/vector.ts';
 import type { Id, SortOrder } from './lake.types.ts';
 import { newId } from './ksuid.ts';
@@ -29,24 +28,6 @@ export interface RunSource {
 
 /** Rows that follow each other in a part are taken as a slice if such stretches are so long on average; else rows are copied one by one. */
 const stretchRowsMin = 32;
-
-/** Bytes that rows take while they wait: values, and the vectors themselves, which count where each row has a shape of its own. */
-export const heldSize = (rows: Vector): number => shownSize(rows) + vectorBytes * vectorsIn(rows);
-const vectorBytes = 400;
-/** Bytes that as many more rows like these take: vectors count where rows bring their own, and not where they only get longer, as those of columns. */
-export const addedSize = (rows: Vector): number => shownSize(rows) + vectorBytes * ownVectors(rows);
-const ownVectors = (v: Vector): number => {
-  switch (v.form) {
-    case 'dynamic': return v.parts.length > fewParts ? vectorsIn(v) : v.parts.reduce((n, p) => n + ownVectors(p), 0);
-    case 'record': return v.fields.reduce((n, f) => n + ownVectors(f.values), 0);
-    case 'list': return ownVectors(v.items);
-    case 'map': return ownVectors(v.keys) + ownVectors(v.values);
-    case 'error': case 'named': return ownVectors(v.inner);
-    default: return 0;
-  }
-};
-/** Parts of so many kinds are those of a column whose values change their type; more are rows of ever new shapes. */
-const fewParts = 4;
 
 /** Rows that take more, on average, are put together some at a time: all of them once more would be too much. */
 const costlyRowBytes = 512;

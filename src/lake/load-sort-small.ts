@@ -3,9 +3,9 @@
  *
  * Invariant: nothing is waited for, unless an object turned out so large that it has a file.
  */
+import { heldSize } from '../vectors/shown-size.ts';
 import { vectorsIn } from '../vectors/sizes.ts';
 import type { Vector } from '../vectors/vector.ts';
-import { heldSize } from './load-runs.ts';
 import { wholeInOrder } from './load-sort.ts';
 import { ObjectCutter, type SortKeys, type SortedObjects } from './object-cutter.ts';
 import { LoadShapes, type ShapeLimits } from './load-shapes.ts';

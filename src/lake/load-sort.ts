@@ -6,12 +6,14 @@
  * - When the promise resolves, every object is durable or inline. When it rejects, no file of it is left.
  */
 import { concat } from '../vectors/concat.ts';
+import { addedSize, heldSize } from '../vectors/shown-size.ts';
 import { nullSortKey, sortKeyBytes } from '../vectors/sort-key.ts';
 import { bufferOf } from '../vectors/transfer.ts';
+import { working } from '../vectors/stop.ts';
 import { compareBytes } from '../vectors/value.ts';
 import { type Vector, slice, valueAt } from '../vectors/vector.ts';
 import type { ObjectMeta } from './lake.types.ts';
-import { type RunPart, type RunSource, RunWriter, SpilledRun, addedSize, halvesOf, heldSize, mergeRuns, rowsInOrder } from './load-runs.ts';
+import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, mergeRuns, rowsInOrder } from './load-runs.ts';
 import { LoadShapes, type ShapeLimits } from './load-shapes.ts';
 import { ObjectCutter, type SortKeys, type SortedObjects } from './object-cutter.ts';
 import { blockRowsMax } from './object-format.ts';
@@ -72,7 +74,7 @@ export const sortIntoObjects = async (batches: AsyncIterable<Vector>, options: L
   try {
     for await (const batch of batches) {
       options.signal?.throwIfAborted();
-      shapes?.add(batch);
+      sorter.work(() => { shapes?.add(batch); });
       if (shapes && shapes.count > manyShapes) await options.manyShapes?.();
       await sorter.add(batch);
     }
@@ -137,12 +139,15 @@ class LoadSorter {
     this.cutter = new ObjectCutter(options, options.objects, options.threshold);
   }
 
+  /** Does a piece of the load's work, which its account is charged for. */
+  work<T>(work: () => T): T { return this.options.signal ? working(this.options.signal, work) : work(); }
+
   async add(batch: Vector): Promise<void> {
     if (batch.length === 0) return;
     this.held.push(batch);
     this.heldBytes += heldSize(batch);
     this.heldRows += batch.length;
-    if (this.inOrder) this.inOrder = this.keepsOrder(batch);
+    if (this.inOrder) this.inOrder = this.work(() => this.keepsOrder(batch));
     if (this.heldBytes >= this.options.memoryBytesMax) await this.endRun();
     else if (this.inOrder && !this.spill && this.heldBytes >= flowBytes && this.totalRows + this.heldRows > tieRowsMax) await this.flow();
   }
@@ -224,7 +229,7 @@ class LoadSorter {
   /** `isLast`: the load ends with it. */
   private async endRun(isLast = false): Promise<void> {
     const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
-    const run = inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options), bytesPerRow = this.held.reduce((n, batch) => n + addedSize(batch), 0) / this.heldRows;
+    const run = this.work(() => (inOrder ? runAsIs(this.held, this.heldRows, this.options) : sortedRun(this.held, this.heldRows, !this.flowed, this.options))), bytesPerRow = this.held.reduce((n, batch) => n + addedSize(batch), 0) / this.heldRows;
     // Their buffers are freed by hand; other batches go as soon as nobody looks at them.
     const packed = this.held.filter((batch) => bufferOf(batch) !== undefined);
     this.totalBytes += this.heldBytes;
@@ -235,7 +240,7 @@ class LoadSorter {
     this.heldLast = undefined;
     if (!this.spill && (isLast || run.isLocal) && this.follows(run)) {
       this.cutter.expect(run.rows, bytesPerRow);
-      for (const piece of run.pieces) await this.cut(this.cutter, piece);
+      for (const piece of this.piecesOf(run)) await this.cut(this.cutter, piece);
       this.lastKey = run.last;
       return;
     }
@@ -246,8 +251,8 @@ class LoadSorter {
     this.spill ??= this.options.spill();
     const writer = new RunWriter(this.spill, { keys: this.options.keys, bytesPerRow, memoryBytesMax: this.options.memoryBytesMax });
     try {
-      for (const piece of run.pieces) {
-        writer.add(piece);
+      for (const piece of this.piecesOf(run)) {
+        this.work(() => { writer.add(piece); });
         await this.options.breathe?.();
       }
       this.spilled.push(await writer.finish());
@@ -265,8 +270,16 @@ class LoadSorter {
   }
 
   private async cut(cutter: ObjectCutter, piece: Vector): Promise<void> {
-    cutter.add(piece);
+    this.work(() => { cutter.add(piece); });
     await this.options.breathe?.();
+  }
+  private *piecesOf({ pieces }: Run): Generator<Vector> {
+    const iterator = pieces[Symbol.iterator]();
+    for (;;) {
+      const next = this.work(() => iterator.next());
+      if (next.done) return;
+      yield next.value;
+    }
   }
 
   /** What went straight into objects, to be merged with the rest. */

@@ -8,13 +8,13 @@
 import { concat } from '../vectors/concat.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import { lowerBound, nullSortKey, sortKeyBytes, upperBound } from '../vectors/sort-key.ts';
+import { addedSize } from '../vectors/shown-size.ts';
 import { supText } from '../vectors/sup-print.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, isMissing, nullValue, underValue } from '../vectors/value.ts';
 import { type Vector, slice, valueAt } from '../vectors/vector.ts';
 import { newId } from './ksuid.ts';
 import type { Id, KeyBound, ObjectMeta, SortOrder } from './lake.types.ts';
-import { addedSize } from './load-runs.ts';
 import { blockRowsMax, inlineBytesMax } from './object-format.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';

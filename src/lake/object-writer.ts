@@ -6,6 +6,7 @@
  * - Nothing that was written is touched again.
  */
 import assert from 'node:assert';
+import { heldSize } from '../vectors/shown-size.ts';
 import { sizeOf } from '../vectors/sizes.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { ByteWriter } from '../vectors/value.ts';
@@ -23,8 +24,8 @@ interface ObjectWriterOptions {
   readonly rowsExpected: number;
 }
 
-/** Rows that a large object holds back to see which dictionaries pay, in no more blocks than that. */
-const trialRows = 24_576, trialBlocks = 4;
+/** Rows that a large object holds back to see which dictionaries pay, in no more blocks than that, nor in more memory, which rows of very many columns take. */
+const trialRows = 24_576, trialBlocks = 4, trialBytesMax = 32 << 20;
 /** Rows from which zone maps are worth their place. */
 const statisticsRowsMin = 1024;
 /** What a footer of one block has beside its parts, about. */
@@ -48,6 +49,7 @@ export class ObjectWriter {
   private at = 0;
   private trial: { readonly batch: Vector; readonly keys: BlockKeys }[] | undefined;
   private trialBytes = 0;
+  private trialHeld = 0;
   private version: number = plainVersion;
 
   constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
@@ -71,7 +73,8 @@ export class ObjectWriter {
     if (!this.trial) return this.encode(batch, keys);
     this.trial.push({ batch, keys });
     this.trialBytes += sizeOf(batch);
-    if (this.count >= trialRows || this.trial.length === trialBlocks) this.endTrial();
+    this.trialHeld += heldSize(batch);
+    if (this.count >= trialRows || this.trial.length === trialBlocks || this.trialHeld >= trialBytesMax) this.endTrial();
   }
 
   /** Writes dictionaries and footer; answers the object's length. */

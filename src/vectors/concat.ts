@@ -4,7 +4,7 @@ import { charge, checkStop } from './stop.ts';
 import { type Type, types } from './type.ts';
 import {
   type Vector, type FlatVector, type Field, type NumberArray, type NumberVector, type BytesVector, type RecordVector, type ListVector, type MapVector, type UnionVector,
-  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, compacted, compactedParts, dynamic, flatten, itemsOf, noRows, take,
+  type DynamicVector, type BoolVector, type TypeVector, type EnumVector, type ErrorVector, type NamedVector, chargeColumns, compacted, compactedParts, dynamic, flatten, itemsOf, noRows, take,
 } from './vector.ts';
 
 /** All rows of the vectors, in order. */
@@ -197,15 +197,18 @@ const concatTypes = (vectors: readonly TypeVector[], length: number): TypeVector
   }
   return { form: 'type', length, codes, table: [...table.keys()] };
 };
-const concatRecords = (first: RecordVector, vectors: readonly RecordVector[], length: number): RecordVector => ({
-  form: 'record', length,
-  fields: first.fields.map((f, k): Field => {
-    const values = concat(vectors.map((v) => v.fields[k]!.values));
-    if (!f.optional) return { name: f.name, optional: false, values };
-    const present = concatBytes(vectors.map((v) => v.fields[k]!.present?.subarray(0, v.length) ?? new Uint8Array(v.length).fill(1)), length);
-    return { name: f.name, optional: true, values, present };
-  }),
-});
+const concatRecords = (first: RecordVector, vectors: readonly RecordVector[], length: number): RecordVector => {
+  chargeColumns(first.fields.length);
+  return {
+    form: 'record', length,
+    fields: first.fields.map((f, k): Field => {
+      const values = concat(vectors.map((v) => v.fields[k]!.values));
+      if (!f.optional) return { name: f.name, optional: false, values };
+      const present = concatBytes(vectors.map((v) => v.fields[k]!.present?.subarray(0, v.length) ?? new Uint8Array(v.length).fill(1)), length);
+      return { name: f.name, optional: true, values, present };
+    }),
+  };
+};
 const concatUnions = (first: UnionVector, given: readonly UnionVector[], length: number): UnionVector => {
   const vectors = given.map((v): UnionVector => {
     const { slots, parts } = compacted(v, v.members);

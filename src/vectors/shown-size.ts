@@ -3,7 +3,7 @@
  *
  * Invariant: what several rows look up in one place counts once a row: that much is made wherever rows are put together, sorted or printed.
  */
-import { sizeOf } from './sizes.ts';
+import { sizeOf, vectorsIn } from './sizes.ts';
 import { type Vector, compacted, compactedParts, flatten, itemsOf, slice } from './vector.ts';
 
 /** Bytes of the rows, each by itself. */
@@ -130,3 +130,22 @@ function* halved(v: Vector, bytesMax: number): Generator<Vector> {
   yield* halved(slice(v, 0, half), bytesMax);
   yield* halved(slice(v, half, v.length), bytesMax);
 }
+
+/** Bytes that rows take while they wait: values, and the vectors themselves, which count where each row has a shape of its own. */
+export const heldSize = (rows: Vector): number => shownSize(rows) + waitingBytes * vectorsIn(rows);
+/** A vector with its arrays and their buffers, about. */
+const waitingBytes = 400;
+/** Bytes that as many more rows like these take: vectors count where rows bring their own, and not where they only get longer, as those of columns. */
+export const addedSize = (rows: Vector): number => shownSize(rows) + waitingBytes * ownVectors(rows);
+const ownVectors = (v: Vector): number => {
+  switch (v.form) {
+    case 'dynamic': return v.parts.length > fewParts ? vectorsIn(v) : v.parts.reduce((n, p) => n + ownVectors(p), 0);
+    case 'record': return v.fields.reduce((n, f) => n + ownVectors(f.values), 0);
+    case 'list': return ownVectors(v.items);
+    case 'map': return ownVectors(v.keys) + ownVectors(v.values);
+    case 'error': case 'named': return ownVectors(v.inner);
+    default: return 0;
+  }
+};
+/** Parts of so many kinds are those of a column whose values change their type; more are rows of ever new shapes. */
+export const fewParts = 4;

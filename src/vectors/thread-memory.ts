@@ -80,8 +80,8 @@ export class ThreadMemory {
     if (now <= this.limit(tightShare)) return true;
     const isLargest = this.isLargest(account);
     if (!isLargest && now <= this.looksAgainAt) return true;
-    const limit = this.limit(use.isTight?.() === true ? tightShare : 1);
-    if (now <= limit) return true;
+    const limit = this.limit(this.kind.patient ? 1 : this.shareNow());
+    if (now <= this.limit(this.shareNow())) return true;
     use.collect();
     now = use.bytes() + bytes;
     this.looksAgainAt = 0;
@@ -94,7 +94,7 @@ export class ThreadMemory {
   /** Garbage goes if there is too much of it; what is held is left alone, and not looked through again until there is more. */
   relieve(): void {
     const now = this.use.bytes();
-    if (now <= this.limit(1) || now <= this.relievedAt + againBytes) return;
+    if (now <= this.limit(tightShare) || now <= this.relievedAt + againBytes || now <= this.limit(this.shareNow())) return;
     this.use.collect();
     this.relievedAt = this.use.bytes();
   }
@@ -106,6 +106,8 @@ export class ThreadMemory {
     this.use.collect();
     this.besides = Math.max(besidesBytes, this.use.bytes() - (this.use.kept?.() ?? 0));
   }
+  /** What a thread has of its budget at the moment. */
+  private shareNow(): number { return this.use.isTight?.() === true ? tightShare : 1; }
   private limit(share: number): number { return this.max * share + this.besides + (this.use.kept?.() ?? 0); }
   private isLargest(account: MemoryAccount): boolean {
     for (const other of this.accounts) if (other.made > account.made) return false;

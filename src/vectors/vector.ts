@@ -71,6 +71,10 @@ export type Vector = FlatVector | ConstantVector | DictionaryVector | SelectedVe
 
 /** What a vector takes beside its rows, about. */
 export const vectorBytes = 128;
+/** So many columns are worth a charge of their own when they are made once more, whatever is in them. */
+const manyColumns = 512;
+/** Charges the vectors that a copy of a record is made of, where they count beside its rows. @throws LakeError query-memory, load-memory */
+export const chargeColumns = (count: number): void => { if (count >= manyColumns) charge(count * vectorBytes, 'a copy of many columns'); };
 /** What copies rows, in errors. */
 const rowsCopied = 'a copy of rows';
 
@@ -278,6 +282,7 @@ export const slice = (v: Vector, start: number, end: number): Vector => {
     case 'null': case 'constant': return { ...v, length };
     case 'type': case 'enum': return { ...v, length, codes: v.codes.subarray(start, end) };
     case 'record':
+      chargeColumns(v.fields.length);
       return { form: 'record', length, fields: v.fields.map((f) => ({ ...f, values: slice(f.values, start, end), ...(f.present && { present: f.present.subarray(start, end) }) })) };
     case 'union': {
       const tags = v.tags.subarray(start, end), { slots, parts } = compacted({ length, tags, slots: v.slots.subarray(start, end) }, v.members);

@@ -36,11 +36,11 @@ const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { 
 const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
 /** This thread, as accounts of memory see it. */
-const use = { bytes: bytesInUse, collect: collectAll };
+const use = { bytes: bytesInUse, collect: collectAll, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax };
 /** What queries may hold, and loads: what they sort, and one and a half times as much for what is read and written. The cache has a budget of its own. */
 const memory: Record<'queries' | 'loads', ThreadMemory> = {
-  queries: new ThreadMemory(settings.queryMemoryBytesMax, { ...use, kept: () => columns.bytes + memory.loads.reserved, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax }),
-  loads: new ThreadMemory(settings.loadMemoryBytesMax * 2.5, { ...use, kept: () => columns.bytes + memory.queries.reserved }, loads),
+  queries: new ThreadMemory(settings.queryMemoryBytesMax, { ...use, kept: () => tools.readers.bytes + memory.loads.reserved }),
+  loads: new ThreadMemory(settings.loadMemoryBytesMax * 2.5, { ...use, kept: () => tools.readers.bytes + memory.queries.reserved }, loads),
 };
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
 const trimEveryMs = 1000;

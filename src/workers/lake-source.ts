@@ -41,6 +41,8 @@ export class ReaderList implements ReaderCache {
     this.columns = columns;
     this.bytesMax = bytesMax;
   }
+  /** What the readers hold, as of the last look, and their columns. */
+  get bytes(): number { return this.charged + this.columns.bytes; }
   /** Least recently used first. */
   private readonly readers = new Map<string, ObjectReader>();
   get(id: string): ObjectReader | undefined {

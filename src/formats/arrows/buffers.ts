@@ -25,7 +25,8 @@ export class Buffers {
   private readonly codec: Codec | undefined;
   private readonly options: BufferOptions;
   private readonly expanded: Spool;
-  private readonly made: (Buffer | undefined)[] = [];
+  /** Those that were expanded: others are looked up again, since there may be very many. */
+  private readonly made = new Map<number, Buffer>();
   private expandedLeft: number;
 
   constructor(body: Spool, { places, codec }: { readonly places: readonly number[]; readonly codec: Codec | undefined }, options: BufferOptions) {
@@ -43,7 +44,7 @@ export class Buffers {
   close(): void { this.expanded.close(); }
 
   /** @throws BytesFault, TooMuch, LakeError format-memory */
-  at(k: number): Buffer { return (this.made[k] ??= this.make(k)); }
+  at(k: number): Buffer { return this.made.get(k) ?? this.make(k); }
 
   private make(k: number): Buffer {
     const start = this.places[k * 2], length = this.places[k * 2 + 1];
@@ -55,9 +56,9 @@ export class Buffers {
     if (high === -1 && low === 0xffffffff) return { length: length - 8, read: (at, count) => this.body.read(start + 8 + at, count) };
     this.expandedLeft -= low;
     if (high !== 0 || this.expandedLeft < 0) throw new TooMuch();
-    return this.expand(start + 8, length - 8, low);
+    return this.expand(k, start + 8, length - 8, low);
   }
-  private expand(start: number, length: number, size: number): Buffer {
+  private expand(k: number, start: number, length: number, size: number): Buffer {
     const { memory } = this.options, bytes = length + size, { expanded } = this, place = expanded.size;
     memory.hold(bytes, { format: 'arrows', what: `compressed buffer of ${size} bytes` });
     try {
@@ -65,6 +66,8 @@ export class Buffers {
     } finally {
       memory.free(bytes);
     }
-    return { length: size, read: (at, count) => expanded.read(place + at, count) };
+    const buffer = { length: size, read: (at: number, count: number) => expanded.read(place + at, count) };
+    this.made.set(k, buffer);
+    return buffer;
   }
 }

@@ -6,7 +6,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import type { Column } from '../column-types.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';
-import { RowWindows, batchBytesMax } from '../row-windows.ts';
+import { type RowWindowOptions, RowWindows, batchBytesMax } from '../row-windows.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { BatchReader, joined } from './batch-read.ts';
 import { type BufferOptions, TooMuch } from './buffers.ts';
@@ -24,7 +24,7 @@ export async function* readArrows(input: AsyncIterable<Uint8Array>, options: Rea
   let values = 0, stream: Stream | undefined;
   try {
     for (let schema = await messages.first(); schema; schema = messages.mayContinue() ? await messages.first() : undefined) {
-      stream = new Stream(schema, { memory: options.memory ?? new ReadMemory(), scratch: options.scratch, expandedBytesMax: bytesMax }, batchRows);
+      stream = new Stream(schema, { memory: options.memory ?? new ReadMemory(), scratch: options.scratch, expandedBytesMax: bytesMax }, { batchRows, turn: options.turn });
       for (let message = await messages.next(); message; message = await messages.next()) {
         try {
           for (const window of stream.take(message)) {
@@ -70,21 +70,24 @@ const columnsOf = (message: Message): readonly Column[] => {
   return readSchema(message.header);
 };
 
+/** Of the windows that rows are read in. */
+type WindowOptions = Pick<RowWindowOptions, 'batchRows' | 'turn'>;
+
 /** A schema and the dictionaries that came so far. */
 class Stream {
   private readonly columns: readonly Column[];
   private readonly options: BufferOptions;
-  private readonly batchRows: number;
+  private readonly windows: WindowOptions;
   private readonly dictionaries = new Map<number, Vector>();
   /** Columns by the dictionary that they look up. */
   private readonly coded = new Map<number, Column>();
   /** Bytes of the dictionaries. */
   private held = 0;
 
-  constructor(schema: Message, options: BufferOptions, batchRows: number) {
+  constructor(schema: Message, options: BufferOptions, windows: WindowOptions) {
     this.columns = columnsOf(schema);
     this.options = options;
-    this.batchRows = batchRows;
+    this.windows = windows;
     for (const c of this.columns) this.note(c);
   }
 
@@ -105,7 +108,7 @@ class Stream {
   }
 
   private *records(message: Message): Generator<Vector> {
-    const reader = this.readerOf(message, message.header), { memory } = this.options, windows = new RowWindows({ memory, format: 'arrows', batchRows: this.batchRows });
+    const reader = this.readerOf(message, message.header), { memory } = this.options, windows = new RowWindows({ ...this.windows, memory, format: 'arrows' });
     try {
       for (let from = 0; from < reader.rows;) {
         const window = windows.next(reader.rows - from, { read: (rows) => reader.records(this.columns, from, rows, windows), again: () => undefined });

@@ -28,7 +28,7 @@ export async function* readParquet(input: AsyncIterable<Uint8Array>, options: Re
     contentBytes = size * contentsFactor;
     const metadata = contentsOf(file, size), columns = planOf(metadata.schema);
     for (const group of metadata.row_groups) {
-      for (const window of readGroup(group, { file, columns, memory, batchRows })) {
+      for (const window of readGroup(group, { file, columns, memory, batchRows, turn: options.turn })) {
         for (const batch of cutBySize(window, { bytesMax: batchBytesMax, rowsMax: batchRows })) {
           yield batch;
           values += batch.length;

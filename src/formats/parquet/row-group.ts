@@ -8,6 +8,7 @@
 import type { RowGroup } from 'hyparquet';
 import type { Field, Vector } from '../../vectors/vector.ts';
 import { distinctNames } from '../column-types.ts';
+import type { ReadOptions } from '../format.types.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { RowWindows, partOf } from '../row-windows.ts';
 import type { Spool } from '../spool.ts';
@@ -23,7 +24,7 @@ const heldPart = 4, heldBytesMax = 16 << 20;
 const emptyRowsMax = 1 << 24;
 
 /** What the row groups of one file have in common. */
-interface GroupOptions { readonly file: Spool; readonly columns: readonly Node[]; readonly memory: ReadMemory; readonly batchRows: number }
+interface GroupOptions { readonly file: Spool; readonly columns: readonly Node[]; readonly memory: ReadMemory; readonly batchRows: number; readonly turn?: ReadOptions['turn'] }
 
 /** Batches of a row group's rows. @throws BytesFault, LakeError format-memory */
 export function* readGroup(group: RowGroup, options: GroupOptions): Generator<Vector> {

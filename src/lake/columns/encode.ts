@@ -12,7 +12,7 @@ import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/typ
 import { ByteWriter } from '../../vectors/value.ts';
 import {
   type Vector, type NumberVector, type BytesVector, type BoolVector, type RecordVector, type ListVector, type MapVector, type DynamicVector, type UnionVector,
-  type TypeVector, type DictionaryVector, flatten, slice, take, uniformType,
+  type TypeVector, type DictionaryVector, chargeColumns, flatten, slice, take, uniformType,
 } from '../../vectors/vector.ts';
 import { checksum } from './checksum.ts';
 import { ColumnDictionary } from './dictionary.ts';
@@ -303,6 +303,7 @@ class BlockEncoder {
   }
 
   private record(v: RecordVector, path: string): Layout {
+    chargeColumns(v.fields.length);
     for (const f of v.fields) {
       if (!f.optional) continue;
       if (f.present) this.flags(f.present, v.length);
