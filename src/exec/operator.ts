@@ -11,7 +11,7 @@
  * - A stream that is not wanted any more is returned (`for .. of` does it); sources free what they hold in `finally`.
  */
 import { LakeError } from '../errors.ts';
-import { isTurnLong, nextTurn, sameTask, turnBegan, working } from '../vectors/stop.ts';
+import { isTurnLong, memoryTurn, nextTurn, sameTask, turnBegan, working } from '../vectors/stop.ts';
 import { type Vector, slice } from '../vectors/vector.ts';
 import { flatSize } from './operators/compact.ts';
 import type { AsyncEvaluator } from './expressions/evaluator.ts';
@@ -126,6 +126,8 @@ export async function* drive(stream: Stream, signal: AbortSignal): AsyncGenerato
   turnBegan();
   try {
     for (;;) {
+      const turn = memoryTurn(signal);
+      if (turn) await turn;
       const { done, value } = working(signal, next);
       if (done) {
         ended = true;

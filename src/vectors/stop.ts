@@ -61,6 +61,9 @@ export const charge = (bytes: number, what: string): void => { current?.account?
 /** Between two pieces of a task's work, now and then: what is garbage goes if the thread needs its room. */
 export const pauseTask = (signal: AbortSignal): void => { tasks.get(signal)?.account?.pause(); };
 
+/** Between two turns of a task: what to wait for if others of its thread need the memory first. */
+export const memoryTurn = (signal: AbortSignal): Promise<void> | undefined => tasks.get(signal)?.account?.turn(signal);
+
 /** The longest string that there can be. */
 const stringLengthMax = 2 ** 29 - 24;
 /** The same for a string. @throws LakeError query-memory, query-string */

@@ -7,8 +7,10 @@
  *
  * Invariants:
  * - A charge costs an addition as long as no look is due; kernels charge once a batch, builders once each time they double.
- * - What the thread held before its first task began is no task's: it is found out by a collection, and no task is refused for it.
+ * - What the thread holds when it has had no task for a while is no task's: it is found out by a collection, and no task is refused for it.
  * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges.
+ * - Where several queries hold more than a part of the limit together, the oldest goes on, and those that made much wait between two turns: each gets what it needs, one after the other.
+ *   Nobody waits for a task that waits for its client or that helps another thread's, nor for long in which no task has ended.
  */
 import { LakeError } from '../errors.ts';
 
@@ -22,6 +24,8 @@ export interface ThreadUse {
   readonly kept?: () => number;
   /** Whether the process has more in use than it may: then each thread keeps to its share. */
   readonly isTight?: () => boolean;
+  /** Of tasks that made much, only those of the thread that has this go on then. */
+  readonly claim?: { readonly claim: () => boolean; readonly release: () => void };
 }
 
 /** A task may hold so much however small its budget is: batches and what readers look at are of that size. */
@@ -39,6 +43,13 @@ const tightShare = 0.5;
 /** Bytes after which a collection that freed too little for others is tried again. */
 const againBytes = 32 << 20;
 
+/** From so much on that the thread holds, as a share of its limit, tasks wait for the oldest one; not for longer than this, nor those that made less. */
+const waitingShare = 0.25, waitMsMax = 20_000, waitMadeMin = 1 << 20, waitHeavyMin = 16 << 20;
+/** Where so many have begun, or so many wait, others begin a little later: each of them would hold its first rows. */
+const begunMax = 16, beginMsMax = 1000, queueMin = 4;
+/** How often those that wait look again, whatever they are told. */
+const waitLookMs = 50;
+
 /** What kind of tasks they are. `what`: what makes most of it, in errors; `patient`: the first of them does not wait for what others have left to be collected. */
 interface TaskKind { readonly code: 'query-memory' | 'load-memory'; readonly what: string; readonly patient?: boolean }
 const queries: TaskKind = { code: 'query-memory', what: 'evaluation' };
@@ -50,7 +61,9 @@ export class ThreadMemory {
   readonly max: number;
   readonly kind: TaskKind;
   private readonly use: ThreadUse;
+  /** The oldest first. */
   private readonly accounts = new Set<MemoryAccount>();
+  private readonly waiting = new Set<() => void>();
   private looksAgainAt = 0;
   /** Bytes that `relieve` left. */
   private relievedAt = 0;
@@ -63,13 +76,21 @@ export class ThreadMemory {
   }
 
   /** An account for a task that begins; it is closed when the task has ended. */
-  open(): MemoryAccount {
-    if (!this.kind.patient && this.accounts.size === 0 && this.use.bytes() > this.limit(tightShare)) this.collectBesides();
-    const account = new MemoryAccount(this);
+  open(task: TaskTurns = {}): MemoryAccount {
+    if (!this.kind.patient && this.accounts.size === 0 && this.use.bytes() > this.limit(tightShare)) this.use.collect();
+    const account = new MemoryAccount(this, task);
     this.accounts.add(account);
     return account;
   }
-  close(account: MemoryAccount): void { this.accounts.delete(account); }
+  close(account: MemoryAccount): void {
+    this.accounts.delete(account);
+    this.use.claim?.release();
+    if (this.waiting.size === 0) return;
+    // What it held is garbage now.
+    if (account.made >= waitHeavyMin) this.use.collect();
+    for (const other of this.accounts) other.waitedMs = Math.min(other.waitedMs, beginMsMax);
+    for (const wake of [...this.waiting]) wake();
+  }
   /** What its tasks may hold at the moment. */
   get reserved(): number { return this.accounts.size > 0 ? this.max : 0; }
 
@@ -91,23 +112,57 @@ export class ThreadMemory {
     return true;
   }
 
+  /** Whether the task should wait for another one, which needs the thread's room first. */
+  isBehind(account: MemoryAccount): boolean {
+    const { use } = this;
+    if (this.accounts.size === 1 || this.ahead() === account) return account.made >= waitHeavyMin && use.bytes() > this.limit(waitingShare) && use.isTight?.() === true && use.claim?.claim() === false;
+    if (!account.hasBegun && account.waitedMs < beginMsMax && this.begun() >= begunMax) return true;
+    if ((account.made < waitMadeMin && this.waiting.size < queueMin) || use.bytes() <= this.limit(waitingShare)) return false;
+    // Where others wait already, it has been found out that what is there is held.
+    if (this.waiting.size === 0) this.relieve(waitingShare);
+    return use.bytes() > this.limit(waitingShare);
+  }
+  /** Resolves when a task has ended, or after a while. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, waitLookMs);
+      this.waiting.add(wake);
+    });
+  }
+  /** How many tasks are at work. */
+  private begun(): number {
+    let count = 0;
+    for (const account of this.accounts) if (account.hasBegun && account.task.isIdle?.() !== true) count++;
+    return count;
+  }
+  /** The oldest task that goes on. */
+  private ahead(): MemoryAccount | undefined {
+    for (const account of this.accounts) if (account.task.isPart !== true && account.task.isIdle?.() !== true) return account;
+    return undefined;
+  }
+
   /** Garbage goes if there is too much of it; what is held is left alone, and not looked through again until there is more. */
-  relieve(): void {
+  relieve(share = this.shareNow()): void {
     const now = this.use.bytes();
-    if (now <= this.limit(tightShare) || now <= this.relievedAt + againBytes || now <= this.limit(this.shareNow())) return;
+    if (now <= this.limit(share) || now <= this.relievedAt + againBytes) return;
     this.use.collect();
     this.relievedAt = this.use.bytes();
   }
 
   /** For a thread that has no task: what the last ones left goes. */
-  rest(): void { if (this.use.bytes() > this.limit(0)) this.collectBesides(); }
-
-  private collectBesides(): void {
+  rest(): void {
+    if (this.use.bytes() <= this.limit(0)) return;
     this.use.collect();
+    // A task that has just ended may be held by what waits for its last promises; by now it is not.
     this.besides = Math.max(besidesBytes, this.use.bytes() - (this.use.kept?.() ?? 0));
   }
-  /** What a thread has of its budget at the moment. */
-  private shareNow(): number { return this.use.isTight?.() === true ? tightShare : 1; }
+  /** What a thread has of its budget at the moment, with what those that wait may hold of it. */
+  private shareNow(): number { return (this.use.isTight?.() === true ? tightShare : 1) + (this.waiting.size > 0 ? waitingShare : 0); }
   private limit(share: number): number { return this.max * share + this.besides + (this.use.kept?.() ?? 0); }
   private isLargest(account: MemoryAccount): boolean {
     for (const other of this.accounts) if (other.made > account.made) return false;
@@ -115,14 +170,45 @@ export class ThreadMemory {
   }
 }
 
+/** How a task takes turns with others of its thread. */
+interface TaskTurns {
+  /** It helps a query of another thread, which waits for it. */
+  readonly isPart?: boolean;
+  /** Whether it waits for something that may take long, such as a client. */
+  readonly isIdle?: () => boolean;
+}
+
 /** What one task has made. */
 export class MemoryAccount {
   /** Bytes charged since the task began, most of them garbage by now. */
   made = 0;
+  readonly task: TaskTurns;
   private readonly thread: ThreadMemory;
   private unseenBytes = 0;
   private unseenSteps = 0;
-  constructor(thread: ThreadMemory) { this.thread = thread; }
+  /** How long it has waited since a task has ended. */
+  waitedMs = 0;
+  hasBegun = false;
+  constructor(thread: ThreadMemory, task: TaskTurns) {
+    this.thread = thread;
+    this.task = task;
+  }
+
+  /** Between two turns: waits while others need the thread's memory first; undefined if it need not. */
+  turn(signal: AbortSignal): Promise<void> | undefined {
+    if (this.task.isPart !== true && this.waitedMs < waitMsMax && this.thread.isBehind(this)) return this.wait(signal);
+    this.hasBegun = true;
+    return undefined;
+  }
+  private async wait(signal: AbortSignal): Promise<void> {
+    do {
+      const since = performance.now();
+      await this.thread.changed();
+      this.waitedMs += performance.now() - since;
+      signal.throwIfAborted();
+    } while (this.waitedMs < waitMsMax && this.thread.isBehind(this));
+    this.hasBegun = true;
+  }
 
   /** Charges bytes that are about to be allocated in one piece. @throws query-memory, load-memory */
   charge(bytes: number, what: string): void {

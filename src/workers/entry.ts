@@ -20,6 +20,7 @@ import { runCompact, runDelete } from './rewrite-task.ts';
 import { TaskSpill } from './spill.ts';
 import { Task, discard, smallChunkBytes } from './task.ts';
 import { TaskCounter, mayWarm, taskAt, tellThread, tellWarm } from './task-counts.ts';
+import { TurnClaim } from './turn-claim.ts';
 import { WarmUp } from './warm-up.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
@@ -36,10 +37,11 @@ const counters = new CacheCounters(settings.thread.of, settings.cacheCounts), { 
 const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
 /** This thread, as accounts of memory see it. */
+const claim = new TurnClaim(settings.claim, thread);
 const use = { bytes: bytesInUse, collect: collectAll, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax };
 /** What queries may hold, and loads: what they sort, and one and a half times as much for what is read and written. The cache has a budget of its own. */
 const memory: Record<'queries' | 'loads', ThreadMemory> = {
-  queries: new ThreadMemory(settings.queryMemoryBytesMax, { ...use, kept: () => tools.readers.bytes + memory.loads.reserved }),
+  queries: new ThreadMemory(settings.queryMemoryBytesMax, { ...use, claim, kept: () => tools.readers.bytes + memory.loads.reserved }),
   loads: new ThreadMemory(settings.loadMemoryBytesMax * 2.5, { ...use, kept: () => tools.readers.bytes + memory.queries.reserved }, loads),
 };
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
@@ -102,7 +104,7 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
 const start = async (task: Task, request: TaskRequest): Promise<void> => {
   let lent = 0;
   const spill = new TaskSpill(join(settings.spillDirectory), () => { columns.lend(lent = cacheBytesOfAll); });
-  const isLoad = request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load'), accounts = memory[isLoad ? 'loads' : 'queries'], account = accounts.open();
+  const isLoad = request.kind === 'load' || request.kind === 'compact' || (request.kind === 'part' && request.of === 'load'), accounts = memory[isLoad ? 'loads' : 'queries'], account = accounts.open({ isPart: request.kind === 'part', isIdle: () => task.isWaiting });
   linkTask(task.signal, { isStopped: () => Atomics.load(stops, stopPlace(task.id)) === task.id, account });
   const text = request.kind === 'query' || request.kind === 'compile' ? request.text : request.kind === 'delete' ? request.where : '';
   try {

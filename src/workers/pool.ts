@@ -19,6 +19,7 @@ import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
 import { outputShares, shareSizes } from '../lake/scan-shares.ts';
 import { CacheCounters } from './cache-counts.ts';
+import { claimMemory } from './turn-claim.ts';
 import { poolsOnly } from './from-policy.ts';
 import { LakeSession, layoutOf } from './lake-session.ts';
 import type { Foreseen, PartOf, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
@@ -77,7 +78,7 @@ class Workers implements WorkerPool {
     this.threadCount = this.options.threads ?? availableParallelism();
     this.cacheCounters = new CacheCounters(this.threadCount);
     const cacheBytesMax = Math.floor(this.options.cacheBytesMax / this.threadCount), cacheCounts = this.cacheCounters.memory;
-    this.settings = { cacheBytesMax, cacheCounts, lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs };
+    this.settings = { cacheBytesMax, cacheCounts, claim: claimMemory(), lakeDirectory, spillDirectory, loadMemoryBytesMax, queryMemoryBytesMax, windowBytesMax, batchRows, expandedBytesMax, formatLimits, recursion, from, shareSizes, outputShares, residentBytesMax, warmUpMs };
     this.objects = openObjects(lakeDirectory);
     this.smallTools = { objects: this.objects, readLimits: { ...formatLimits, expandedBytesMax } };
     for (let i = 0; i < this.threadCount; i++) this.addThread(i);

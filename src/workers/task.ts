@@ -94,6 +94,9 @@ export class Task {
     this.wake();
   }
 
+  /** Whether it waits until its client has taken what was sent. */
+  get isWaiting(): boolean { return this.waiting !== undefined; }
+
   /** Asks the main thread. */
   call<K extends Call['kind']>(request: Extract<Call, { readonly kind: K }>): Promise<Answers[K]> {
     this.signal.throwIfAborted();

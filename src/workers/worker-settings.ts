@@ -24,6 +24,8 @@ export interface WorkerSettings {
   readonly stops: SharedArrayBuffer;
   /** What tasks have counted (task-counts.ts). */
   readonly counts: SharedArrayBuffer;
+  /** Which thread goes on where memory is short (turn-claim.ts). */
+  readonly claim: SharedArrayBuffer;
   /** How long its code may be made warm before it is needed; 0: not at all. */
   readonly warmUpMs: number;
   /** What the whole process may take, about. */
