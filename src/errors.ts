@@ -134,6 +134,7 @@ export const errorTable = {
   'body-not-seekable': bad('{name} seekable input'),
   'body-too-long': { status: 413, kind: 'payload too large', text: 'request body: longer than {limit} bytes (option -body.max)' },
   'body-expanded': { status: 413, kind: 'payload too large', text: 'request body: {coding}: expands to more than {limit} bytes (option -expanded.max)' },
+  'transfer-coding-unknown': bad('Transfer-Encoding: {coding}: unknown transfer coding, only chunked is taken', 501),
   'content-coding-unknown': bad('unsupported content coding: "{coding}" (Content-Encoding takes {known})'),
   'content-coding-count': bad('Content-Encoding: {count} content codings, at most {limit}'),
   'order-unknown': bad('unknown order: {order}'),

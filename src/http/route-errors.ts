@@ -46,6 +46,7 @@ export const changeErrors: Codes = jobErrors;
 
 /** What every row of this kind can answer. */
 const kindErrors = (row: Route): Codes => [
+  'transfer-coding-unknown',
   ...(row.answers[503] ? [] : ['service-recovering'] satisfies Codes),
   ...(row.open ? [] : ['service-closing', 'accept-unknown', 'internal'] satisfies Codes),
   ...(row.open && row.need === 'open' ? [] : ['host-foreign'] satisfies Codes),

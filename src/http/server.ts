@@ -1,7 +1,7 @@
 /**
  * The HTTP server: route table -> Fastify, with the rules that hold on every route.
  *
- * - Order of checks: route (404) and method (405), from where, who and what (admission.ts), Accept (400), handler.
+ * - Order of checks: the head (head.ts), route (404) and method (405), from where, who and what (admission.ts), Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
@@ -25,6 +25,7 @@ import { Connections } from './connections.ts';
 import { type Door, httpServer } from './door.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
+import { checkHead } from './head.ts';
 import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts';
 import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath, type InspectAdmission } from './inspect-socket.ts';
@@ -240,6 +241,13 @@ const addHooks = (app: FastifyInstance, answering: Answering, connections: Conne
       requests.endedAt = performance.now();
     });
     tracing?.begun(request);
+    try {
+      checkHead(request.raw);
+    } catch (error) {
+      reply.headers({ 'x-request-id': request.id, vary: 'Origin', connection: 'close' });
+      done(error as LakeError);
+      return;
+    }
     done();
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
