@@ -3,6 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { request as httpRequest } from 'node:http';
+import { Tables } from '../src/lake/tables.ts';
+import { startBuiltService } from './support/built-service.ts';
 import { type Answer, startService, type TestService } from './support/server.ts';
 
 let service: TestService, directory: string, pools = 0, pool = '';
@@ -77,6 +80,101 @@ describe('Idempotency-Key', () => {
     expect(errorOf(await post('branch/main/delete', { 'idempotency-key': 'x' }, '{"where":"k==5"}'))).toEqual([422, 'Idempotency-Key x: used before for another request']);
     expect(errorOf(await load('{"k":5}', { 'idempotency-key': 'y'.repeat(256) }))).toEqual([400, 'Idempotency-Key: 256 characters, 1 to 255']);
     expect(await keys()).toBe('[5]');
+  });
+
+  test('another body is another request, whatever reads it; so is another way to read the same bytes', async () => {
+    const large = (k: number): string => Array.from({ length: 20_000 }, (_, i) => `{"k":${i === 19_999 ? k : 0}}`).join('\n');
+    const reused = (key: string): readonly [number, string] => [422, `Idempotency-Key ${key}: used before for another request`];
+    commitOf(await load('{"k":1}', { 'idempotency-key': 'small' }));
+    expect(errorOf(await load('{"k":2}', { 'idempotency-key': 'small' }))).toEqual(reused('small'));
+    const first = commitOf(await load(large(7), { 'idempotency-key': 'large' }));
+    expect(errorOf(await load(large(8), { 'idempotency-key': 'large' }))).toEqual(reused('large'));
+    expect(commitOf(await load(large(7), { 'idempotency-key': 'large' }))).toBe(first);
+    commitOf(await load('k\n1\n', { 'idempotency-key': 'type', 'content-type': 'text/csv' }));
+    expect(errorOf(await load('k\n1\n', { 'idempotency-key': 'type', 'content-type': 'text/tab-separated-values' }))).toEqual(reused('type'));
+    commitOf(await post('branch/main?csv.delim=%3B', { 'idempotency-key': 'delimiter', 'content-type': 'text/csv' }, 'k\n1\n'));
+    expect(errorOf(await post('branch/main?csv.delim=%7C', { 'idempotency-key': 'delimiter', 'content-type': 'text/csv' }, 'k\n1\n'))).toEqual(reused('delimiter'));
+    commitOf(await post('branch/main/delete', { 'idempotency-key': 'where' }, '{"where":"k==1"}'));
+    expect(errorOf(await post('branch/main/delete', { 'idempotency-key': 'where' }, '{"where":"k==7"}'))).toEqual(reused('where'));
+    expect(await service.query(`from ${pool} | count()`)).toBe('20000\n');
+    await restart();
+    expect(errorOf(await load('{"k":2}', { 'idempotency-key': 'small' }))).toEqual(reused('small'));
+    expect(commitOf(await load(large(7), { 'idempotency-key': 'large' }))).toBe(first);
+  });
+
+  test('of two bodies at once under one key one is done; the other is refused, or done if the first cannot be', async () => {
+    const large = (end: string): string => `${Array.from({ length: 30_000 }, (_, k) => `{"k":${k}}`).join('\n')}\n${end}`;
+    const answers = await Promise.all(['{"k":-1}', '{"k":-2}'].map((end) => load(large(end), { 'idempotency-key': 'two' })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422]);
+    const [broken, whole] = await Promise.all(['{"k":', '{"k":-3}'].map((end) => load(large(end), { 'idempotency-key': 'broken' })));
+    expect([broken!.status, whole!.status]).toEqual([400, 200]);
+    expect(await service.query(`from ${pool} | count()`)).toBe('60002\n');
+  });
+
+  test('a body that is sent again and stops coming is told so', async () => {
+    await restart(['-body.idle', '200ms']);
+    const body = '{"k":1}\n'.repeat(2000);
+    commitOf(await load(body, { 'idempotency-key': 'idle' }));
+    const answer = await new Promise<number>((resolve, reject) => {
+      const request = httpRequest(`${service.url}/pool/${pool}/branch/main`, { method: 'POST', headers: { ...json, 'idempotency-key': 'idle', 'content-length': body.length } }, (response) => {
+        response.resume();
+        resolve(response.statusCode!);
+      });
+      request.on('error', reject);
+      request.write(body.slice(0, 100));
+    });
+    expect(answer).toBe(408);
+    await restart();
+  });
+
+  test('what an earlier build kept has no body to compare, and is honoured', async () => {
+    const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'before' }));
+    await service.close();
+    const tables = new Tables(join(directory, 'tables'));
+    await tables.write(tables.keys('retries', { prefix: Buffer.from('t') }).map((key) => ({ table: 'retries', key, payload: Buffer.alloc(0) })));
+    await tables.close();
+    service = await startService([], directory);
+    expect(commitOf(await load('{"k":2}', { 'idempotency-key': 'before' }))).toBe(first);
+    expect((await post('branch/main/delete', { 'idempotency-key': 'before' }, '{"where":"k==1"}')).status).toBe(422);
+  });
+
+  test('a key goes with its branch: on one of the same name the request is done again, also after a kill', async () => {
+    const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'main' })), { id } = service.lake.pool(pool).config;
+    const make = (commit = first): Promise<Answer> => service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: 'b', commit }) });
+    const remake = async (): Promise<void> => {
+      expect((await service.ask('DELETE', `/pool/${pool}/branch/b`)).status).toBe(204);
+      expect((await make()).status).toBe(200);
+    };
+    await make();
+    const inBranch = commitOf(await load('{"k":2}', { 'idempotency-key': 'b' }, 'b'));
+    await remake();
+    const again = commitOf(await load('{"k":2}', { 'idempotency-key': 'b' }, 'b'));
+    expect(again).not.toBe(inBranch);
+    expect(await keys('b')).toBe('[1,2]');
+    expect(commitOf(await load('{"k":2}', { 'idempotency-key': 'b' }, 'b'))).toBe(again);
+    await remake();
+    // The key is free: for another request too.
+    expect(commitOf(await load('{"k":3}', { 'idempotency-key': 'b' }))).toMatch(/^0x/);
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'main' }))).toBe(first);
+    await service.ask('PUT', `/pool/${pool}`, { headers: json, body: `{"name":"renamed_${pool}"}` });
+    pool = `renamed_${pool}`;
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'main' }))).toBe(first);
+
+    await service.close();
+    const killed = await startBuiltService({ lake: directory });
+    const send = async (method: string, path: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+      const answer = await fetch(`${killed.address}/pool/0x${id}${path}`, { method, headers: { ...json, ...headers }, ...(body !== undefined && { body }) });
+      expect(answer.ok, await answer.clone().text()).toBe(true);
+      return answer.text();
+    };
+    const kept = await send('POST', '/branch/b', '{"k":4}', { 'idempotency-key': 'killed' });
+    await send('DELETE', '/branch/b');
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    service = await startService([], directory);
+    expect((await make()).status).toBe(200);
+    expect((await load('{"k":4}', { 'idempotency-key': 'killed' }, 'b')).body).not.toBe(kept);
+    expect(await keys('b')).toBe('[1,4]');
   });
 
   test('a key is forgotten after -retry.keep, and its rows go', async () => {

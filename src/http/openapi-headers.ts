@@ -31,7 +31,7 @@ export const requestHeaderTable = {
     schema: Type.String({ pattern: `^(${coding}(, ?${coding}){0,3})?$` }), example: 'gzip',
   },
   'Idempotency-Key': {
-    description: 'A text of the client\'s own for this one write. Sent again with the same key, the request is the same commit, once, also after a restart, for as long as option `-retry.keep` says.',
+    description: 'A text of the client\'s own for this one write. Sent again with the same key, the request is the same commit, once, also after a restart, for as long as option `-retry.keep` says and the branch is there. With another body, or for another request, it is a 422.',
     schema: Type.String({ minLength: 1, maxLength: 255 }), example: '7f9c1a52-import-2026-11-21',
   },
   'If-Match': {

@@ -19,7 +19,7 @@ import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
+  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, KnownRetry, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
 } from './lake.types.ts';
 import { lineageIsWhole } from './lineage.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
@@ -239,7 +239,7 @@ class OpenLake implements Lake {
     const face = this.face(pool);
     return (await face.open(face.resolve(commitish))).snapshot;
   }
-  retried(key: string): { readonly commit: Id; readonly request: string } | undefined { return this.stores.retries!.find(key); }
+  retried(key: string): KnownRetry | undefined { return this.stores.retries!.find(key); }
   metaPage(source: MetaSource, next?: string): Promise<MetaPage> { return metaPage(this, source, next); }
 
   onEvent(listener: (event: LakeEvent) => void): () => void { return this.stores.feed.listen(listener); }

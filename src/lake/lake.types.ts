@@ -64,8 +64,10 @@ export interface CommitRecord {
 export interface CommitNote { readonly author?: string; readonly body?: string; readonly meta?: string; readonly terms?: CommitTerms }
 /** `ifTip`: only on one of these tips. `retry`: the commit is known under this key from then on. */
 export interface CommitTerms { readonly ifTip?: readonly Id[]; readonly retry?: Retry }
-/** Digests, 64 hexadecimal digits each: of the key and whose it is, and of what is asked. */
-export interface Retry { readonly key: string; readonly request: string }
+/** Digests, 64 hexadecimal digits each: of the key and whose it is, of what is asked, and of the body with what says how it is read. */
+export interface Retry { readonly key: string; readonly request: string; readonly body: string }
+/** A commit that was made under a key, and the digests of what was asked. `body` is absent where an earlier build made it. */
+export interface KnownRetry { readonly commit: Id; readonly request: string; readonly body?: string }
 /** `marks`: when the job that made the commit waited and worked. */
 export interface CommitResult { readonly commit: Id; readonly marks?: JobMarks }
 
@@ -245,8 +247,8 @@ export interface Lake {
   /** `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is no such commit, vacuumed */
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
-  /** The commit that was made under a key, and the digest of what was asked; undefined when there is none, or it is too long ago. */
-  retried(key: string): { readonly commit: Id; readonly request: string } | undefined;
+  /** The commit that was made under a key; undefined when there is none, it is too long ago, or the branch was deleted since. */
+  retried(key: string): KnownRetry | undefined;
   /** Called in commit order, after the change is durable. Returns the call that ends it. A listener must not throw. */
   onEvent(listener: (event: LakeEvent) => void): () => void;
   /** Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id was never given). */

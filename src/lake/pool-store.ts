@@ -206,7 +206,7 @@ export class PoolStore {
     if (commit.lineage) rows.push(...commit.lineage);
     if (stores.drew) this.drewCommit(branch, row);
     rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
-    if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id));
+    if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
     if (!commit.silent) {
       const made = stores.feed.make({ kind: 'pool-commit', poolId, commitId: row.id, branch, parent: secondParent ? branch : '' });
       events.push(made.event);

@@ -43,14 +43,14 @@ export const branchRoutes: readonly Route[] = [
       const { config: { bodyIdleMsMax: idleMsMax }, loadBodies: held } = service, length = request.headers['content-length'], pace = paceOf(request.raw, 'body', service.config);
       const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { load: run });
-      const body = loadBody(request.raw, { idleMsMax, pace, held, run, told: (bytes) => { run.watch.took(bytes); } });
+      const { discard, ...body } = loadBody(request.raw, { idleMsMax, pace, held, run, sent: call.sent, told: (bytes) => { run.watch.took(bytes); } });
       const commit = await commitOnce(call, note, async (terms) => {
         const outcome = await service.workers.load({
           pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), ...body, watch: run.watch, client: pace,
           get signal() { return run.signal; },
         }, service.lentTo);
-        return made(call, await outcome.settled(run.commit(() => target.load(params.branch, outcome.objects, terms))));
-      }).catch((error: unknown) => {
+        return made(call, await outcome.settled(terms().then((noted) => run.commit(() => target.load(params.branch, outcome.objects, noted)))));
+      }, discard).catch((error: unknown) => {
         run.rejected(error);
         throw error;
       });
@@ -88,8 +88,8 @@ export const branchRoutes: readonly Route[] = [
       if (dryRun && where === '') throw new LakeError('delete-preview');
       if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where, call.visible))), response);
       const commit = await commitOnce(call, note, async (terms) => made(call, (where === ''
-        ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(terms))
-        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where, call.visible), terms))));
+        ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
+        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where, call.visible), await terms()))));
       return sendCommit(reply, commit, response);
     },
   }),
@@ -103,7 +103,7 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child)), response);
-      const commit = await commitOnce(call, note, async (terms) => made(call, await target.merge(params.branch, params.child, withoutMeta(terms))));
+      const commit = await commitOnce(call, note, async (terms) => made(call, await target.merge(params.branch, params.child, withoutMeta(await terms()))));
       return sendCommit(reply, commit, response);
     },
   }),
@@ -117,7 +117,7 @@ export const branchRoutes: readonly Route[] = [
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit))), response);
-      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => made(call, await target.revert(params.branch, reverted, withoutMeta(terms))));
+      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => made(call, await target.revert(params.branch, reverted, withoutMeta(await terms()))));
       return sendCommit(reply, commit, response);
     },
   }),
@@ -134,7 +134,7 @@ export const branchRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       if (ids.length < 2) throw new LakeError('compact-few');
-      const commit = await commitOnce(call, note, async (terms) => made(call, await target.compact(params.branch, ids, service.workers.prepareCompact(ids), terms, { vectors })));
+      const commit = await commitOnce(call, note, async (terms) => made(call, await target.compact(params.branch, ids, service.workers.prepareCompact(ids), await terms(), { vectors })));
       return sendCommit(reply, commit, response);
     },
   }),
