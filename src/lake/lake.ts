@@ -355,7 +355,7 @@ class OpenLake implements Lake {
     };
     this.options.drew?.(id, { what: 'pool', name, tsNs: String(tsNs), ...config.layout, seekStride: config.seekStride, threshold: config.threshold });
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
-    await this.write({ kind: 'pool-new', poolId: id }, [
+    await this.write({ kind: 'pool-new', poolId: id, poolName: name }, [
       { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
       { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
       { table: 'branches', key: branchKey(id, 'main'), payload: encodeBranch(branch) },
@@ -365,7 +365,7 @@ class OpenLake implements Lake {
 
   private async doRename(id: Id, name: string): Promise<void> {
     const face = this.face_(id), before = face.config, after = { ...before, name };
-    await this.write({ kind: 'pool-update', poolId: id }, [
+    await this.write({ kind: 'pool-update', poolId: id, poolName: name }, [
       { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
       { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
       { table: 'names', key: nameKey(before.name) },
@@ -378,7 +378,7 @@ class OpenLake implements Lake {
 
   private async doDelete(id: Id): Promise<void> {
     const face = this.face_(id), { name } = face.config;
-    await this.write({ kind: 'pool-delete', poolId: id }, [
+    await this.write({ kind: 'pool-delete', poolId: id, poolName: name }, [
       { table: 'pools', key: idBuffer(id) },
       { table: 'names', key: nameKey(name) },
       { table: 'purges', key: idBuffer(id), payload: Buffer.alloc(0) },

@@ -119,11 +119,15 @@ export interface Snapshot {
 
 /** What an event tells of. */
 export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
-/** `id` grows by one an event, across restarts too. `branch` is the one that moved; `parent` is its name too if a merge moved it, empty for other commits. */
+/**
+ * `id` grows by one an event, across restarts too. `poolName`: the pool's name at that time (after a rename the new one), which says who may hear of it; absent where an earlier build told it.
+ * `branch` is the one that moved; `parent` is its name too if a merge moved it, empty for other commits.
+ */
 export interface LakeEvent {
   readonly id: number;
   readonly kind: EventKind;
   readonly poolId: Id;
+  readonly poolName?: string;
   readonly commitId?: Id;
   readonly branch?: string;
   readonly parent?: string;

@@ -208,7 +208,7 @@ export class PoolStore {
     rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
     if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
     if (!commit.silent) {
-      const made = stores.feed.make({ kind: 'pool-commit', poolId, commitId: row.id, branch, parent: secondParent ? branch : '' });
+      const made = stores.feed.make({ kind: 'pool-commit', poolId, poolName: this.config.name, commitId: row.id, branch, parent: secondParent ? branch : '' });
       events.push(made.event);
       rows.push(...made.changes);
     }
@@ -281,7 +281,7 @@ export class PoolStore {
     this.mustBeNew(name);
     const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
     this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
-    const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, branch: name });
+    const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name });
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
     await this.stores.tables.write([row, ...changes, this.stores.feed.countersRow()], () => this.checkPool());
     killPoint('branch: in the tables');
@@ -292,7 +292,7 @@ export class PoolStore {
 
   async deleteBranch(name: string): Promise<void> {
     const before = this.branch(name);
-    const { event, changes } = this.stores.feed.make({ kind: 'branch-delete', poolId: this.poolId, branch: name });
+    const { event, changes } = this.stores.feed.make({ kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name });
     await this.stores.tables.write([{ table: 'branches', key: branchKey(this.poolId, name) }, ...changes, this.stores.feed.countersRow()], () => {
       this.checkPool();
       this.checkTip(before);

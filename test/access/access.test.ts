@@ -164,6 +164,40 @@ describe('with keys', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test('who comes back gets the events that an open stream got: of the pools that had the name, or the id, when it happened', async () => {
+    const first = service.lake.lastEventId(), controller = new AbortController();
+    const listen = async (role: string, lastEventId?: number): Promise<() => Promise<readonly number[]>> => {
+      const token = await lakeKey(directory, 'add', '-role', role, `of ${role} ${lastEventId}`), seen: number[] = [];
+      const { body } = await fetch(`${service.url}/events`, { headers: { accept: 'application/json', ...bearer(token), ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }) }, signal: controller.signal });
+      void (async () => {
+        for await (const chunk of body!.pipeThrough(new TextDecoderStream())) seen.push(...[...chunk.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id) - first));
+      })().catch(() => undefined);
+      return async () => {
+        // All events so far are in the connection before the answer to this.
+        await ask('lake reader', 'GET', '/version');
+        await new Promise((resolve) => { setTimeout(resolve, 100); });
+        return [...seen];
+      };
+    };
+    const open = await listen('reader:came');
+    const create = async (name: string): Promise<string> => `0x${(await service.lake.createPool({ name, keys: [['k']] })).pool.id}`;
+    const one = await create('came');                                       // 1
+    const openById = await listen(`reader:${one}`);
+    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":1}');    // 2
+    await service.lake.deletePool('came');                                  // 3
+    const two = await create('secret');                                     // 4
+    await ask('lake admin', 'POST', '/pool/secret/branch/main', '{"k":1}');  // 5
+    await service.lake.renamePool('secret', 'came');                        // 6
+    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":2}');    // 7
+    await service.lake.renamePool('came', 'gone');                          // 8
+    await ask('lake admin', 'POST', '/pool/gone/branch/main', '{"k":3}');    // 9
+    await service.lake.deletePool('gone');                                  // 10
+    const wanted = { 'reader:came': [1, 2, 3, 6, 7], [`reader:${one}`]: [1, 2, 3], [`reader:${two}`]: [4, 5, 6, 7, 8, 9, 10], 'reader:secret': [4, 5], 'reader:gone': [8, 9, 10], 'reader:none': [] } as const;
+    expect({ open: await open(), openById: await openById() }).toEqual({ open: wanted['reader:came'], openById: [2, 3] });
+    for (const [role, ids] of Object.entries(wanted)) expect({ role, ids: await (await listen(role, first))() }).toEqual({ role, ids });
+    controller.abort();
+  });
+
   test('the inspector\'s feed needs a reader of the lake', async () => {
     expect([(await ask(undefined, 'GET', feedPath)).status, (await ask('reader of own', 'GET', feedPath)).status, (await ask('lake reader', 'GET', feedPath)).status]).toEqual([401, 403, 426]);
   });
