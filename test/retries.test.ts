@@ -205,6 +205,76 @@ describe('If-Match', () => {
     expect(errorOf(await load('{"k":4}', { 'if-match': first }))).toEqual([400, `If-Match: ${first}: commit ids in quotes, or *`]);
   });
 
+  test('what is no commit, or only told, has the condition too', async () => {
+    const first = commitOf(await load('{"k":1}')), second = commitOf(await load('{"k":2}')), stale = { 'if-match': `"${first}"` }, right = { 'if-match': `"${second}"` };
+    const object = /0x\w{40}/.exec(await service.query(`from ${pool}@main:objects | values id | head 1`))?.[0] ?? '';
+    await service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: 'child', commit: first }) });
+    commitOf(await load('{"k":3}', {}, 'child'));
+    const ask = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Answer> => service.ask(method, `/pool/${pool}/${path}`, { headers: { ...json, ...headers }, ...(body !== undefined && { body }) });
+    const requests: readonly (readonly [string, string, string?])[] = [
+      ['POST', 'branch/main/delete?dryrun=T', '{"where":"k==1"}'], ['POST', 'branch/main/merge/child?dryrun=T'], [`POST`, `branch/main/revert/${second}?dryrun=T`], ['POST', 'revision/main/vacuum?dryrun=T'],
+      ['POST', 'revision/main/vacuum'], ['POST', `revision/${second}/vacuum`], ['POST', 'revision/main/vector', JSON.stringify({ object_ids: [object] })], ['DELETE', 'branch/main'],
+    ];
+    for (const [method, path, body] of requests) {
+      const answer = await ask(method, path, stale, body);
+      expect({ path, status: answer.status, body: JSON.parse(answer.body) as unknown }).toMatchObject({ path, status: 412, body: { kind: 'precondition failed', commit: second } });
+    }
+    expect(await keys()).toBe('[1,2]');
+    for (const [method, path, body] of requests.slice(0, -2)) expect({ path, status: (await ask(method, path, right, body)).status }).toEqual({ path, status: 200 });
+    const marked = commitOf(await ask('POST', 'revision/main/vector', right, JSON.stringify({ object_ids: [object] })));
+    expect((await ask('DELETE', 'revision/main/vector', right, JSON.stringify({ object_ids: [object] }))).status).toBe(412);
+    expect(errorOf(await ask('DELETE', 'branch/main', { 'if-match': 'x' }))).toEqual([400, 'If-Match: x: commit ids in quotes, or *']);
+    expect((await ask('DELETE', 'branch/main', { 'if-match': `"${first}", "${marked}"` })).status).toBe(204);
+  });
+
+  test('a branch that is deleted on a condition has lost no commit', async () => {
+    const base = commitOf(await load('{"k":1}')), outcomes: string[] = [];
+    for (let i = 0; i < 20; i++) {
+      await service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: `b${i}`, commit: base }) });
+      const remove = (): Promise<Answer> => service.ask('DELETE', `/pool/${pool}/branch/b${i}`, { headers: { 'if-match': `"${base}"` } });
+      const [loaded, removed] = i % 2 === 0 ? await Promise.all([load('{"k":2}', {}, `b${i}`), remove()]) : (await Promise.all([remove(), load('{"k":2}', {}, `b${i}`)])).reverse();
+      outcomes.push(`${loaded!.status} ${removed!.status}`);
+    }
+    expect(outcomes.filter((outcome) => outcome !== '200 412' && outcome !== '404 204')).toEqual([]);
+  });
+
+  test('where it has no meaning it is refused', async () => {
+    const headers = { ...json, 'if-match': '*' };
+    for (const [method, path, route, body] of [
+      ['POST', '/pool', '/pool', '{"name":"never"}'], ['PUT', `/pool/${pool}`, '/pool/:pool', '{"name":"never"}'], ['POST', `/pool/${pool}`, '/pool/:pool', `{"name":"b","commit":"0x${'0'.repeat(40)}"}`], ['DELETE', `/pool/${pool}`, '/pool/:pool', undefined],
+      ['POST', '/query', '/query', `{"query":"values {k:1} | load ${pool}"}`],
+    ] as const) {
+      expect(errorOf(await service.ask(method, path, { headers, ...(body !== undefined && { body }) }))).toEqual([400, `If-Match: ${method} ${route} takes no condition`]);
+    }
+    expect((await service.ask('GET', `/pool/${pool}/branch/main`, { headers })).status).toBe(200);
+    expect(service.lake.pools().some(({ name }) => name === 'never')).toBe(false);
+  });
+
+  test('an empty one is none that can be kept; several lines are one list', async () => {
+    const tip = commitOf(await load('{"k":1}'));
+    const send = (...lines: readonly (readonly [string, string])[]): Promise<readonly [number, string]> => new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(service.url), request = httpRequest({ hostname, port, method: 'POST', path: `/pool/${pool}/branch/main`, headers: [['Host', 'localhost'], ['Accept', 'application/json'], ['Content-Length', '7'], ...lines].flat() }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => { body += chunk.toString(); });
+        response.on('end', () => { resolve([response.statusCode!, body]); });
+      });
+      request.on('error', reject);
+      request.end('{"k":2}');
+    });
+    for (const value of ['', ' ', ',']) {
+      const [status, body] = await send(['If-Match', value]);
+      expect({ value, status, error: (JSON.parse(body) as { readonly error: string }).error }).toEqual({ value, status: 400, error: `If-Match: ${value.trim()}: commit ids in quotes, or *` });
+    }
+    const other = `"0x${'1'.repeat(40)}"`;
+    expect((await send(['If-Match', other], ['If-Match', other]))[0]).toBe(412);
+    expect((await send(['If-Match', other], ['If-Match', `"${tip}"`]))[0]).toBe(200);
+    for (const [name, one, two] of [['Idempotency-Key', 'a', 'b'], ['Idempotency-Key', 'a', 'a'], ['Host', 'localhost', '127.0.0.1']] as const) {
+      const [status, body] = await send(...(name === 'Host' ? [] : [[name, one] as const]), [name.toLowerCase(), two]);
+      expect({ name, status, error: (JSON.parse(body) as { readonly error: string }).error }).toEqual({ name, status: 400, error: `${name}: more than one line` });
+    }
+    expect(await keys()).toBe('[1,2]');
+  });
+
   test('of many writers on one tip exactly one wins', async () => {
     const tip = commitOf(await load('{"k":0}'));
     const answers = await Promise.all(Array.from({ length: 32 }, (_, i) => load(`{"k":${i + 1}}`, { 'if-match': `"${tip}"` })));

@@ -10,8 +10,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
-import { base62, parseId } from '../lake/ksuid.ts';
-import type { CommitNote, CommitTerms, Id, Lake } from '../lake/lake.types.ts';
+import { parseId } from '../lake/ksuid.ts';
+import type { CommitNote, CommitTerms, Id, TipTerms } from '../lake/lake.types.ts';
+import { checkTip } from '../lake/tip-check.ts';
 import type { Call } from './route.ts';
 
 const keyCharactersMax = 255;
@@ -30,7 +31,8 @@ export const commitOnce = async (
   const { service: { lake, underWay }, request: { method, originalUrl, headers }, params, who, sent } = call;
   const ifTip = tipsOf(headers), key = keyOf(headers);
   if (key === undefined) {
-    if (ifTip) checkNow(lake, params, ifTip);
+    // So that nobody sends a long body for nothing; it is checked again when the commit is made.
+    if (ifTip) checkTip(ifTip, lake.pool(params.pool).branch(params.branch).commit);
     return make(async () => withTerms(note, ifTip && { ifTip }));
   }
   const pool = lake.pool(params.pool).config.id, keyDigest = digest(pool, who?.name ?? '', key), request = digest(method, withoutPool(originalUrl), header(headers, 'superdb-commit'));
@@ -58,12 +60,6 @@ export const commitOnce = async (
   }
 };
 
-/** So that nobody sends a long body for nothing; it is checked again when the commit is made. @throws tip-moved, branch-not-found */
-const checkNow = (lake: Lake, { pool, branch }: { readonly pool: string; readonly branch: string }, ifTip: readonly Id[]): void => {
-  const { commit } = lake.pool(pool).branch(branch);
-  if (!ifTip.includes(commit)) throw new LakeError('tip-moved', { tip: base62(commit) }, { details: { commit: `0x${commit}` } });
-};
-
 const withTerms = (note: CommitNote, terms: CommitTerms | undefined): CommitNote => (terms ? { ...note, terms } : note);
 const header = (headers: IncomingHttpHeaders, name: string): string => {
   const value = headers[name];
@@ -79,10 +75,15 @@ const keyOf = (headers: IncomingHttpHeaders): string | undefined => {
   return key;
 };
 
-/** The tips that the client allows; undefined for any. */
+/** The condition on which a client wants what makes no commit under a key. @throws if-match-invalid */
+export const tipTerms = (headers: IncomingHttpHeaders): TipTerms => {
+  const ifTip = tipsOf(headers);
+  return ifTip ? { ifTip } : {};
+};
+/** The tips that the client allows; undefined for any. Several lines are one list. */
 const tipsOf = (headers: IncomingHttpHeaders): readonly Id[] | undefined => {
-  const text = header(headers, 'if-match').trim();
-  if (text === '' || text === '*') return undefined;
+  const text = headers['if-match']?.trim();
+  if (text === undefined || text === '*') return undefined;
   return text.split(',').map((part) => {
     const id = parseId(/^"([^"]*)"$/.exec(part.trim())?.[1] ?? '');
     if (id === undefined) throw new LakeError('if-match-invalid', { value: text });

@@ -35,8 +35,8 @@ export const requestHeaderTable = {
     schema: Type.String({ minLength: 1, maxLength: 255 }), example: '7f9c1a52-import-2026-11-21',
   },
   'If-Match': {
-    description: 'The commit, in quotes, at which the branch must be (the `ETag` of an earlier answer), several with commas between them, or `*` or nothing for any. If the branch is elsewhere nothing is changed: 412.',
-    schema: Type.String({ pattern: `^(|\\*|${commitTag}(, ?${commitTag})*)$` }), example: '*',
+    description: 'The commit, in quotes, at which the branch must be (the `ETag` of an earlier answer), several with commas between them, or `*` for any. If the branch is elsewhere nothing is changed: 412.',
+    schema: Type.String({ pattern: `^(\\*|${commitTag}(, ?${commitTag})*)$` }), example: '*',
   },
   'Last-Event-ID': { description: 'The `id` of the last event that the client saw: those after it come first.', schema: Type.String({ pattern: '^[0-9]{1,15}$' }), example: '7' },
   'SuperDB-Commit': { description: 'What the commit says of itself. `Zed-Commit` is taken too.', schema: CommitMessage, json: true },

@@ -7,7 +7,7 @@
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
  */
 import assert from 'node:assert/strict';
-import { METHODS, type IncomingMessage, type RequestListener } from 'node:http';
+import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
 import type { ServeConfig } from '../config/serve.ts';
@@ -334,8 +334,13 @@ const answerRow = async (
   checkSource(rules, row, headers);
   const who = access && (await callerOf(service, row, request, audit));
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
+  checkCondition(row, headers);
   const accepted = responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
   const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
+};
+/** Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken */
+const checkCondition = ({ method, path, takes }: Route, headers: IncomingHttpHeaders): void => {
+  if (headers['if-match'] !== undefined && method !== 'GET' && !takes?.includes('If-Match')) throw new LakeError('if-match-untaken', { method, path });
 };
 const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };

@@ -62,8 +62,10 @@ export interface CommitRecord {
 
 /** What a client may say about its commit (header `SuperDB-Commit`). `body` replaces the message that the lake makes up; `meta` is SUP text, already checked. */
 export interface CommitNote { readonly author?: string; readonly body?: string; readonly meta?: string; readonly terms?: CommitTerms }
-/** `ifTip`: only on one of these tips. `retry`: the commit is known under this key from then on. */
-export interface CommitTerms { readonly ifTip?: readonly Id[]; readonly retry?: Retry }
+/** `ifTip`: only on one of these tips. @throws tip-moved from whatever takes it */
+export interface TipTerms { readonly ifTip?: readonly Id[] }
+/** `retry`: the commit is known under this key from then on. */
+export interface CommitTerms extends TipTerms { readonly retry?: Retry }
 /** Digests, 64 hexadecimal digits each: of the key and whose it is, of what is asked, and of the body with what says how it is read. */
 export interface Retry { readonly key: string; readonly request: string; readonly body: string }
 /** A commit that was made under a key, and the digests of what was asked. `body` is absent where an earlier build made it. */
@@ -166,7 +168,7 @@ export interface Pool {
   branch(name: string): BranchRecord;
   /** `commit`: id in either spelling; must exist in this pool or be the zero commit. */
   createBranch(name: string, commit: Id): Promise<BranchRecord>;
-  deleteBranch(name: string): Promise<void>;
+  deleteBranch(name: string, terms?: TipTerms): Promise<void>;
   /** One commit that adds these objects; their files are written and synced already. @throws load-empty for no objects */
   load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<CommitResult>;
   deleteObjects(branch: string, ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
@@ -177,12 +179,12 @@ export interface Pool {
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
   revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
   /** What they would do at this moment; nothing is written or queued. */
-  previewMerge(target: string, child: string): Promise<Preview>;
-  previewRevert(branch: string, commit: Id): Promise<Preview>;
-  previewDelete(branch: string, prepare: PrepareRewrite): Promise<Preview>;
+  previewMerge(target: string, child: string, terms?: TipTerms): Promise<Preview>;
+  previewRevert(branch: string, commit: Id, terms?: TipTerms): Promise<Preview>;
+  previewDelete(branch: string, prepare: PrepareRewrite, terms?: TipTerms): Promise<Preview>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
   /** Object ids that were removed, or would be with `dryRun`. `revision`: branch name or commit id. */
-  vacuum(revision: string, options: { readonly dryRun: boolean }): Promise<readonly Id[]>;
+  vacuum(revision: string, options: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]>;
   stats(): Promise<PoolStats>;
   /** The commits of all branches, or those before and with `from`, the newest first. */
   graph(options: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage>;

@@ -9,7 +9,7 @@
 import assert from 'node:assert';
 import { LakeError } from '../errors.ts';
 import { killPoint } from './kill-points.ts';
-import { idBuffer, zeroId } from './ksuid.ts';
+import { idBuffer, parseId, plainId, zeroId } from './ksuid.ts';
 import type { BranchRecord, CommitNote, Draws, Id, LakeEvent, LakeFact, ObjectMeta, PoolConfig } from './lake.types.ts';
 import type { Feed } from './feed.ts';
 import type { Changes } from './commit.ts';
@@ -110,6 +110,16 @@ export class PoolStore {
     const branch = this.loadBranches().get(name);
     if (!branch) throw new LakeError('branch-not-found', { branch: name });
     return branch;
+  }
+  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, else a commit in the service's own spelling.
+   * @throws branch-not-found, commit-file-missing, table-corrupt */
+  resolve(commitish: string): Id {
+    const id = parseId(commitish);
+    if (id && !this.hasCommit(id)) throw new LakeError('commit-file-missing');
+    const found = id ?? this.branches().get(commitish)?.commit ?? plainId(commitish);
+    if (!found) throw new LakeError('branch-not-found', { branch: commitish });
+    if (!this.hasCommit(found)) throw this.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
+    return found;
   }
   isTip(commit: Id): boolean {
     for (const branch of this.loadBranches().values()) if (branch.commit === commit) return true;

@@ -7,13 +7,13 @@ import { sendCommit, sendTip } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
-import { commitOnce } from '../once.ts';
+import { commitOnce, tipTerms } from '../once.ts';
 import { paceOf } from '../pace.ts';
 import { boolParameter, boolSchema, branchParameter, commitParameter, delimiterParameter, delimiterSchema, idOf, pathId, poolParameter } from '../parameters.ts';
 import { previewValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
 import { type Answer, type Call, type Link, type Route, route } from '../route.ts';
-import { changeErrors, commitErrors, dataErrors, rewriteErrors } from '../route-errors.ts';
+import { changeErrors, commitErrors, dataErrors, rewriteErrors, tipErrors } from '../route-errors.ts';
 import { CommitResult, Compaction, Deletion, Preview } from '../schemas.ts';
 
 const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
@@ -64,10 +64,10 @@ export const branchRoutes: readonly Route[] = [
     handler: async ({ service, reply, params, response }) => sendTip(reply, service.lake.pool(params.pool).branch(params.branch).commit, response),
   }),
   route({
-    id: 'deleteBranch', tag: 'Branches', method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams,
-    description: 'Its commits stay readable by their ids.', answers: { 204: { text: 'It is gone.' } }, errors: [...changeErrors, 'pool-not-found', 'branch-not-found'],
-    handler: async ({ service, reply, params }) => {
-      await service.lake.pool(params.pool).deleteBranch(params.branch);
+    id: 'deleteBranch', tag: 'Branches', method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams, takes: ['If-Match'],
+    description: 'Its commits stay readable by their ids.', answers: { 204: { text: 'It is gone.' } }, errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found'],
+    handler: async ({ service, request, reply, params }) => {
+      await service.lake.pool(params.pool).deleteBranch(params.branch, tipTerms(request.headers));
       return reply.code(204).send();
     },
   }),
@@ -86,7 +86,7 @@ export const branchRoutes: readonly Route[] = [
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
       if (dryRun && where === '') throw new LakeError('delete-preview');
-      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where, call.visible))), response);
+      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where, call.visible), tipTerms(request.headers))), response);
       const commit = await commitOnce(call, note, async (terms) => made(call, (where === ''
         ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
         : await target.deleteWhere(params.branch, service.workers.prepareDelete(where, call.visible), await terms()))));
@@ -102,7 +102,7 @@ export const branchRoutes: readonly Route[] = [
       const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
-      if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child)), response);
+      if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child, tipTerms(request.headers))), response);
       const commit = await commitOnce(call, note, async (terms) => made(call, await target.merge(params.branch, params.child, withoutMeta(await terms()))));
       return sendCommit(reply, commit, response);
     },
@@ -116,7 +116,7 @@ export const branchRoutes: readonly Route[] = [
       const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
-      if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit))), response);
+      if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit), tipTerms(request.headers))), response);
       const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => made(call, await target.revert(params.branch, reverted, withoutMeta(await terms()))));
       return sendCommit(reply, commit, response);
     },
