@@ -20,6 +20,9 @@ import type { OriginRules } from './origin.ts';
 import type { Running } from './running.ts';
 import type { Tracing } from './tracing.ts';
 
+/** What the framework keeps with a route: names of the query parameters that it takes. */
+export interface RouteConfig { readonly parameters: readonly string[] }
+
 /** What the handlers work with. */
 export interface Service {
   readonly config: ServeConfig;

@@ -38,7 +38,7 @@ import { responseFormat, type ResponseFormat } from './negotiate.ts';
 import { corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { sendError, sendText } from './reply.ts';
 import { RoutedCall } from './routed-call.ts';
-import type { Route, Service } from './route.ts';
+import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Running } from './running.ts';
 import { addPages } from './static-pages.ts';
@@ -281,7 +281,7 @@ const addInspection = (app: FastifyInstance, service: Service, watch: MachineWat
 const admissionOf = (service: Service, row: Route): InspectAdmission => ({
   ...(service.access && { access: service.access }),
   admit: async (request, reply) => {
-    const audit = service.audit && new AuditTrail(service.audit, row, request, reply);
+    const audit = service.audit && new AuditTrail(service.audit, service.lake, row, request, reply);
     const admit = async (): Promise<void> => {
       checkSource(service.originRules, row, request.headers);
       await callerOf(service, row, request, audit);
@@ -300,7 +300,7 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
     methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
     if (row.path === feedPath && inspected) continue;
     app.route({
-      method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false,
+      method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false, config: routeConfig(row),
       handler: (request, reply) => answer(answering.of(request.raw), row, request, reply),
     });
   }
@@ -314,9 +314,11 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
   }
 };
 
+const routeConfig = ({ query }: Route): RouteConfig => ({ parameters: Object.keys((query as { readonly properties?: object } | undefined)?.properties ?? {}) });
+
 const answer = (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
   if (!service.audit) return answerRow(service, row, request, reply, undefined);
-  const audit = new AuditTrail(service.audit, row, request, reply);
+  const audit = new AuditTrail(service.audit, service.lake, row, request, reply);
   return audit.follow(() => answerRow(service, row, request, reply, audit));
 };
 

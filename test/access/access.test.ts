@@ -246,9 +246,32 @@ describe('with keys', () => {
     }), own = service.lake.pool('own');
     expect(lines().find(({ request }) => request === 'r1')).toMatchObject({ time: expect.any(String), request: 'r1', from: '127.0.0.1' });
     expect(made).toEqual([
-      { who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 200, commit: `0x${own.branch('main').commit}` },
+      { who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 200, pool: `0x${own.config.id}`, branch: 'main', commit: `0x${own.branch('main').commit}` },
       { who: 'lake reader', method: 'DELETE', path: '/pool/own', status: 403, refused: 'admin', pool: `0x${own.config.id}` },
       { method: 'POST', path: '/pool/%0A%7B%22who%22:%22root%22%7D/branch/main', status: 401, refused: 'token' },
+    ]);
+  });
+
+  test('a line names the pool and the branch that the path names, by whatever name, and nothing that could be a credential', async () => {
+    const { id } = (await service.lake.createPool({ name: 'audited', keys: [['k']] })).pool, secret = tokens.get('lake admin')!, own = { who: 'lake admin', pool: `0x${id}` };
+    const first = (JSON.parse((await ask('lake admin', 'POST', '/pool/audited/branch/main', '{"k":0}')).body) as { readonly commit: string }).commit;
+    const made = await linesOf(7, async () => {
+      await ask('lake admin', 'POST', `/pool/audited/branch/main?access_token=${secret}&csv.delim=%3B&key=${secret}`, '{"k":1}');
+      await ask('lake admin', 'POST', `/pool/0x${id}/branch/main/delete?dryrun=T&${secret}`, '{"where":"k==1"}');
+      await ask('lake admin', 'POST', `/pool/audited/branch/none?${secret}=1`, '{"k":1}');
+      await ask('lake admin', 'POST', '/pool/audited/revision/main/vacuum?dryrun=T');
+      await ask('lake admin', 'POST', `/pool/audited/revision/${first}/vacuum?dryrun=T`);
+      await ask('lake admin', 'PUT', '/pool/audited', '{"name":"audited too"}');
+      await ask('lake admin', 'DELETE', '/pool/audited+too');
+    });
+    expect(made).toEqual([
+      { ...own, method: 'POST', path: '/pool/audited/branch/main?csv.delim=%3B', status: 200, branch: 'main', commit: expect.stringMatching(/^0x/) },
+      { ...own, method: 'POST', path: `/pool/0x${id}/branch/main/delete?dryrun=T`, status: 200, branch: 'main' },
+      { ...own, method: 'POST', path: '/pool/audited/branch/none', status: 404, branch: 'none' },
+      { ...own, method: 'POST', path: '/pool/audited/revision/main/vacuum?dryrun=T', status: 200, branch: 'main' },
+      { ...own, method: 'POST', path: `/pool/audited/revision/${first}/vacuum?dryrun=T`, status: 200 },
+      { ...own, method: 'PUT', path: '/pool/audited', status: 204 },
+      { ...own, method: 'DELETE', path: '/pool/audited+too', status: 204 },
     ]);
   });
 
@@ -265,7 +288,7 @@ describe('with keys', () => {
     const wanted = [...paths.map(([method, path]) => hidden(method, path.replace('NAME', 'other'), 404)), ...texts.map(([path]) => hidden('POST', path, 400)), hidden('POST', '/query', 404), hidden('POST', '/pool/own/branch/main/delete', 400)];
     expect(await linesOf(wanted.length, asked('other'))).toEqual(wanted);
     // A delete may change something.
-    expect(await linesOf(1, asked('absnt'))).toEqual([{ who: 'writer of own', method: 'POST', path: '/pool/own/branch/main/delete', status: 400 }]);
+    expect(await linesOf(1, asked('absnt'))).toEqual([{ who: 'writer of own', method: 'POST', path: '/pool/own/branch/main/delete', status: 400, pool: `0x${service.lake.pool('own').config.id}`, branch: 'main' }]);
     // A name that is no source of the query is none.
     expect(await linesOf(0, () => query('writer of own', 'values {other:1} | put x:=other | where "other"==x'))).toEqual([]);
   });
@@ -312,7 +335,7 @@ describe('with keys', () => {
       client.on('error', () => { resolve(); }).on('socket', (socket) => { socket.on('connect', () => { setTimeout(() => { client.destroy(new Error('left')); }, 100); }); });
       client.write('{"k":');
     }));
-    expect(made).toEqual([{ who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 400 }]);
+    expect(made).toEqual([{ who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 400, pool: `0x${service.lake.pool('own').config.id}`, branch: 'main' }]);
   });
 
   test('who watches the machines is cut off when the key is revoked', async () => {
