@@ -4,7 +4,7 @@
 
 /** Work that a pool does in its turn. Ids are 40 hexadecimal digits. */
 export type PoolJob = { readonly id: number } & PoolTask;
-/** `ifTip`: a job that makes a commit does so only while its branch is at one of these. */
+/** `ifTip`: the job is done only while its branch is at one of these; a vacuum only while its revision is. */
 export type PoolTask = { readonly ifTip?: readonly string[] } & (
   /** Objects are added, one commit. Those that wait one behind the other are committed as a group. */
   | { readonly kind: 'load'; readonly branch: string; readonly objects: readonly string[] }

@@ -54,6 +54,33 @@ describe('smuggled requests', () => {
   }
 });
 
+describe('transfer codings', () => {
+  const chunked = (path: string, coding: string): string => `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${coding}\r\n\r\n7\r\n{"k":1}\r\n0\r\n\r\n`;
+  const behind = 'GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+  test('all but chunked alone are a 501 that names the coding, on every path, and the connection ends', async () => {
+    const before = await count();
+    for (const [lines, named] of [
+      ['Transfer-Encoding: deflate, chunked', 'deflate'], ['Transfer-Encoding: zstd, chunked', 'zstd'], ['Transfer-Encoding: gzip, chunked', 'gzip'], ['Transfer-Encoding: foo;a=b, Chunked', 'foo;a=b'],
+      ['Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked', 'gzip'],
+    ] as const) {
+      for (const path of ['/pool/p/branch/main', '/pool/p/branch/main/delete', '/pool', '/query', '/version', '/absent', '/docs/']) {
+        const answer = await exchange(chunked(path, lines), behind);
+        expect({ lines, path, statuses: statuses(answer) }).toEqual({ lines, path, statuses: ['501'] });
+        expect(answer).toMatch(/^connection: close\r$/im);
+        expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))).toEqual({ type: 'Error', kind: 'invalid operation', error: `Transfer-Encoding: ${named}: unknown transfer coding, only chunked is taken` });
+      }
+    }
+    expect(await count()).toBe(before);
+  });
+  test('with a body that is still to come, the answer comes before it', async () => {
+    expect(statuses(await exchange('POST /pool/p/branch/main HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'))).toEqual(['501']);
+  });
+  test('chunked is taken in any letter case', async () => {
+    expect(statuses(await exchange(chunked('/query', 'Transfer-Encoding:  CHUNKED ').replace('7\r\n{"k":1}', '12\r\n{query:"values 1"}')))).toEqual(['200']);
+  });
+});
+
 describe('paths and names', () => {
   test('no path leads to a file', async () => {
     for (const path of ['/assets/../../package.json', '/assets/%2e%2e/%2e%2e/package.json', '/assets/..%2f..%2fpackage.json', '/..%5c..%5cpackage.json', '/assets/%00', '/inspect/..%2f..%2f..%2fetc%2fpasswd', '/pool/..%2f..%2fx/stats']) {

@@ -3,6 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { request as httpRequest } from 'node:http';
+import { Tables } from '../src/lake/tables.ts';
+import { startBuiltService } from './support/built-service.ts';
 import { type Answer, startService, type TestService } from './support/server.ts';
 
 let service: TestService, directory: string, pools = 0, pool = '';
@@ -79,6 +82,101 @@ describe('Idempotency-Key', () => {
     expect(await keys()).toBe('[5]');
   });
 
+  test('another body is another request, whatever reads it; so is another way to read the same bytes', async () => {
+    const large = (k: number): string => Array.from({ length: 20_000 }, (_, i) => `{"k":${i === 19_999 ? k : 0}}`).join('\n');
+    const reused = (key: string): readonly [number, string] => [422, `Idempotency-Key ${key}: used before for another request`];
+    commitOf(await load('{"k":1}', { 'idempotency-key': 'small' }));
+    expect(errorOf(await load('{"k":2}', { 'idempotency-key': 'small' }))).toEqual(reused('small'));
+    const first = commitOf(await load(large(7), { 'idempotency-key': 'large' }));
+    expect(errorOf(await load(large(8), { 'idempotency-key': 'large' }))).toEqual(reused('large'));
+    expect(commitOf(await load(large(7), { 'idempotency-key': 'large' }))).toBe(first);
+    commitOf(await load('k\n1\n', { 'idempotency-key': 'type', 'content-type': 'text/csv' }));
+    expect(errorOf(await load('k\n1\n', { 'idempotency-key': 'type', 'content-type': 'text/tab-separated-values' }))).toEqual(reused('type'));
+    commitOf(await post('branch/main?csv.delim=%3B', { 'idempotency-key': 'delimiter', 'content-type': 'text/csv' }, 'k\n1\n'));
+    expect(errorOf(await post('branch/main?csv.delim=%7C', { 'idempotency-key': 'delimiter', 'content-type': 'text/csv' }, 'k\n1\n'))).toEqual(reused('delimiter'));
+    commitOf(await post('branch/main/delete', { 'idempotency-key': 'where' }, '{"where":"k==1"}'));
+    expect(errorOf(await post('branch/main/delete', { 'idempotency-key': 'where' }, '{"where":"k==7"}'))).toEqual(reused('where'));
+    expect(await service.query(`from ${pool} | count()`)).toBe('20000\n');
+    await restart();
+    expect(errorOf(await load('{"k":2}', { 'idempotency-key': 'small' }))).toEqual(reused('small'));
+    expect(commitOf(await load(large(7), { 'idempotency-key': 'large' }))).toBe(first);
+  });
+
+  test('of two bodies at once under one key one is done; the other is refused, or done if the first cannot be', async () => {
+    const large = (end: string): string => `${Array.from({ length: 30_000 }, (_, k) => `{"k":${k}}`).join('\n')}\n${end}`;
+    const answers = await Promise.all(['{"k":-1}', '{"k":-2}'].map((end) => load(large(end), { 'idempotency-key': 'two' })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422]);
+    const [broken, whole] = await Promise.all(['{"k":', '{"k":-3}'].map((end) => load(large(end), { 'idempotency-key': 'broken' })));
+    expect([broken!.status, whole!.status]).toEqual([400, 200]);
+    expect(await service.query(`from ${pool} | count()`)).toBe('60002\n');
+  });
+
+  test('a body that is sent again and stops coming is told so', async () => {
+    await restart(['-body.idle', '200ms']);
+    const body = '{"k":1}\n'.repeat(2000);
+    commitOf(await load(body, { 'idempotency-key': 'idle' }));
+    const answer = await new Promise<number>((resolve, reject) => {
+      const request = httpRequest(`${service.url}/pool/${pool}/branch/main`, { method: 'POST', headers: { ...json, 'idempotency-key': 'idle', 'content-length': body.length } }, (response) => {
+        response.resume();
+        resolve(response.statusCode!);
+      });
+      request.on('error', reject);
+      request.write(body.slice(0, 100));
+    });
+    expect(answer).toBe(408);
+    await restart();
+  });
+
+  test('what an earlier build kept has no body to compare, and is honoured', async () => {
+    const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'before' }));
+    await service.close();
+    const tables = new Tables(join(directory, 'tables'));
+    await tables.write(tables.keys('retries', { prefix: Buffer.from('t') }).map((key) => ({ table: 'retries', key, payload: Buffer.alloc(0) })));
+    await tables.close();
+    service = await startService([], directory);
+    expect(commitOf(await load('{"k":2}', { 'idempotency-key': 'before' }))).toBe(first);
+    expect((await post('branch/main/delete', { 'idempotency-key': 'before' }, '{"where":"k==1"}')).status).toBe(422);
+  });
+
+  test('a key goes with its branch: on one of the same name the request is done again, also after a kill', async () => {
+    const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'main' })), { id } = service.lake.pool(pool).config;
+    const make = (commit = first): Promise<Answer> => service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: 'b', commit }) });
+    const remake = async (): Promise<void> => {
+      expect((await service.ask('DELETE', `/pool/${pool}/branch/b`)).status).toBe(204);
+      expect((await make()).status).toBe(200);
+    };
+    await make();
+    const inBranch = commitOf(await load('{"k":2}', { 'idempotency-key': 'b' }, 'b'));
+    await remake();
+    const again = commitOf(await load('{"k":2}', { 'idempotency-key': 'b' }, 'b'));
+    expect(again).not.toBe(inBranch);
+    expect(await keys('b')).toBe('[1,2]');
+    expect(commitOf(await load('{"k":2}', { 'idempotency-key': 'b' }, 'b'))).toBe(again);
+    await remake();
+    // The key is free: for another request too.
+    expect(commitOf(await load('{"k":3}', { 'idempotency-key': 'b' }))).toMatch(/^0x/);
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'main' }))).toBe(first);
+    await service.ask('PUT', `/pool/${pool}`, { headers: json, body: `{"name":"renamed_${pool}"}` });
+    pool = `renamed_${pool}`;
+    expect(commitOf(await load('{"k":1}', { 'idempotency-key': 'main' }))).toBe(first);
+
+    await service.close();
+    const killed = await startBuiltService({ lake: directory });
+    const send = async (method: string, path: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+      const answer = await fetch(`${killed.address}/pool/0x${id}${path}`, { method, headers: { ...json, ...headers }, ...(body !== undefined && { body }) });
+      expect(answer.ok, await answer.clone().text()).toBe(true);
+      return answer.text();
+    };
+    const kept = await send('POST', '/branch/b', '{"k":4}', { 'idempotency-key': 'killed' });
+    await send('DELETE', '/branch/b');
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    service = await startService([], directory);
+    expect((await make()).status).toBe(200);
+    expect((await load('{"k":4}', { 'idempotency-key': 'killed' }, 'b')).body).not.toBe(kept);
+    expect(await keys('b')).toBe('[1,4]');
+  });
+
   test('a key is forgotten after -retry.keep, and its rows go', async () => {
     await restart(['-retry.keep', '1s']);
     const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'old' }));
@@ -105,6 +203,76 @@ describe('If-Match', () => {
     expect(commitOf(await post('branch/main/merge/child', { 'if-match': `"${first}", "${second}"` }))).toMatch(/^0x/);
     expect((await load('{"k":4}', { 'if-match': '*' })).status).toBe(200);
     expect(errorOf(await load('{"k":4}', { 'if-match': first }))).toEqual([400, `If-Match: ${first}: commit ids in quotes, or *`]);
+  });
+
+  test('what is no commit, or only told, has the condition too', async () => {
+    const first = commitOf(await load('{"k":1}')), second = commitOf(await load('{"k":2}')), stale = { 'if-match': `"${first}"` }, right = { 'if-match': `"${second}"` };
+    const object = /0x\w{40}/.exec(await service.query(`from ${pool}@main:objects | values id | head 1`))?.[0] ?? '';
+    await service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: 'child', commit: first }) });
+    commitOf(await load('{"k":3}', {}, 'child'));
+    const ask = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Answer> => service.ask(method, `/pool/${pool}/${path}`, { headers: { ...json, ...headers }, ...(body !== undefined && { body }) });
+    const requests: readonly (readonly [string, string, string?])[] = [
+      ['POST', 'branch/main/delete?dryrun=T', '{"where":"k==1"}'], ['POST', 'branch/main/merge/child?dryrun=T'], [`POST`, `branch/main/revert/${second}?dryrun=T`], ['POST', 'revision/main/vacuum?dryrun=T'],
+      ['POST', 'revision/main/vacuum'], ['POST', `revision/${second}/vacuum`], ['POST', 'revision/main/vector', JSON.stringify({ object_ids: [object] })], ['DELETE', 'branch/main'],
+    ];
+    for (const [method, path, body] of requests) {
+      const answer = await ask(method, path, stale, body);
+      expect({ path, status: answer.status, body: JSON.parse(answer.body) as unknown }).toMatchObject({ path, status: 412, body: { kind: 'precondition failed', commit: second } });
+    }
+    expect(await keys()).toBe('[1,2]');
+    for (const [method, path, body] of requests.slice(0, -2)) expect({ path, status: (await ask(method, path, right, body)).status }).toEqual({ path, status: 200 });
+    const marked = commitOf(await ask('POST', 'revision/main/vector', right, JSON.stringify({ object_ids: [object] })));
+    expect((await ask('DELETE', 'revision/main/vector', right, JSON.stringify({ object_ids: [object] }))).status).toBe(412);
+    expect(errorOf(await ask('DELETE', 'branch/main', { 'if-match': 'x' }))).toEqual([400, 'If-Match: x: commit ids in quotes, or *']);
+    expect((await ask('DELETE', 'branch/main', { 'if-match': `"${first}", "${marked}"` })).status).toBe(204);
+  });
+
+  test('a branch that is deleted on a condition has lost no commit', async () => {
+    const base = commitOf(await load('{"k":1}')), outcomes: string[] = [];
+    for (let i = 0; i < 20; i++) {
+      await service.ask('POST', `/pool/${pool}`, { headers: json, body: JSON.stringify({ name: `b${i}`, commit: base }) });
+      const remove = (): Promise<Answer> => service.ask('DELETE', `/pool/${pool}/branch/b${i}`, { headers: { 'if-match': `"${base}"` } });
+      const [loaded, removed] = i % 2 === 0 ? await Promise.all([load('{"k":2}', {}, `b${i}`), remove()]) : (await Promise.all([remove(), load('{"k":2}', {}, `b${i}`)])).reverse();
+      outcomes.push(`${loaded!.status} ${removed!.status}`);
+    }
+    expect(outcomes.filter((outcome) => outcome !== '200 412' && outcome !== '404 204')).toEqual([]);
+  });
+
+  test('where it has no meaning it is refused', async () => {
+    const headers = { ...json, 'if-match': '*' };
+    for (const [method, path, route, body] of [
+      ['POST', '/pool', '/pool', '{"name":"never"}'], ['PUT', `/pool/${pool}`, '/pool/:pool', '{"name":"never"}'], ['POST', `/pool/${pool}`, '/pool/:pool', `{"name":"b","commit":"0x${'0'.repeat(40)}"}`], ['DELETE', `/pool/${pool}`, '/pool/:pool', undefined],
+      ['POST', '/query', '/query', `{"query":"values {k:1} | load ${pool}"}`],
+    ] as const) {
+      expect(errorOf(await service.ask(method, path, { headers, ...(body !== undefined && { body }) }))).toEqual([400, `If-Match: ${method} ${route} takes no condition`]);
+    }
+    expect((await service.ask('GET', `/pool/${pool}/branch/main`, { headers })).status).toBe(200);
+    expect(service.lake.pools().some(({ name }) => name === 'never')).toBe(false);
+  });
+
+  test('an empty one is none that can be kept; several lines are one list', async () => {
+    const tip = commitOf(await load('{"k":1}'));
+    const send = (...lines: readonly (readonly [string, string])[]): Promise<readonly [number, string]> => new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(service.url), request = httpRequest({ hostname, port, method: 'POST', path: `/pool/${pool}/branch/main`, headers: [['Host', 'localhost'], ['Accept', 'application/json'], ['Content-Length', '7'], ...lines].flat() }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => { body += chunk.toString(); });
+        response.on('end', () => { resolve([response.statusCode!, body]); });
+      });
+      request.on('error', reject);
+      request.end('{"k":2}');
+    });
+    for (const value of ['', ' ', ',']) {
+      const [status, body] = await send(['If-Match', value]);
+      expect({ value, status, error: (JSON.parse(body) as { readonly error: string }).error }).toEqual({ value, status: 400, error: `If-Match: ${value.trim()}: commit ids in quotes, or *` });
+    }
+    const other = `"0x${'1'.repeat(40)}"`;
+    expect((await send(['If-Match', other], ['If-Match', other]))[0]).toBe(412);
+    expect((await send(['If-Match', other], ['If-Match', `"${tip}"`]))[0]).toBe(200);
+    for (const [name, one, two] of [['Idempotency-Key', 'a', 'b'], ['Idempotency-Key', 'a', 'a'], ['Host', 'localhost', '127.0.0.1']] as const) {
+      const [status, body] = await send(...(name === 'Host' ? [] : [[name, one] as const]), [name.toLowerCase(), two]);
+      expect({ name, status, error: (JSON.parse(body) as { readonly error: string }).error }).toEqual({ name, status: 400, error: `${name}: more than one line` });
+    }
+    expect(await keys()).toBe('[1,2]');
   });
 
   test('of many writers on one tip exactly one wins', async () => {

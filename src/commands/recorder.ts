@@ -78,7 +78,7 @@ export class Recorder {
   begin(lake: Lake): void {
     this.lake = lake;
     for (const line of this.given()) this.writer.write(line);
-    this.unlistenLake = lake.onEvent((event) => { this.tell((at) => ({ kind: 'event', ...at, event })); });
+    this.unlistenLake = lake.onEvent(({ poolName: _, ...event }) => { this.tell((at) => ({ kind: 'event', ...at, event })); });
   }
 
   /** The lake as the workers see it: objects that a query's own operator makes are kept. */

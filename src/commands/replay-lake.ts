@@ -42,7 +42,8 @@ export const replayLake = async (plan: ReplayPlan, options: LakeReplayOptions): 
     lakeDirectory: options.directory, loadMemoryBytesMax: Math.floor(options.memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(options.memoryBytesMax / 2),
   }, lake);
   const events: LakeEvent[] = [];
-  lake.onEvent((event) => { events.push(event); });
+  // Recordings do not have the name.
+  lake.onEvent(({ poolName: _, ...event }) => { events.push(event); });
   const replay = new LakeReplay({ plan, options, lake, workers, objects, draws, facts });
   try {
     await replay.run(events);

@@ -6,6 +6,7 @@
  *   a message to a worker would cost more than parsing them; what follows the first value is not looked at. Content codings are undone
  *   here too, in the threads of node:zlib; gzip that is not announced is not.
  */
+import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { decoded } from '../formats/encoding.ts';
@@ -21,8 +22,8 @@ import { wantBody } from './linger.ts';
 import { requestFormat } from './negotiate.ts';
 import type { Pace } from './pace.ts';
 
-/** On what terms a body is read: milliseconds for which it may pause while we wait for it, and how fast the client is told to be. */
-interface BodyTerms { readonly idleMsMax: number; readonly pace: Pace }
+/** On what terms a body is read: milliseconds for which it may pause while we wait for it, and how fast the client is told to be. `sent`: gets its bytes as they come. */
+interface BodyTerms { readonly idleMsMax: number; readonly pace: Pace; readonly sent?: Hash | undefined }
 /** Those of a control body: bytes of it, and what all of them may hold. */
 interface ControlTerms extends BodyTerms { readonly bytesMax: number; readonly held: HeldBodies }
 
@@ -73,15 +74,21 @@ export class IncomingBody {
     for (let chunk = await this.#next(); chunk; chunk = await this.#next()) yield chunk;
   }
 
+  /** Reads what nobody has read, and throws it away. */
+  async discard(): Promise<void> {
+    for (let chunk = await this.#next(); chunk; chunk = await this.#next());
+  }
+
   /** Undefined at the end. */
   async #next(): Promise<Uint8Array | undefined> {
-    const { pace } = this.#terms;
+    const { pace, sent } = this.#terms;
     wantBody(this.#raw);
     for (;;) {
       if (this.#failure) throw this.#failure;
       const chunk = this.#raw.read() as Uint8Array | null;
       if (chunk) {
         pace.went(chunk.length);
+        sent?.update(chunk);
         return chunk;
       }
       if (this.#raw.readableEnded) {
@@ -122,27 +129,27 @@ const clientLeft = (): LakeError => new LakeError('load-cancelled', { reason: 't
 /** The body of a load: `whole` reads one that is known to be small; others are begun before they take a place among the tasks. `told`: hears how many bytes have come. */
 export const loadBody = (raw: IncomingMessage, { held, told, run, ...terms }: BodyTerms & { readonly held: HeldBodies; readonly told: (bytes: number) => void; readonly run: BodyWaiter }): LoadBody => {
   const incoming = new IncomingBody(raw, terms), body = incoming.chunks();
-  if (Number(raw.headers['content-length']) <= smallBodyBytesMax) return { body, whole: () => collected(raw, terms, { waiter: run }) };
-  return {
-    body,
-    begun: async () => {
-      run.unblock = incoming.give;
-      try {
-        await incoming.begin(beginningBytes, held, told);
-      } finally {
-        run.unblock = undefined;
-      }
-    },
+  const waiting = async (read: () => Promise<void>): Promise<void> => {
+    run.unblock = incoming.give;
+    try {
+      await read();
+    } finally {
+      run.unblock = undefined;
+    }
   };
+  const discard = (): Promise<void> => waiting(() => incoming.discard());
+  if (Number(raw.headers['content-length']) <= smallBodyBytesMax) return { body, whole: () => collected(raw, terms, { waiter: run }), discard };
+  return { body, begun: () => waiting(() => incoming.begin(beginningBytes, held, told)), discard };
 };
-type LoadBody = Pick<LoadRequest, 'body' | 'whole' | 'begun'>;
+/** `discard`: reads what nobody has read, and throws it away. */
+interface LoadBody extends Pick<LoadRequest, 'body' | 'whole' | 'begun'> { readonly discard: () => Promise<void> }
 /** Of a body that is long, or of unknown length, so much comes before it takes a place. */
 const beginningBytes = 64 << 10;
 
 /** Who waits for a small body may be told to wait no longer: `unblock` is set while there is something to end. */
 interface BodyWaiter { unblock: ((reason: LakeError) => void) | undefined }
 /** All of a body whose length is known; the promise rejects with load-cancelled when the client goes away before the end, with bodies-full where there is no room for it. */
-const collected = (raw: IncomingMessage, { idleMsMax, pace }: BodyTerms, { waiter, room }: { readonly waiter?: BodyWaiter; readonly room?: HeldBodies } = {}): Promise<Uint8Array> => new Promise((resolve, reject) => {
+const collected = (raw: IncomingMessage, { idleMsMax, pace, sent }: BodyTerms, { waiter, room }: { readonly waiter?: BodyWaiter; readonly room?: HeldBodies } = {}): Promise<Uint8Array> => new Promise((resolve, reject) => {
   const chunks: Uint8Array[] = [];
   // Most bodies are here with their heads: a timer is for those that are not.
   let timer: NodeJS.Timeout | undefined;
@@ -160,6 +167,7 @@ const collected = (raw: IncomingMessage, { idleMsMax, pace }: BodyTerms, { waite
   const take = (chunk: Uint8Array): void => {
     if (held && !held.add(chunk.length)) return fail(noRoom());
     chunks.push(chunk);
+    sent?.update(chunk);
     timer?.refresh();
     pace.went(chunk.length);
     if (timer) pace.waits();

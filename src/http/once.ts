@@ -3,13 +3,16 @@
  *
  * - The same key of the same caller on the same pool is the same commit, once, over restarts, for as long as option -retry.keep says. A request that comes while the first one is
  *   under way waits for it. One that failed made no commit: the next one is tried as if it were the first.
- * - A key that named another request is refused (422, as in the IETF draft "The Idempotency-Key HTTP Header Field"). Bodies are not compared.
+ * - A key that named another request is refused (422, as in the IETF draft "The Idempotency-Key HTTP Header Field"): another method, path, query string or commit message, and, once the
+ *   body was read, another Content-Type or Content-Encoding or other bytes. What an earlier build kept has no body to compare.
+ * - A key goes with its branch.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
-import { base62, parseId } from '../lake/ksuid.ts';
-import type { CommitNote, CommitTerms, Id, Lake } from '../lake/lake.types.ts';
+import { parseId } from '../lake/ksuid.ts';
+import type { CommitNote, CommitTerms, Id, TipTerms } from '../lake/lake.types.ts';
+import { checkTip } from '../lake/tip-check.ts';
 import type { Call } from './route.ts';
 
 const keyCharactersMax = 255;
@@ -18,36 +21,43 @@ const digest = (...parts: readonly string[]): string => createHash('sha256').upd
 /** Commits that are under way, by the digest of their key. */
 export type UnderWay = Map<string, { readonly request: string; readonly commit: Promise<Id> }>;
 
-/** The commit that a request makes, or made when it came before. `make` is given the note with the terms. */
-export const commitOnce = async (call: Pick<Call<{ readonly pool: string; readonly branch: string }>, 'service' | 'request' | 'params' | 'who'>, note: CommitNote, make: (note: CommitNote) => Promise<Id>): Promise<Id> => {
-  const { service: { lake, underWay }, request, params, who } = call;
-  const ifTip = tipsOf(request.headers), key = keyOf(request.headers);
+/**
+ * The commit that a request makes, or made when it came before. `make` is called when it makes one; the note with the terms is to be asked for once the body was read.
+ * `discard`: reads what is left of a body, where the handler has not read it.
+ */
+export const commitOnce = async (
+  call: Pick<Call<{ readonly pool: string; readonly branch: string }>, 'service' | 'request' | 'params' | 'who' | 'sent'>, note: CommitNote, make: (terms: () => Promise<CommitNote>) => Promise<Id>, discard?: () => Promise<void>,
+): Promise<Id> => {
+  const { service: { lake, underWay }, request: { method, originalUrl, headers }, params, who, sent } = call;
+  const ifTip = tipsOf(headers), key = keyOf(headers);
   if (key === undefined) {
-    if (ifTip) checkNow(lake, params, ifTip);
-    return make(withTerms(note, ifTip && { ifTip }));
+    // So that nobody sends a long body for nothing; it is checked again when the commit is made.
+    if (ifTip) checkTip(ifTip, lake.pool(params.pool).branch(params.branch).commit);
+    return make(async () => withTerms(note, ifTip && { ifTip }));
   }
-  const pool = lake.pool(params.pool).config.id, retry = { key: digest(pool, who?.name ?? '', key), request: digest(request.method, withoutPool(request.originalUrl), header(request.headers, 'superdb-commit')) };
-  for (;;) {
-    const before = made(lake, underWay, retry.key);
-    if (!before) break;
-    if (before.request !== retry.request) throw new LakeError('retry-key-reused', { key });
-    const commit = await Promise.resolve(before.commit).catch(() => undefined);
-    if (commit !== undefined) return commit;
+  const pool = lake.pool(params.pool).config.id, keyDigest = digest(pool, who?.name ?? '', key), request = digest(method, withoutPool(originalUrl), header(headers, 'superdb-commit'));
+  const body = async (): Promise<string> => {
+    await discard?.();
+    return digest(header(headers, 'content-type'), header(headers, 'content-encoding'), header(headers, 'zed-commit'), sent!.digest('hex'));
+  };
+  const reused = (): LakeError => new LakeError('retry-key-reused', { key });
+  for (let running = underWay.get(keyDigest); running; running = underWay.get(keyDigest)) {
+    if (running.request !== request) throw reused();
+    // The body stays unread meanwhile: it is needed if no commit is made there.
+    await running.commit.catch(() => undefined);
   }
-  const commit = make(withTerms(note, { retry, ...(ifTip && { ifTip }) }));
-  underWay.set(retry.key, { request: retry.request, commit });
+  const before = lake.retried(keyDigest);
+  if (before) {
+    if (before.request !== request || (before.body !== undefined && before.body !== await body())) throw reused();
+    return before.commit;
+  }
+  const commit = make(async () => withTerms(note, { retry: { key: keyDigest, request, body: await body() }, ...(ifTip && { ifTip }) }));
+  underWay.set(keyDigest, { request, commit });
   try {
     return await commit;
   } finally {
-    underWay.delete(retry.key);
+    underWay.delete(keyDigest);
   }
-};
-const made = (lake: Lake, underWay: UnderWay, key: string): { readonly request: string; readonly commit: Id | Promise<Id> } | undefined => underWay.get(key) ?? lake.retried(key);
-
-/** So that nobody sends a long body for nothing; it is checked again when the commit is made. @throws tip-moved, branch-not-found */
-const checkNow = (lake: Lake, { pool, branch }: { readonly pool: string; readonly branch: string }, ifTip: readonly Id[]): void => {
-  const { commit } = lake.pool(pool).branch(branch);
-  if (!ifTip.includes(commit)) throw new LakeError('tip-moved', { tip: base62(commit) }, { details: { commit: `0x${commit}` } });
 };
 
 const withTerms = (note: CommitNote, terms: CommitTerms | undefined): CommitNote => (terms ? { ...note, terms } : note);
@@ -65,10 +75,15 @@ const keyOf = (headers: IncomingHttpHeaders): string | undefined => {
   return key;
 };
 
-/** The tips that the client allows; undefined for any. */
+/** The condition on which a client wants what makes no commit under a key. @throws if-match-invalid */
+export const tipTerms = (headers: IncomingHttpHeaders): TipTerms => {
+  const ifTip = tipsOf(headers);
+  return ifTip ? { ifTip } : {};
+};
+/** The tips that the client allows; undefined for any. Several lines are one list. */
 const tipsOf = (headers: IncomingHttpHeaders): readonly Id[] | undefined => {
-  const text = header(headers, 'if-match').trim();
-  if (text === '' || text === '*') return undefined;
+  const text = headers['if-match']?.trim();
+  if (text === undefined || text === '*') return undefined;
   return text.split(',').map((part) => {
     const id = parseId(/^"([^"]*)"$/.exec(part.trim())?.[1] ?? '');
     if (id === undefined) throw new LakeError('if-match-invalid', { value: text });

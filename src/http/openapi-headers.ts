@@ -31,12 +31,12 @@ export const requestHeaderTable = {
     schema: Type.String({ pattern: `^(${coding}(, ?${coding}){0,3})?$` }), example: 'gzip',
   },
   'Idempotency-Key': {
-    description: 'A text of the client\'s own for this one write. Sent again with the same key, the request is the same commit, once, also after a restart, for as long as option `-retry.keep` says.',
+    description: 'A text of the client\'s own for this one write. Sent again with the same key, the request is the same commit, once, also after a restart, for as long as option `-retry.keep` says and the branch is there. With another body, or for another request, it is a 422.',
     schema: Type.String({ minLength: 1, maxLength: 255 }), example: '7f9c1a52-import-2026-11-21',
   },
   'If-Match': {
-    description: 'The commit, in quotes, at which the branch must be (the `ETag` of an earlier answer), several with commas between them, or `*` or nothing for any. If the branch is elsewhere nothing is changed: 412.',
-    schema: Type.String({ pattern: `^(|\\*|${commitTag}(, ?${commitTag})*)$` }), example: '*',
+    description: 'The commit, in quotes, at which the branch must be (the `ETag` of an earlier answer), several with commas between them, or `*` for any. If the branch is elsewhere nothing is changed: 412.',
+    schema: Type.String({ pattern: `^(\\*|${commitTag}(, ?${commitTag})*)$` }), example: '*',
   },
   'Last-Event-ID': { description: 'The `id` of the last event that the client saw: those after it come first.', schema: Type.String({ pattern: '^[0-9]{1,15}$' }), example: '7' },
   'SuperDB-Commit': { description: 'What the commit says of itself. `Zed-Commit` is taken too.', schema: CommitMessage, json: true },

@@ -173,7 +173,7 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
 };
 const statusTexts: Readonly<Record<number, string>> = {
   400: 'The request is wrong', 401: 'It is not clear who asks', 403: 'Who asks may not do this', 404: 'It is not there', 408: 'The body stopped coming', 409: 'It is in conflict with what is there', 410: 'It was there and is gone',
-  412: 'The branch is not where If-Match says', 413: 'More than a limit allows', 422: 'The Idempotency-Key was used for another request', 426: 'It is a WebSocket', 499: 'It was cancelled', 500: 'The service is at fault', 503: 'Not now: try again', 507: 'The disk is full',
+  412: 'The branch is not where If-Match says', 413: 'More than a limit allows', 422: 'The Idempotency-Key was used for another request', 426: 'It is a WebSocket', 499: 'It was cancelled', 500: 'The service is at fault', 501: 'The body has a transfer coding that is not known', 503: 'Not now: try again', 507: 'The disk is full',
 };
 
 const headersOf = (names: readonly AnswerHeader[]): Json =>

@@ -35,9 +35,11 @@ export const queryRunErrors: Codes = [
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
 const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'table-corrupt'];
+/** Of what is done on a condition. */
+export const tipErrors: Codes = ['if-match-invalid', 'tip-moved'];
 /** Of every commit. */
 export const commitErrors: Codes = [
-  ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', 'if-match-invalid', 'tip-moved', 'retry-key-invalid', 'retry-key-reused',
+  ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', ...tipErrors, 'retry-key-invalid', 'retry-key-reused',
 ];
 /** Of commits that replace data objects by others. */
 export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'load-memory', 'query-memory', 'query-string', 'query-cancelled'];
@@ -46,6 +48,8 @@ export const changeErrors: Codes = jobErrors;
 
 /** What every row of this kind can answer. */
 const kindErrors = (row: Route): Codes => [
+  'transfer-coding-unknown', 'header-twice',
+  ...(row.method === 'GET' || row.takes?.includes('If-Match') ? [] : ['if-match-untaken'] satisfies Codes),
   ...(row.answers[503] ? [] : ['service-recovering'] satisfies Codes),
   ...(row.open ? [] : ['service-closing', 'accept-unknown', 'internal'] satisfies Codes),
   ...(row.open && row.need === 'open' ? [] : ['host-foreign'] satisfies Codes),

@@ -1,4 +1,5 @@
 /** What a row of the route table is, and what its handler is given. */
+import type { Hash } from 'node:crypto';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type { ServeConfig } from '../config/serve.ts';
@@ -18,6 +19,9 @@ import type { AnswerHeader, RequestHeader } from './openapi-headers.ts';
 import type { OriginRules } from './origin.ts';
 import type { Running } from './running.ts';
 import type { Tracing } from './tracing.ts';
+
+/** What the framework keeps with a route: names of the query parameters that it takes. */
+export interface RouteConfig { readonly parameters: readonly string[] }
 
 /** What the handlers work with. */
 export interface Service {
@@ -67,6 +71,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly who?: Principal;
   /** Absent: nobody keeps book of it. */
   readonly audit?: AuditTrail;
+  /** Gets the body's bytes as they are read; where the request has an Idempotency-Key. */
+  readonly sent?: Hash;
   /** The lake as the one who asks sees it. */
   readonly visible: LakeServices;
   /** Calls when the client goes away before the answer's end; at once if it is gone. */

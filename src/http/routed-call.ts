@@ -1,4 +1,5 @@
 /** A request that was let through to its route's handler. What few handlers ask for is made when they do. */
+import { createHash, type Hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { LakeServices } from '../workers/pool.types.ts';
@@ -31,6 +32,7 @@ export class RoutedCall implements Call {
   readonly who?: Principal;
   readonly audit?: AuditTrail;
   readonly visible: LakeServices;
+  readonly sent?: Hash;
   readonly #row: Route;
 
   constructor({ service, row, request, reply, response, audit }: Routed, who: Identified | undefined) {
@@ -42,6 +44,7 @@ export class RoutedCall implements Call {
     if (who) this.who = who.principal;
     if (audit) this.audit = audit;
     this.visible = who || audit ? lakeOf(lake, who?.principal, audit && viewListener(audit)) : lake;
+    if (request.headers['idempotency-key'] !== undefined) this.sent = createHash('sha256');
     this.#row = row;
   }
 
@@ -60,7 +63,7 @@ export class RoutedCall implements Call {
 
   async body(): Promise<unknown> {
     const { config, controlBodies: held } = this.service, { raw } = this.request, pace = paceOf(raw, 'body', config);
-    const limits = { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held };
+    const limits = { bytesMax: config.bodyBytesMax, idleMsMax: config.bodyIdleMsMax, pace, held, sent: this.sent };
     return fieldsOf(await readControlBody(raw, this.contentType, limits), this.#row.body as TSchema);
   }
 }

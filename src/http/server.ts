@@ -1,13 +1,13 @@
 /**
  * The HTTP server: route table -> Fastify, with the rules that hold on every route.
  *
- * - Order of checks: route (404) and method (405), from where, who and what (admission.ts), Accept (400), handler.
+ * - Order of checks: the head (head.ts), route (404) and method (405), from where, who and what (admission.ts), Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
  * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
  */
 import assert from 'node:assert/strict';
-import { METHODS, type IncomingMessage, type RequestListener } from 'node:http';
+import { METHODS, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, type FastifyServerFactory, type HTTPMethods } from 'fastify';
 import type { ServeConfig } from '../config/serve.ts';
@@ -25,6 +25,7 @@ import { Connections } from './connections.ts';
 import { type Door, httpServer } from './door.ts';
 import { encodeAnswer } from './encoding.ts';
 import { EventFeed } from './events.ts';
+import { checkHead } from './head.ts';
 import { beginningBytesMax, controlBytesMax, HeldBodies } from './held-bodies.ts';
 import { Inspection } from './inspect.ts';
 import { addInspectSocket, feedPath, type InspectAdmission } from './inspect-socket.ts';
@@ -37,7 +38,7 @@ import { responseFormat, type ResponseFormat } from './negotiate.ts';
 import { corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { sendError, sendText } from './reply.ts';
 import { RoutedCall } from './routed-call.ts';
-import type { Route, Service } from './route.ts';
+import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
 import { Running } from './running.ts';
 import { addPages } from './static-pages.ts';
@@ -240,6 +241,13 @@ const addHooks = (app: FastifyInstance, answering: Answering, connections: Conne
       requests.endedAt = performance.now();
     });
     tracing?.begun(request);
+    try {
+      checkHead(request.raw);
+    } catch (error) {
+      reply.headers({ 'x-request-id': request.id, vary: 'Origin', connection: 'close' });
+      done(error as LakeError);
+      return;
+    }
     done();
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
@@ -273,7 +281,7 @@ const addInspection = (app: FastifyInstance, service: Service, watch: MachineWat
 const admissionOf = (service: Service, row: Route): InspectAdmission => ({
   ...(service.access && { access: service.access }),
   admit: async (request, reply) => {
-    const audit = service.audit && new AuditTrail(service.audit, row, request, reply);
+    const audit = service.audit && new AuditTrail(service.audit, service.lake, row, request, reply);
     const admit = async (): Promise<void> => {
       checkSource(service.originRules, row, request.headers);
       await callerOf(service, row, request, audit);
@@ -292,7 +300,7 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
     methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
     if (row.path === feedPath && inspected) continue;
     app.route({
-      method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false,
+      method: methods as HTTPMethods[], url: row.path, exposeHeadRoute: false, config: routeConfig(row),
       handler: (request, reply) => answer(answering.of(request.raw), row, request, reply),
     });
   }
@@ -306,9 +314,11 @@ const addRoutes = (app: FastifyInstance, answering: Answering, inspected: boolea
   }
 };
 
+const routeConfig = ({ query }: Route): RouteConfig => ({ parameters: Object.keys((query as { readonly properties?: object } | undefined)?.properties ?? {}) });
+
 const answer = (service: Service, row: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
   if (!service.audit) return answerRow(service, row, request, reply, undefined);
-  const audit = new AuditTrail(service.audit, row, request, reply);
+  const audit = new AuditTrail(service.audit, service.lake, row, request, reply);
   return audit.follow(() => answerRow(service, row, request, reply, audit));
 };
 
@@ -326,8 +336,13 @@ const answerRow = async (
   checkSource(rules, row, headers);
   const who = access && (await callerOf(service, row, request, audit));
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
+  checkCondition(row, headers);
   const accepted = responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
   const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
+};
+/** Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken */
+const checkCondition = ({ method, path, takes }: Route, headers: IncomingHttpHeaders): void => {
+  if (headers['if-match'] !== undefined && method !== 'GET' && !takes?.includes('If-Match')) throw new LakeError('if-match-untaken', { method, path });
 };
 const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };

@@ -6,6 +6,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { TraceConfig } from '../config/serve.ts';
 import { type Answered, type Noted, requestSpans, type SpanPlan, traceParent, type Tracing } from './tracing.ts';
+import { shownTarget } from './url.ts';
 
 /** The longest that one sending, and the last one, may take; how often, and how many spans wait at most. */
 const sendMsMax = 3000, closeMsMax = 3000, everyMs = 1000, spansMax = 8192;
@@ -43,7 +44,7 @@ export const openTracing = ({ url, service, resource }: TraceConfig, { version, 
 const answeredOf = (request: FastifyRequest, reply: FastifyReply): Omit<Answered, 'startAt' | 'endAt'> => {
   const { host, 'user-agent': agent } = request.headers, [, address = '', port] = /^(.*?)(?::(\d+))?$/.exec(host ?? '') ?? [];
   return {
-    method: request.method, route: request.routeOptions.url, url: request.originalUrl, status: reply.statusCode, id: request.id,
+    method: request.method, route: request.routeOptions.url, url: shownTarget(request), status: reply.statusCode, id: request.id,
     more: {
       ...(address !== '' && { 'server.address': address }), ...(port !== undefined && { 'server.port': Number(port) }), 'client.address': request.ip, 'network.protocol.name': 'http', 'network.protocol.version': request.raw.httpVersion,
       ...(agent !== undefined && { 'user_agent.original': agent }),

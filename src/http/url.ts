@@ -5,6 +5,9 @@
  * The router below us knows none of that, so it is given a target that it cannot misread: every segment decoded here and escaped anew.
  */
 
+import type { FastifyRequest } from 'fastify';
+import type { RouteConfig } from './route.ts';
+
 /** What to do with a request target: route `url`, send the client to `location`, or refuse it. */
 type Target =
   | { readonly kind: 'route'; readonly url: string }
@@ -64,6 +67,13 @@ const decodeSegment = (text: string): string => {
     } else bytes[length++] = b;
   }
   return lossy.decode(bytes.subarray(0, length));
+};
+
+/** Path and query as logs and traces may have them: of the parameters those alone that the endpoint takes, as any other may hold a token or key; and without the user and password of an absolute target. */
+export const shownTarget = ({ originalUrl, routeOptions: { config } }: Pick<FastifyRequest, 'originalUrl' | 'routeOptions'>): string => {
+  const [path, query] = splitTarget(originalUrl), { parameters = [] } = (config as Partial<RouteConfig> | undefined) ?? {};
+  const shown = query.slice(1).split('&').filter((pair) => parameters.includes(decodeSegment(pair.split('=', 1)[0]!)));
+  return shown.length === 0 ? path : `${path}?${shown.join('&')}`;
 };
 
 /** Query parameters; the first value of a name counts. Pairs with a bad escape or a raw semicolon are dropped, save for the value `;` alone. */

@@ -7,6 +7,7 @@ import type { PoolJob, PoolJobKind } from '../../machines/pool.events.ts';
 import { base62, zeroId } from './ksuid.ts';
 import type { CommitNote, Id, ObjectFiles, ObjectMeta } from './lake.types.ts';
 import { objectNames, prepareMerge } from './merge.ts';
+import { checkTip } from './tip-check.ts';
 import { compactMessage, deleteMessage, loadMessage, mergeMessage, revertMessage, vectorsMessage } from './messages.ts';
 import type { ObjectEntry, ObjectList } from './object-list.ts';
 import type { NewCommit, PoolStore } from './pool-store.ts';
@@ -43,16 +44,20 @@ export const doJobs = async (context: JobContext, jobs: readonly PoolJob[]): Pro
 };
 
 const doJob = async <K extends PoolJobKind>(context: JobContext, job: Job<K>): Promise<JobResult> => {
-  const branch = branchOf(job);
   // Nobody moves it before this job has ended: it is its pool's turn.
-  if (job.ifTip && branch !== undefined && job.kind !== 'load') checkTip(job, context.store.branch(branch).commit, false);
+  if (job.ifTip && job.kind !== 'load') checkTip(job.ifTip, tipOf(context.store, job));
   return (work[job.kind as K] as Work<K>)(context, job);
 };
-const branchOf = (job: PoolJob): string | undefined => (job.kind === 'merge' ? job.target : 'branch' in job ? job.branch : undefined);
-
-/** `moved`: by a commit before it in the same group. @throws tip-moved */
-const checkTip = ({ ifTip }: PoolJob, tip: Id, moved: boolean): void => {
-  if (ifTip && (moved || !ifTip.includes(tip))) throw new LakeError('tip-moved', { tip: moved ? 'a newer commit' : base62(tip) }, { ...(!moved && { details: { commit: `0x${tip}` } }) });
+/** Where what a job changes is at. */
+const tipOf = (store: PoolStore, job: PoolJob): Id => {
+  switch (job.kind) {
+    case 'merge': return store.branch(job.target).commit;
+    case 'vacuum': return store.resolve(job.revision);
+    // No condition comes with it.
+    case 'create branch': return job.commit;
+    case 'delete branch': return store.branch(job.name).commit;
+    default: return store.branch(job.branch).commit;
+  }
 };
 
 /** All loads in one transaction, one commit each. A load whose branch is not there fails alone. */
@@ -62,7 +67,8 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
     try {
       const { note, objects } = context.payload(job.id);
       if (objects.length === 0) throw new LakeError('load-empty');
-      checkTip(job, context.store.branch(job.branch).commit, moved.has(job.branch));
+      if (job.ifTip && moved.has(job.branch)) throw new LakeError('tip-moved', { tip: 'a newer commit' });
+      checkTip(job.ifTip, context.store.branch(job.branch).commit);
       moved.add(job.branch);
       commits.push({ branch: job.branch, note, message: note.body ? '' : loadMessage(objects), changes: { adds: [], removes: [] }, created: objects });
       ready.push(job);

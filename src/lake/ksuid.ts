@@ -154,3 +154,5 @@ export const parseId = (text: string): Id | undefined => {
   for (const c of text) value = value * 62n + BigInt(digits.indexOf(c));
   return value > idMax ? undefined : value.toString(16).padStart(idBytes * 2, '0');
 };
+/** An id as the service itself writes it, or as clients do. */
+export const plainId = (text: string): Id | undefined => (/^[0-9a-f]{40}$/.test(text) ? text : parseId(text));

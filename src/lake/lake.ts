@@ -19,7 +19,7 @@ import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
 import type {
-  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
+  BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, KnownRetry, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
 } from './lake.types.ts';
 import { lineageIsWhole } from './lineage.ts';
 import { type Lock, lockLake, syncFolder } from './lock.ts';
@@ -239,7 +239,7 @@ class OpenLake implements Lake {
     const face = this.face(pool);
     return (await face.open(face.resolve(commitish))).snapshot;
   }
-  retried(key: string): { readonly commit: Id; readonly request: string } | undefined { return this.stores.retries!.find(key); }
+  retried(key: string): KnownRetry | undefined { return this.stores.retries!.find(key); }
   metaPage(source: MetaSource, next?: string): Promise<MetaPage> { return metaPage(this, source, next); }
 
   onEvent(listener: (event: LakeEvent) => void): () => void { return this.stores.feed.listen(listener); }
@@ -355,7 +355,7 @@ class OpenLake implements Lake {
     };
     this.options.drew?.(id, { what: 'pool', name, tsNs: String(tsNs), ...config.layout, seekStride: config.seekStride, threshold: config.threshold });
     const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
-    await this.write({ kind: 'pool-new', poolId: id }, [
+    await this.write({ kind: 'pool-new', poolId: id, poolName: name }, [
       { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
       { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
       { table: 'branches', key: branchKey(id, 'main'), payload: encodeBranch(branch) },
@@ -365,7 +365,7 @@ class OpenLake implements Lake {
 
   private async doRename(id: Id, name: string): Promise<void> {
     const face = this.face_(id), before = face.config, after = { ...before, name };
-    await this.write({ kind: 'pool-update', poolId: id }, [
+    await this.write({ kind: 'pool-update', poolId: id, poolName: name }, [
       { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
       { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
       { table: 'names', key: nameKey(before.name) },
@@ -378,7 +378,7 @@ class OpenLake implements Lake {
 
   private async doDelete(id: Id): Promise<void> {
     const face = this.face_(id), { name } = face.config;
-    await this.write({ kind: 'pool-delete', poolId: id }, [
+    await this.write({ kind: 'pool-delete', poolId: id, poolName: name }, [
       { table: 'pools', key: idBuffer(id) },
       { table: 'names', key: nameKey(name) },
       { table: 'purges', key: idBuffer(id), payload: Buffer.alloc(0) },

@@ -62,10 +62,14 @@ export interface CommitRecord {
 
 /** What a client may say about its commit (header `SuperDB-Commit`). `body` replaces the message that the lake makes up; `meta` is SUP text, already checked. */
 export interface CommitNote { readonly author?: string; readonly body?: string; readonly meta?: string; readonly terms?: CommitTerms }
-/** `ifTip`: only on one of these tips. `retry`: the commit is known under this key from then on. */
-export interface CommitTerms { readonly ifTip?: readonly Id[]; readonly retry?: Retry }
-/** Digests, 64 hexadecimal digits each: of the key and whose it is, and of what is asked. */
-export interface Retry { readonly key: string; readonly request: string }
+/** `ifTip`: only on one of these tips. @throws tip-moved from whatever takes it */
+export interface TipTerms { readonly ifTip?: readonly Id[] }
+/** `retry`: the commit is known under this key from then on. */
+export interface CommitTerms extends TipTerms { readonly retry?: Retry }
+/** Digests, 64 hexadecimal digits each: of the key and whose it is, of what is asked, and of the body with what says how it is read. */
+export interface Retry { readonly key: string; readonly request: string; readonly body: string }
+/** A commit that was made under a key, and the digests of what was asked. `body` is absent where an earlier build made it. */
+export interface KnownRetry { readonly commit: Id; readonly request: string; readonly body?: string }
 /** `marks`: when the job that made the commit waited and worked. */
 export interface CommitResult { readonly commit: Id; readonly marks?: JobMarks }
 
@@ -117,11 +121,15 @@ export interface Snapshot {
 
 /** What an event tells of. */
 export type EventKind = 'pool-new' | 'pool-update' | 'pool-delete' | 'pool-commit' | 'branch-update' | 'branch-delete';
-/** `id` grows by one an event, across restarts too. `branch` is the one that moved; `parent` is its name too if a merge moved it, empty for other commits. */
+/**
+ * `id` grows by one an event, across restarts too. `poolName`: the pool's name at that time (after a rename the new one), which says who may hear of it; absent where an earlier build told it.
+ * `branch` is the one that moved; `parent` is its name too if a merge moved it, empty for other commits.
+ */
 export interface LakeEvent {
   readonly id: number;
   readonly kind: EventKind;
   readonly poolId: Id;
+  readonly poolName?: string;
   readonly commitId?: Id;
   readonly branch?: string;
   readonly parent?: string;
@@ -160,7 +168,7 @@ export interface Pool {
   branch(name: string): BranchRecord;
   /** `commit`: id in either spelling; must exist in this pool or be the zero commit. */
   createBranch(name: string, commit: Id): Promise<BranchRecord>;
-  deleteBranch(name: string): Promise<void>;
+  deleteBranch(name: string, terms?: TipTerms): Promise<void>;
   /** One commit that adds these objects; their files are written and synced already. @throws load-empty for no objects */
   load(branch: string, objects: readonly ObjectMeta[], note?: CommitNote): Promise<CommitResult>;
   deleteObjects(branch: string, ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
@@ -171,12 +179,12 @@ export interface Pool {
   merge(target: string, child: string, note?: CommitNote): Promise<CommitResult>;
   revert(branch: string, commit: Id, note?: CommitNote): Promise<CommitResult>;
   /** What they would do at this moment; nothing is written or queued. */
-  previewMerge(target: string, child: string): Promise<Preview>;
-  previewRevert(branch: string, commit: Id): Promise<Preview>;
-  previewDelete(branch: string, prepare: PrepareRewrite): Promise<Preview>;
+  previewMerge(target: string, child: string, terms?: TipTerms): Promise<Preview>;
+  previewRevert(branch: string, commit: Id, terms?: TipTerms): Promise<Preview>;
+  previewDelete(branch: string, prepare: PrepareRewrite, terms?: TipTerms): Promise<Preview>;
   vectors(branch: string, action: 'add' | 'delete', ids: readonly Id[], note?: CommitNote): Promise<CommitResult>;
   /** Object ids that were removed, or would be with `dryRun`. `revision`: branch name or commit id. */
-  vacuum(revision: string, options: { readonly dryRun: boolean }): Promise<readonly Id[]>;
+  vacuum(revision: string, options: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]>;
   stats(): Promise<PoolStats>;
   /** The commits of all branches, or those before and with `from`, the newest first. */
   graph(options: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage>;
@@ -245,8 +253,8 @@ export interface Lake {
   /** `commitish`: branch name or commit id. @throws pool-not-found, branch-not-found, commit-file-missing when there is no such commit, vacuumed */
   openSnapshot(pool: string, commitish: string): Promise<Snapshot>;
   metaPage(source: MetaSource, next?: string): Promise<MetaPage>;
-  /** The commit that was made under a key, and the digest of what was asked; undefined when there is none, or it is too long ago. */
-  retried(key: string): { readonly commit: Id; readonly request: string } | undefined;
+  /** The commit that was made under a key; undefined when there is none, it is too long ago, or the branch was deleted since. */
+  retried(key: string): KnownRetry | undefined;
   /** Called in commit order, after the change is durable. Returns the call that ends it. A listener must not throw. */
   onEvent(listener: (event: LakeEvent) => void): () => void;
   /** Events after that id, oldest first, at most `limit`; undefined if the first of them is no longer kept (or the id was never given). */

@@ -9,7 +9,7 @@
 import assert from 'node:assert';
 import { LakeError } from '../errors.ts';
 import { killPoint } from './kill-points.ts';
-import { idBuffer, zeroId } from './ksuid.ts';
+import { idBuffer, parseId, plainId, zeroId } from './ksuid.ts';
 import type { BranchRecord, CommitNote, Draws, Id, LakeEvent, LakeFact, ObjectMeta, PoolConfig } from './lake.types.ts';
 import type { Feed } from './feed.ts';
 import type { Changes } from './commit.ts';
@@ -111,6 +111,16 @@ export class PoolStore {
     if (!branch) throw new LakeError('branch-not-found', { branch: name });
     return branch;
   }
+  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, else a commit in the service's own spelling.
+   * @throws branch-not-found, commit-file-missing, table-corrupt */
+  resolve(commitish: string): Id {
+    const id = parseId(commitish);
+    if (id && !this.hasCommit(id)) throw new LakeError('commit-file-missing');
+    const found = id ?? this.branches().get(commitish)?.commit ?? plainId(commitish);
+    if (!found) throw new LakeError('branch-not-found', { branch: commitish });
+    if (!this.hasCommit(found)) throw this.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
+    return found;
+  }
   isTip(commit: Id): boolean {
     for (const branch of this.loadBranches().values()) if (branch.commit === commit) return true;
     return false;
@@ -206,9 +216,9 @@ export class PoolStore {
     if (commit.lineage) rows.push(...commit.lineage);
     if (stores.drew) this.drewCommit(branch, row);
     rows.push({ table: 'commits', key: pairKey(poolId, row.id), payload: encodeCommit(row) });
-    if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id));
+    if (note.terms?.retry && stores.retries) rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
     if (!commit.silent) {
-      const made = stores.feed.make({ kind: 'pool-commit', poolId, commitId: row.id, branch, parent: secondParent ? branch : '' });
+      const made = stores.feed.make({ kind: 'pool-commit', poolId, poolName: this.config.name, commitId: row.id, branch, parent: secondParent ? branch : '' });
       events.push(made.event);
       rows.push(...made.changes);
     }
@@ -281,7 +291,7 @@ export class PoolStore {
     this.mustBeNew(name);
     const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
     this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
-    const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, branch: name });
+    const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name });
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
     await this.stores.tables.write([row, ...changes, this.stores.feed.countersRow()], () => this.checkPool());
     killPoint('branch: in the tables');
@@ -292,7 +302,7 @@ export class PoolStore {
 
   async deleteBranch(name: string): Promise<void> {
     const before = this.branch(name);
-    const { event, changes } = this.stores.feed.make({ kind: 'branch-delete', poolId: this.poolId, branch: name });
+    const { event, changes } = this.stores.feed.make({ kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name });
     await this.stores.tables.write([{ table: 'branches', key: branchKey(this.poolId, name) }, ...changes, this.stores.feed.countersRow()], () => {
       this.checkPool();
       this.checkTip(before);

@@ -8,11 +8,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../machines/pool.events.ts';
 import { firstParents } from './history.ts';
-import { base62, parseId, zeroId } from './ksuid.ts';
+import { base62, plainId, zeroId } from './ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from './graph.ts';
 import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedError } from './jobs.ts';
 import type {
-  BranchRecord, CommitNote, CommitResult, DoneJob, GraphPage, Id, JobMarks, ObjectFiles, ObjectMeta, ObjectSums, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot,
+  BranchRecord, CommitNote, CommitResult, DoneJob, GraphPage, Id, JobMarks, ObjectFiles, ObjectMeta, ObjectSums, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot, TipTerms,
 } from './lake.types.ts';
 import type { ObjectList } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
@@ -119,9 +119,9 @@ export class PoolFace implements Pool {
     await this.submit({ kind: 'create branch', name, commit: id });
     return this.store.branch(name);
   }
-  async deleteBranch(name: string): Promise<void> {
+  async deleteBranch(name: string, terms: TipTerms = {}): Promise<void> {
     this.store.branch(name);
-    await this.submit({ kind: 'delete branch', name });
+    await this.submit({ kind: 'delete branch', name, ...terms });
   }
 
   async load(branch: string, objects: readonly ObjectMeta[], note: CommitNote = {}): Promise<CommitResult> {
@@ -149,11 +149,11 @@ export class PoolFace implements Pool {
     return this.rewrite({ branch, cause: 'compact', vectors: options.vectors ?? false, wanted }, prepare, note);
   }
 
-  previewMerge(target: string, child: string): Promise<Preview> { return previewMerge(this.store, target, child); }
-  previewRevert(branch: string, commit: Id): Promise<Preview> { return previewRevert(this.store, branch, commit); }
+  previewMerge(target: string, child: string, terms: TipTerms = {}): Promise<Preview> { return previewMerge(this.store, target, child, terms); }
+  previewRevert(branch: string, commit: Id, terms: TipTerms = {}): Promise<Preview> { return previewRevert(this.store, branch, commit, terms); }
   /** Prepares the rewrite as the delete would, and throws away what it wrote. */
-  previewDelete(branch: string, prepare: PrepareRewrite): Promise<Preview> {
-    return previewOf(this.store, branch, async () => {
+  previewDelete(branch: string, prepare: PrepareRewrite, terms: TipTerms = {}): Promise<Preview> {
+    return previewOf(this.store, branch, terms, async () => {
       const { snapshot } = await this.open(this.store.branch(branch).commit);
       try {
         const { removes, adds } = await prepare(snapshot);
@@ -199,9 +199,9 @@ export class PoolFace implements Pool {
     for (const object of objects) if (!object.inline) await this.host.files.delete(object.id).catch(this.host.report);
   }
 
-  async vacuum(revision: string, { dryRun }: { readonly dryRun: boolean }): Promise<readonly Id[]> {
+  async vacuum(revision: string, { dryRun, ...terms }: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]> {
     const candidates = await vacuumCandidates(this.store, this.resolve(revision));
-    const result = await this.submit({ kind: 'vacuum', revision, dryRun }, { ...nothing, candidates });
+    const result = await this.submit({ kind: 'vacuum', revision, dryRun, ...terms }, { ...nothing, candidates });
     return result.objects ?? [];
   }
 
@@ -220,16 +220,7 @@ export class PoolFace implements Pool {
     return { commit, ...listSums(await this.store.list(commit)) };
   }
 
-  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, else a commit in the service's own spelling.
-   * @throws branch-not-found, commit-file-missing, table-corrupt */
-  resolve(commitish: string): Id {
-    const id = parseId(commitish);
-    if (id && !this.store.hasCommit(id)) throw new LakeError('commit-file-missing');
-    const found = id ?? this.store.branches().get(commitish)?.commit ?? plainId(commitish);
-    if (!found) throw new LakeError('branch-not-found', { branch: commitish });
-    if (!this.store.hasCommit(found)) throw this.store.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
-    return found;
-  }
+  resolve(commitish: string): Id { return this.store.resolve(commitish); }
 
   /** @throws vacuumed */
   async open(commit: Id): Promise<{ readonly snapshot: Snapshot; readonly list: ObjectList }> {
@@ -311,9 +302,6 @@ const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
   if (outcome.why === 'queue full') return new LakeError('jobs-full', { fault: outcome.text });
   return outcome.why === 'closing' ? ended : new LakeError('lake-failed', { fault: outcome.text });
 };
-
-/** An id as the service itself writes it, or as clients do. */
-const plainId = (text: string): Id | undefined => (/^[0-9a-f]{40}$/.test(text) ? text : parseId(text));
 
 const measure = (list: ObjectList): PoolStats => {
   let size = 0, min: ObjectMeta['min'] | undefined, max: ObjectMeta['max'] | undefined;

@@ -164,6 +164,36 @@ describe('with keys', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test('who comes back gets the events that an open stream got: of the pools that had the name, or the id, when it happened', async () => {
+    const first = service.lake.lastEventId(), controller = new AbortController();
+    const listen = async (role: string, lastEventId?: number): Promise<readonly number[]> => {
+      const token = await lakeKey(directory, 'add', '-role', role, `of ${role} ${lastEventId}`), seen: number[] = [];
+      const { body } = await fetch(`${service.url}/events`, { headers: { accept: 'application/json', ...bearer(token), ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }) }, signal: controller.signal });
+      void (async () => {
+        for await (const chunk of body!.pipeThrough(new TextDecoderStream())) seen.push(...[...chunk.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id) - first));
+      })().catch(() => undefined);
+      return seen;
+    };
+    const open = await listen('reader:came');
+    const create = async (name: string): Promise<string> => `0x${(await service.lake.createPool({ name, keys: [['k']] })).pool.id}`;
+    const one = await create('came');                                       // 1
+    const openById = await listen(`reader:${one}`);
+    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":1}');    // 2
+    await service.lake.deletePool('came');                                  // 3
+    const two = await create('secret');                                     // 4
+    await ask('lake admin', 'POST', '/pool/secret/branch/main', '{"k":1}');  // 5
+    await service.lake.renamePool('secret', 'came');                        // 6
+    await ask('lake admin', 'POST', '/pool/came/branch/main', '{"k":2}');    // 7
+    await service.lake.renamePool('came', 'gone');                          // 8
+    await ask('lake admin', 'POST', '/pool/gone/branch/main', '{"k":3}');    // 9
+    await service.lake.deletePool('gone');                                  // 10
+    const wanted = { 'reader:came': [1, 2, 3, 6, 7], [`reader:${one}`]: [1, 2, 3], [`reader:${two}`]: [4, 5, 6, 7, 8, 9, 10], 'reader:secret': [4, 5], 'reader:gone': [8, 9, 10], 'reader:none': [] } as const;
+    const again: Record<string, readonly number[]> = {};
+    for (const role of Object.keys(wanted)) again[role] = await listen(role, first);
+    await expect.poll(() => ({ open, openById, ...again })).toEqual({ open: wanted['reader:came'], openById: [2, 3], ...wanted });
+    controller.abort();
+  });
+
   test('the inspector\'s feed needs a reader of the lake', async () => {
     expect([(await ask(undefined, 'GET', feedPath)).status, (await ask('reader of own', 'GET', feedPath)).status, (await ask('lake reader', 'GET', feedPath)).status]).toEqual([401, 403, 426]);
   });
@@ -212,9 +242,32 @@ describe('with keys', () => {
     }), own = service.lake.pool('own');
     expect(lines().find(({ request }) => request === 'r1')).toMatchObject({ time: expect.any(String), request: 'r1', from: '127.0.0.1' });
     expect(made).toEqual([
-      { who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 200, commit: `0x${own.branch('main').commit}` },
+      { who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 200, pool: `0x${own.config.id}`, branch: 'main', commit: `0x${own.branch('main').commit}` },
       { who: 'lake reader', method: 'DELETE', path: '/pool/own', status: 403, refused: 'admin', pool: `0x${own.config.id}` },
       { method: 'POST', path: '/pool/%0A%7B%22who%22:%22root%22%7D/branch/main', status: 401, refused: 'token' },
+    ]);
+  });
+
+  test('a line names the pool and the branch that the path names, by whatever name, and nothing that could be a credential', async () => {
+    const { id } = (await service.lake.createPool({ name: 'audited', keys: [['k']] })).pool, secret = tokens.get('lake admin')!, own = { who: 'lake admin', pool: `0x${id}` };
+    const first = (JSON.parse((await ask('lake admin', 'POST', '/pool/audited/branch/main', '{"k":0}')).body) as { readonly commit: string }).commit;
+    const made = await linesOf(7, async () => {
+      await ask('lake admin', 'POST', `/pool/audited/branch/main?access_token=${secret}&csv.delim=%3B&key=${secret}`, '{"k":1}');
+      await ask('lake admin', 'POST', `/pool/0x${id}/branch/main/delete?dryrun=T&${secret}`, '{"where":"k==1"}');
+      await ask('lake admin', 'POST', `/pool/audited/branch/none?${secret}=1`, '{"k":1}');
+      await ask('lake admin', 'POST', '/pool/audited/revision/main/vacuum?dryrun=T');
+      await ask('lake admin', 'POST', `/pool/audited/revision/${first}/vacuum?dryrun=T`);
+      await ask('lake admin', 'PUT', '/pool/audited', '{"name":"audited too"}');
+      await ask('lake admin', 'DELETE', '/pool/audited+too');
+    });
+    expect(made).toEqual([
+      { ...own, method: 'POST', path: '/pool/audited/branch/main?csv.delim=%3B', status: 200, branch: 'main', commit: expect.stringMatching(/^0x/) },
+      { ...own, method: 'POST', path: `/pool/0x${id}/branch/main/delete?dryrun=T`, status: 200, branch: 'main' },
+      { ...own, method: 'POST', path: '/pool/audited/branch/none', status: 404, branch: 'none' },
+      { ...own, method: 'POST', path: '/pool/audited/revision/main/vacuum?dryrun=T', status: 200, branch: 'main' },
+      { ...own, method: 'POST', path: `/pool/audited/revision/${first}/vacuum?dryrun=T`, status: 200 },
+      { ...own, method: 'PUT', path: '/pool/audited', status: 204 },
+      { ...own, method: 'DELETE', path: '/pool/audited+too', status: 204 },
     ]);
   });
 
@@ -231,7 +284,7 @@ describe('with keys', () => {
     const wanted = [...paths.map(([method, path]) => hidden(method, path.replace('NAME', 'other'), 404)), ...texts.map(([path]) => hidden('POST', path, 400)), hidden('POST', '/query', 404), hidden('POST', '/pool/own/branch/main/delete', 400)];
     expect(await linesOf(wanted.length, asked('other'))).toEqual(wanted);
     // A delete may change something.
-    expect(await linesOf(1, asked('absnt'))).toEqual([{ who: 'writer of own', method: 'POST', path: '/pool/own/branch/main/delete', status: 400 }]);
+    expect(await linesOf(1, asked('absnt'))).toEqual([{ who: 'writer of own', method: 'POST', path: '/pool/own/branch/main/delete', status: 400, pool: `0x${service.lake.pool('own').config.id}`, branch: 'main' }]);
     // A name that is no source of the query is none.
     expect(await linesOf(0, () => query('writer of own', 'values {other:1} | put x:=other | where "other"==x'))).toEqual([]);
   });
@@ -278,7 +331,7 @@ describe('with keys', () => {
       client.on('error', () => { resolve(); }).on('socket', (socket) => { socket.on('connect', () => { setTimeout(() => { client.destroy(new Error('left')); }, 100); }); });
       client.write('{"k":');
     }));
-    expect(made).toEqual([{ who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 400 }]);
+    expect(made).toEqual([{ who: 'lake writer', method: 'POST', path: '/pool/own/branch/main', status: 400, pool: `0x${service.lake.pool('own').config.id}`, branch: 'main' }]);
   });
 
   test('who watches the machines is cut off when the key is revoked', async () => {

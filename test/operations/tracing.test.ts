@@ -102,7 +102,7 @@ describe('with a collector', () => {
     await send(address, 'POST', '/pool/p/branch/main', '{"k":', { 'x-request-id': 'broken' });
     await send(address, 'POST', '/query', '{"query":"from p | sort s | head 3"}', { 'x-request-id': 'query' });
     await send(address, 'POST', '/query', '{"query":"from p | head x"}', { 'x-request-id': 'wrong' });
-    await send(address, 'POST', '/pool/p/branch/main/delete', '{"where":"k==-1"}', { 'x-request-id': 'delete' });
+    await send(address, 'POST', '/pool/p/branch/main/delete?dryrun=F&access_token=secret', '{"where":"k==-1"}', { 'x-request-id': 'delete' });
     await send(address, 'GET', '/pool/p/stats?x=1', undefined, { 'x-request-id': 'stats', traceparent: 'nonsense' });
     await send(address, 'GET', '/version', undefined, { traceparent: `00-${remote}-${parent}-00` });
     status = await run.end();
@@ -134,7 +134,8 @@ describe('with a collector', () => {
       'http.request.method': 'POST', 'url.path': '/pool/p/branch/main', 'url.scheme': 'http', 'http.route': '/pool/:pool/branch/:branch', 'http.response.status_code': 200, 'lake.request_id': 'load',
       'server.address': '127.0.0.1', 'server.port': Number(new URL(run.address).port), 'client.address': '127.0.0.1', 'network.protocol.name': 'http', 'network.protocol.version': '1.1', 'user_agent.original': 'a test',
     });
-    expect(plain(byId('stats'))).toMatchObject({ 'url.path': '/pool/p/stats', 'url.query': 'x=1' });
+    expect(plain(byId('delete'))).toMatchObject({ 'url.path': '/pool/p/branch/main/delete', 'url.query': 'dryrun=F' });
+    expect(plain(byId('stats'))).not.toHaveProperty(['url.query']);
     expect(JSON.stringify(spans)).not.toContain('sort s');
   });
   test('a parent that the client names is the parent; one that is not sampled keeps it out, and nonsense counts for nothing', () => {

@@ -9,16 +9,19 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LakeError, type ErrorCode } from '../../errors.ts';
+import type { Lake, Pool } from '../../lake/lake.types.ts';
 import { errorAnswer } from '../reply.ts';
 import type { Route } from '../route.ts';
-import type { Refusal } from './access.ts';
+import { shownTarget } from '../url.ts';
+import { poolNamed, type Refusal } from './access.ts';
 import type { Change } from './lake-view.ts';
 import type { Principal } from './roles.ts';
 
 /**
- * One line. `who` is absent without access control and for who could not be identified. `commit`: what a write made; a
- * query that makes commits has a line for each, with `pool` and `branch`. `refused`: the role that was lacking (on `pool`,
- * where there is one), or `token`, `host`, `origin`.
+ * One line. `who` is absent without access control and for who could not be identified. `path` has the parameters that the
+ * endpoint takes and no other, lest a token stand in it. `pool` and `branch`: those that the path of a write names, as they
+ * were when it came. `commit`: what a write made; a query that makes commits has a line for each, with `pool` and `branch`.
+ * `refused`: the role that was lacking (on `pool`, where there is one), or `token`, `host`, `origin`.
  */
 export interface AuditEntry {
   readonly time: string;
@@ -49,15 +52,17 @@ export class AuditTrail {
   readonly #row: Pick<Route, 'writes'>;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
+  readonly #target: Target;
   readonly #refusals = new Map<string, Refusal>();
   #changes: Change[] = [];
   #status: number | undefined;
 
-  constructor(write: (entry: AuditEntry) => void, row: Pick<Route, 'writes'>, request: FastifyRequest, reply: FastifyReply) {
+  constructor(write: (entry: AuditEntry) => void, lake: Lake, row: Pick<Route, 'writes'>, request: FastifyRequest, reply: FastifyReply) {
     this.#write = write;
     this.#row = row;
     this.#request = request;
     this.#reply = reply;
+    this.#target = row.writes ? targetOf(lake, request.params as PathParams) : {};
   }
 
   /** What its sender may not do; the same again is one line. */
@@ -93,16 +98,27 @@ export class AuditTrail {
     const status = failure === undefined ? this.#reply.statusCode : errorAnswer(failure).status, commit = commits.get(this.#reply);
     this.#tellChanges(status);
     for (const refusal of this.#refusals.values()) this.#tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });
-    if (this.#row.writes && this.#refusals.size === 0) this.#tell(status, commit === undefined ? {} : { commit: `0x${commit}` });
+    if (this.#row.writes && this.#refusals.size === 0) this.#tell(status, { ...this.#target, ...(commit !== undefined && { commit: `0x${commit}` }) });
   }
   #tellChanges(status: number): void {
     for (const { pool, branch, commit } of this.#changes.splice(0)) this.#tell(status, { pool: `0x${pool}`, branch, commit: `0x${commit}` });
   }
   #tell(status: number, more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'commit'>): void {
-    const { id, ip, method, originalUrl } = this.#request;
+    const { id, ip, method } = this.#request;
     this.#write({
       time: new Date().toISOString(), request: Buffer.from(id, 'latin1').toString('utf8'), ...(this.who && { who: this.who.name }),
-      from: ip, method, path: originalUrl, status, ...more,
+      from: ip, method, path: shownTarget(this.#request), status, ...more,
     });
   }
 }
+
+interface PathParams { readonly pool?: string; readonly branch?: string; readonly revision?: string }
+type Target = Pick<AuditEntry, 'pool' | 'branch'>;
+/** The pool that a path names, if it is there, and the branch; a revision may be one. */
+const targetOf = (lake: Lake, { pool: reference, branch, revision }: PathParams): Target => {
+  const pool = reference === undefined ? undefined : poolNamed(lake, reference);
+  if (!pool) return {};
+  const named = branch ?? (revision !== undefined && isBranch(lake.pool(`0x${pool.id}`), revision) ? revision : undefined);
+  return { pool: `0x${pool.id}`, ...(named !== undefined && { branch: named }) };
+};
+const isBranch = (pool: Pool, name: string): boolean => pool.branches().some((branch) => branch.name === name);

@@ -7,13 +7,13 @@ import { sendCommit, sendTip } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
-import { commitOnce } from '../once.ts';
+import { commitOnce, tipTerms } from '../once.ts';
 import { paceOf } from '../pace.ts';
 import { boolParameter, boolSchema, branchParameter, commitParameter, delimiterParameter, delimiterSchema, idOf, pathId, poolParameter } from '../parameters.ts';
 import { previewValue } from '../records.ts';
 import { sendValue } from '../reply.ts';
 import { type Answer, type Call, type Link, type Route, route } from '../route.ts';
-import { changeErrors, commitErrors, dataErrors, rewriteErrors } from '../route-errors.ts';
+import { changeErrors, commitErrors, dataErrors, rewriteErrors, tipErrors } from '../route-errors.ts';
 import { CommitResult, Compaction, Deletion, Preview } from '../schemas.ts';
 
 const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
@@ -43,14 +43,14 @@ export const branchRoutes: readonly Route[] = [
       const { config: { bodyIdleMsMax: idleMsMax }, loadBodies: held } = service, length = request.headers['content-length'], pace = paceOf(request.raw, 'body', service.config);
       const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { load: run });
-      const body = loadBody(request.raw, { idleMsMax, pace, held, run, told: (bytes) => { run.watch.took(bytes); } });
+      const { discard, ...body } = loadBody(request.raw, { idleMsMax, pace, held, run, sent: call.sent, told: (bytes) => { run.watch.took(bytes); } });
       const commit = await commitOnce(call, note, async (terms) => {
         const outcome = await service.workers.load({
           pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), ...body, watch: run.watch, client: pace,
           get signal() { return run.signal; },
         }, service.lentTo);
-        return made(call, await outcome.settled(run.commit(() => target.load(params.branch, outcome.objects, terms))));
-      }).catch((error: unknown) => {
+        return made(call, await outcome.settled(terms().then((noted) => run.commit(() => target.load(params.branch, outcome.objects, noted)))));
+      }, discard).catch((error: unknown) => {
         run.rejected(error);
         throw error;
       });
@@ -64,10 +64,10 @@ export const branchRoutes: readonly Route[] = [
     handler: async ({ service, reply, params, response }) => sendTip(reply, service.lake.pool(params.pool).branch(params.branch).commit, response),
   }),
   route({
-    id: 'deleteBranch', tag: 'Branches', method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams,
-    description: 'Its commits stay readable by their ids.', answers: { 204: { text: 'It is gone.' } }, errors: [...changeErrors, 'pool-not-found', 'branch-not-found'],
-    handler: async ({ service, reply, params }) => {
-      await service.lake.pool(params.pool).deleteBranch(params.branch);
+    id: 'deleteBranch', tag: 'Branches', method: 'DELETE', path: '/pool/:pool/branch/:branch', summary: 'Delete a branch', need: 'writer of pool', writes: true, silent: true, params: branchParams, takes: ['If-Match'],
+    description: 'Its commits stay readable by their ids.', answers: { 204: { text: 'It is gone.' } }, errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found'],
+    handler: async ({ service, request, reply, params }) => {
+      await service.lake.pool(params.pool).deleteBranch(params.branch, tipTerms(request.headers));
       return reply.code(204).send();
     },
   }),
@@ -86,10 +86,10 @@ export const branchRoutes: readonly Route[] = [
       if (ids.length > 0 && where !== '') throw new LakeError('delete-both');
       if (ids.length === 0 && where === '') throw new LakeError('delete-neither');
       if (dryRun && where === '') throw new LakeError('delete-preview');
-      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where, call.visible))), response);
+      if (dryRun) return sendValue(reply, previewValue(await target.previewDelete(params.branch, service.workers.prepareDelete(where, call.visible), tipTerms(request.headers))), response);
       const commit = await commitOnce(call, note, async (terms) => made(call, (where === ''
-        ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(terms))
-        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where, call.visible), terms))));
+        ? await target.deleteObjects(params.branch, ids.map(idOf), withoutMeta(await terms()))
+        : await target.deleteWhere(params.branch, service.workers.prepareDelete(where, call.visible), await terms()))));
       return sendCommit(reply, commit, response);
     },
   }),
@@ -102,8 +102,8 @@ export const branchRoutes: readonly Route[] = [
       const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
-      if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child)), response);
-      const commit = await commitOnce(call, note, async (terms) => made(call, await target.merge(params.branch, params.child, withoutMeta(terms))));
+      if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child, tipTerms(request.headers))), response);
+      const commit = await commitOnce(call, note, async (terms) => made(call, await target.merge(params.branch, params.child, withoutMeta(await terms()))));
       return sendCommit(reply, commit, response);
     },
   }),
@@ -116,8 +116,8 @@ export const branchRoutes: readonly Route[] = [
       const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
-      if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit))), response);
-      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => made(call, await target.revert(params.branch, reverted, withoutMeta(terms))));
+      if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit), tipTerms(request.headers))), response);
+      const reverted = pathId('commit', params.commit), commit = await commitOnce(call, note, async (terms) => made(call, await target.revert(params.branch, reverted, withoutMeta(await terms()))));
       return sendCommit(reply, commit, response);
     },
   }),
@@ -134,7 +134,7 @@ export const branchRoutes: readonly Route[] = [
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
       if (ids.length < 2) throw new LakeError('compact-few');
-      const commit = await commitOnce(call, note, async (terms) => made(call, await target.compact(params.branch, ids, service.workers.prepareCompact(ids), terms, { vectors })));
+      const commit = await commitOnce(call, note, async (terms) => made(call, await target.compact(params.branch, ids, service.workers.prepareCompact(ids), await terms(), { vectors })));
       return sendCommit(reply, commit, response);
     },
   }),

@@ -181,14 +181,14 @@ describe('events', () => {
     await lake.renamePool('p', 'q');
     await lake.deletePool('q');
     expect(heard).toEqual([
-      { id: 1, kind: 'pool-new', poolId },
-      { id: 2, kind: 'pool-commit', poolId, commitId: commit, branch: 'main', parent: '' },
-      { id: 3, kind: 'branch-update', poolId, branch: 'kid' },
-      { id: 4, kind: 'pool-commit', poolId, commitId: second, branch: 'kid', parent: '' },
-      { id: 5, kind: 'pool-commit', poolId, commitId: third, branch: 'main', parent: 'main' },
-      { id: 6, kind: 'branch-delete', poolId, branch: 'kid' },
-      { id: 7, kind: 'pool-update', poolId },
-      { id: 8, kind: 'pool-delete', poolId },
+      { id: 1, kind: 'pool-new', poolId, poolName: 'p' },
+      { id: 2, kind: 'pool-commit', poolId, poolName: 'p', commitId: commit, branch: 'main', parent: '' },
+      { id: 3, kind: 'branch-update', poolId, poolName: 'p', branch: 'kid' },
+      { id: 4, kind: 'pool-commit', poolId, poolName: 'p', commitId: second, branch: 'kid', parent: '' },
+      { id: 5, kind: 'pool-commit', poolId, poolName: 'p', commitId: third, branch: 'main', parent: 'main' },
+      { id: 6, kind: 'branch-delete', poolId, poolName: 'p', branch: 'kid' },
+      { id: 7, kind: 'pool-update', poolId, poolName: 'q' },
+      { id: 8, kind: 'pool-delete', poolId, poolName: 'q' },
     ]);
     expect(lake.eventsSince(5)).toEqual(heard.slice(5));
     expect(lake.eventsSince(3)).toEqual(heard.slice(3));
