@@ -171,3 +171,18 @@ test('appends, deletes by filter, compaction, vacuum, branches and merges at onc
   expect(await countOf('mixed')).toBe((loaded.size - 1 - deleted.size) * group + 1);
   printFigures('mixed', { seed, took: ms(performance.now() - began), loads: writers * batches, deletes: deleted.size, compactions, merges, 'objects vacuumed': vacuumed, queries });
 });
+
+test('queries that need much each get their answers one after the other, instead of being refused for the others', async () => {
+  const { address, stop } = await startBuiltService({ flags: ['-memory', '128MiB'] }), ours = clientOf(address, 40);
+  try {
+    await ours.createPool('much');
+    await ours.load('much', Array.from({ length: 40_000 }, (_, k) => ({ k, s: `abcdefghij${(k * 7919) % 40_000}`.repeat(3) })));
+    const texts = ['from much | values [s,s,s,s] | distinct this | n:=count()', 'from much | n:=count() by s | n:=count()', 'from much | u:=union(s) | values {n:len(u)}', 'from much | sort s desc | n:=count()'];
+    for (const text of texts) expect(await ours.query(text), text).toEqual([{ n: 40_000 }]);
+    const answers = await Promise.all(Array.from({ length: 16 }, async (_, i) => ours.query(texts[i % texts.length]!).catch((error: Error) => error.message)));
+    expect(answers).toEqual(answers.map(() => [{ n: 40_000 }]));
+  } finally {
+    ours.close();
+    await stop();
+  }
+});

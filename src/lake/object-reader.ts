@@ -96,6 +96,9 @@ const parseSchema = (bytes: Uint8Array): Schema => {
   return { typeOf, layouts: input.list(() => readLayout(input, typeOf)) };
 };
 
+/** What a kept column takes besides its values: a vector, its array and its buffer, and places in tables, about. Blocks of thousands of columns have few values in each. */
+const entryBytes = 640;
+
 /** What a footer takes in memory, as so many times its bytes: its directory is objects. */
 const footerCost = 8;
 
@@ -231,7 +234,7 @@ export class ObjectReader {
       const known = kept.get(node);
       if (known !== undefined) return known as ReturnType<typeof create>;
       const value = create();
-      cache?.set(node, bytes(value), () => owned(value), this);
+      cache?.set(node, bytes(value) + entryBytes, () => owned(value), this);
       return value;
     };
     const entry = this.blocks[block] as BlockEntry, place = `block ${block}`;

@@ -165,7 +165,7 @@ export class ThreadMemory {
   private shareNow(): number { return (this.use.isTight?.() === true ? tightShare : 1) + (this.waiting.size > 0 ? waitingShare : 0); }
   private limit(share: number): number { return this.max * share + this.besides + (this.use.kept?.() ?? 0); }
   private isLargest(account: MemoryAccount): boolean {
-    for (const other of this.accounts) if (other.made > account.made) return false;
+    for (const other of this.accounts) if (other.made > account.made && !other.isWaiting) return false;
     return true;
   }
 }
@@ -189,6 +189,7 @@ export class MemoryAccount {
   /** How long it has waited since a task has ended. */
   waitedMs = 0;
   hasBegun = false;
+  isWaiting = false;
   constructor(thread: ThreadMemory, task: TaskTurns) {
     this.thread = thread;
     this.task = task;
@@ -201,12 +202,14 @@ export class MemoryAccount {
     return undefined;
   }
   private async wait(signal: AbortSignal): Promise<void> {
+    this.isWaiting = true;
     do {
       const since = performance.now();
       await this.thread.changed();
       this.waitedMs += performance.now() - since;
       signal.throwIfAborted();
     } while (this.waitedMs < waitMsMax && this.thread.isBehind(this));
+    this.isWaiting = false;
     this.hasBegun = true;
   }
 

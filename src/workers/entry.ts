@@ -39,11 +39,15 @@ const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), cou
 /** This thread, as accounts of memory see it. */
 const claim = new TurnClaim(settings.claim, thread);
 const use = { bytes: bytesInUse, collect: collectAll, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax };
+/** However little a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
+const loadBytesMin = 48 << 20;
 /** What queries may hold, and loads: what they sort, and one and a half times as much for what is read and written. The cache has a budget of its own. */
 const memory: Record<'queries' | 'loads', ThreadMemory> = {
   queries: new ThreadMemory(settings.queryMemoryBytesMax, { ...use, claim, kept: () => tools.readers.bytes + memory.loads.reserved }),
-  loads: new ThreadMemory(settings.loadMemoryBytesMax * 2.5, { ...use, kept: () => tools.readers.bytes + memory.queries.reserved }, loads),
+  loads: new ThreadMemory(Math.max(loadBytesMin, settings.loadMemoryBytesMax * 2.5), { ...use, kept: () => tools.readers.bytes + memory.queries.reserved }, loads),
 };
+/** What is there without a task is nobody's. */
+const measureRest = (): void => { for (const kind of Object.values(memory)) kind.rest(); };
 /** How soon a thread gives back what it holds beyond its part when others need theirs. */
 const trimEveryMs = 1000;
 setInterval(() => {
@@ -129,7 +133,7 @@ const rest = (after: keyof typeof restAfterMs): void => {
   clearTimeout(resting);
   resting = setTimeout(() => {
     if (tasks.size > 0) return;
-    memory.queries.rest();
+    measureRest();
     collectIdle(after);
     resting = setTimeout(restLong, longRestMs).unref();
   }, restAfterMs[after]).unref();
@@ -142,6 +146,7 @@ const restLong = (): void => {
   collectRest();
 };
 
+measureRest();
 const warmUp = settings.warmUpMs > 0 ? new WarmUp({ tools, budgetMs: settings.warmUpMs, windowBytes: Infinity, spill: () => new TaskSpill(settings.spillDirectory), isIdle: () => tasks.size === 0 && mayWarm(counts) }) : undefined;
 // A fault of it is ours, and no query's.
 if (warmUp) setTimeout(() => { warmUp.run().catch((fault: unknown) => { console.error('warm-up', fault); }).finally(() => { tellWarm(counts); }); }, warmUpAfterMs).unref();

@@ -1,7 +1,7 @@
 /**
  * Part `large`: bodies that are large in one piece, of every format, are sent to a built service with default options, a service of its own for each. Its resident memory stays
  * within `-memory` and 256 MiB, whatever the body looks like: the load is committed whole, or refused with an error that names a limit. Afterwards the memory is given back, and
- * the service answers a query. A seed is a body: modules of bodies take turns, their numbers vary with the seed.
+ * the service answers a query, and gives the rows back in one format or another, within the same memory: whole, or broken off or refused for want of it. A seed is a body: modules of bodies take turns, their numbers vary with the seed.
  */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -25,7 +25,7 @@ const watchMs = 50;
 const unwaited = { ref: false };
 
 /** What became of a body. MiB and milliseconds. */
-interface LargeOutcome { readonly name: string; readonly what: string; readonly status: number; readonly answer: string; readonly peak: number; readonly rest: number; readonly ms: number; readonly cpuMs: number; readonly fault: string | undefined }
+interface LargeOutcome { readonly name: string; readonly what: string; readonly status: number; readonly answer: string; readonly peak: number; readonly rest: number; readonly ms: number; readonly cpuMs: number; readonly readBack: 'whole' | 'not whole' | undefined; readonly fault: string | undefined }
 
 const modules: readonly LargeBodies[] = [largeTexts, largeBinaries];
 /** All bodies by name, those of the modules in turn. */
@@ -77,16 +77,28 @@ export const loadLarge = async (name: string, { seed, size, restMs = restMsUsual
     const ms = performance.now() - began;
     await sleep(restMs);
     const rest = service.process.exitCode === null && service.process.signalCode === null ? mib(pid!, 'VmRSS') : 0;
-    const after = await Promise.race([faultAfter(service, client, body, answer), sleep(queryMsMax, 'no answer to a query', unwaited)]), { peak, cpuMs } = watched.stop();
+    const after = await Promise.race([faultAfter(service, client, body, answer), sleep(queryMsMax, 'no answer to a query', unwaited)]);
+    const readBack = answer.status === 200 ? await Promise.race([readAll(service.address, readTypes[seed % readTypes.length]!), sleep(queryMsMax, undefined, unwaited)]) : undefined, { peak, cpuMs } = watched.stop();
     const tooLarge = peak > residentMax ? `${peak.toFixed(0)} MiB of memory` : undefined, tooLong = cpuMs > cpuMsMax ? `${cpuMs} ms of processor time` : undefined;
-    const fault = [tooLarge, tooLong, faultOf(body, answer), after].filter((text) => text !== undefined).join('; ') || undefined;
-    return { name, what: body.what, status: answer.status, answer: answer.body.slice(0, 300), peak, rest, ms, cpuMs, fault };
+    const tooSlow = answer.status === 200 && readBack === undefined ? 'no answer to a query of all rows' : undefined, fault = [tooLarge, tooLong, faultOf(body, answer), after, tooSlow].filter((text) => text !== undefined).join('; ') || undefined;
+    return { name, what: body.what, status: answer.status, answer: answer.body.slice(0, 300), peak, rest, ms, cpuMs, readBack, fault };
   } finally {
     client.close();
     await service.end('SIGKILL');
     await service.stop();
   }
 };
+
+const readTypes = ['application/vnd.apache.arrow.stream', 'application/x-ndjson', 'application/x-bsup'];
+/** Reads all rows; formats that cannot hold them refuse. */
+const readAll = (address: string, accept: string): Promise<'whole' | 'not whole'> => new Promise((resolve) => {
+  const asked = request(`${address}/query`, { method: 'POST', headers: { 'content-type': 'application/json', accept } }, (response) => {
+    response.on('close', () => { resolve(response.complete && response.statusCode === 200 ? 'whole' : 'not whole'); });
+    response.on('error', () => undefined).resume();
+  });
+  asked.on('error', () => { resolve('not whole'); });
+  asked.end(JSON.stringify({ query: 'from p' }));
+});
 
 const faultOf = ({ rows }: LargeBody, { status, body }: { readonly status: number; readonly body: string }): string | undefined => {
   if (status === 200) return rows === 0 ? 'a broken body was committed' : undefined;
@@ -107,9 +119,10 @@ const faultAfter = async (service: Service, client: ReturnType<typeof clientOf>,
 export const large: PartRun = async ({ seeds, count, failed }) => {
   const names = Object.keys(largeBodies);
   for (const seed of seeds) {
-    const { name, what, status, peak, rest, cpuMs, fault } = await loadLarge(names[seed % names.length]!, { seed, size: 1 });
+    const { name, what, status, peak, rest, cpuMs, readBack, fault } = await loadLarge(names[seed % names.length]!, { seed, size: 1 });
     count('bodies');
     count(status === 200 ? 'committed' : 'refused');
+    if (readBack !== undefined) count(readBack === 'whole' ? 'read back' : 'not read back');
     count('peak MiB', Math.ceil(peak), 'max');
     count('afterwards MiB', Math.ceil(rest), 'max');
     count('processor ms', cpuMs, 'max');

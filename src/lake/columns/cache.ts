@@ -141,31 +141,28 @@ export class ColumnCache {
   set(key: object, bytes: number, value: () => unknown, owner: object = key): void {
     if (this.entries.has(key) || this.forgotten.has(owner)) return;
     this.refused++;
-    const most = this.bytesMax, taken = bytes + entryBytes;
-    if (taken > most) return;
-    if (this.held + taken > most && this.madeScan === this.scan) {
+    const most = this.bytesMax;
+    if (bytes > most) return;
+    if (this.held + bytes > most && this.madeScan === this.scan) {
       // What this scan has used is not known: nothing gives way, and the next scan looks everything up.
       this.isStale = true;
       return;
     }
-    while (this.held + taken > most) {
+    while (this.held + bytes > most) {
       const victim = this.victim();
       if (!victim) return;
       this.drop(victim);
     }
     this.refused--;
-    this.entries.set(key, { value: value(), bytes: taken, scan: this.scan, owner });
+    this.entries.set(key, { value: value(), bytes, scan: this.scan, owner });
     const keys = this.keysOfOwner.get(owner);
     if (keys) keys.add(key);
     else this.keysOfOwner.set(owner, new Set([key]));
     this.enter(key);
-    this.held += taken;
+    this.held += bytes;
     this.tell();
   }
 }
-
-/** What an entry takes besides its values: a vector, its array and its buffer, and the places in tables, about. Blocks of thousands of columns have few values in each. */
-const entryBytes = 640;
 
 /** Scans that may come again soon. */
 const recentScans = 16;

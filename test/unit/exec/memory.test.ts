@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { linkTask } from '../../../src/vectors/stop.ts';
 import { type MemoryAccount, ThreadMemory } from '../../../src/vectors/thread-memory.ts';
+import { TurnClaim, claimMemory } from '../../../src/workers/turn-claim.ts';
 import { runQuery } from '../../support/query-case.ts';
 
 const mega = 1 << 20;
@@ -33,6 +34,7 @@ describe('accounts of a thread', () => {
   });
   test('what the thread held before, without a task, is not', () => {
     const use = { held: 400 * mega, garbage: 100 * mega }, { memory } = thread(use);
+    memory.rest();
     for (let i = 0; i < 3; i++) {
       const account = memory.open();
       make(account, 64);
@@ -55,6 +57,63 @@ describe('accounts of a thread', () => {
     expect(() => { make(large, 20); }).toThrow(refusal);
     use.held = 400 * mega;
     expect(() => { make(small, 20); }).toThrow(refusal);
+  });
+});
+
+describe('tasks that need much together', () => {
+  const { signal } = new AbortController();
+  /** Whether an account may go on at once; if not, `then` resolves when it may. */
+  const asked = (account: MemoryAccount, by = signal): { readonly waits: boolean; readonly then: Promise<void> } => {
+    const turn = account.turn(by);
+    return { waits: turn !== undefined, then: turn ?? Promise.resolve() };
+  };
+  test('the oldest goes on, one that made much waits until it has ended, one that made little does not', async () => {
+    const use = { held: 10 * mega, garbage: 0 }, { memory } = thread(use), [first, second, small] = [memory.open(), memory.open(), memory.open()];
+    for (const account of [first, second]) make(account, 20);
+    expect([first, second, small].map((account) => asked(account).waits)).toEqual([false, false, false]);
+    use.held = 90 * mega;
+    expect([first, small].map((account) => asked(account).waits)).toEqual([false, false]);
+    const { waits, then } = asked(second);
+    expect(waits).toBe(true);
+    // What those that wait hold is not taken from the one that goes on, nor is it refused for them.
+    use.held = 160 * mega;
+    make(first, 20);
+    memory.close(first);
+    use.held = 30 * mega;
+    await then;
+    expect(asked(second).waits).toBe(false);
+  });
+  test('nobody waits for a task whose client is slow, and what helps another thread never waits', () => {
+    const use = { held: 90 * mega, garbage: 0 }, { memory } = thread(use), slow = memory.open({ isIdle: () => true }), part = memory.open({ isPart: true }), second = memory.open();
+    for (const account of [slow, part, second]) make(account, 20);
+    expect([part, second].map((account) => asked(account).waits)).toEqual([false, false]);
+  });
+  test('one that is cancelled waits no longer', async () => {
+    const use = { held: 90 * mega, garbage: 0 }, { memory } = thread(use), client = new AbortController();
+    make(memory.open(), 20);
+    const second = memory.open();
+    make(second, 20);
+    const { then } = asked(second, client.signal);
+    client.abort(new Error('the client left'));
+    await expect(then).rejects.toThrow('the client left');
+  });
+  test('where many have begun another begins a little later', async () => {
+    const { memory } = thread({ held: 0, garbage: 0 }), crowd = Array.from({ length: 18 }, () => memory.open()), waiting = crowd.map((account) => asked(account));
+    expect(waiting.map(({ waits }) => waits)).toEqual(crowd.map((_, i) => i >= 16));
+    memory.close(crowd[0]!);
+    memory.close(crowd[1]!);
+    await Promise.all(waiting.map(({ then }) => then));
+  });
+  test('where the process has little left, those of one thread go on', async () => {
+    const shared = claimMemory(), use = { bytes: () => 90 * mega, collect: () => undefined, isTight: () => true };
+    const [here, there] = [0, 1].map((index) => new ThreadMemory(100 * mega, { ...use, claim: new TurnClaim(shared, index) })) as [ThreadMemory, ThreadMemory];
+    const own = here.open(), other = there.open();
+    for (const account of [own, other]) make(account, 20);
+    expect(asked(own).waits).toBe(false);
+    const { waits, then } = asked(other);
+    expect(waits).toBe(true);
+    here.close(own);
+    await then;
   });
 });
 
