@@ -1,5 +1,5 @@
 /** Finds the format of an input by trying the readers on its beginning, in a fixed order; the first that reads is taken. */
-import { LakeError } from '../errors.ts';
+import { LakeError, errorTable } from '../errors.ts';
 import type { Format, FormatName } from './formats.ts';
 import type { ReadOptions } from './format.types.ts';
 import type { LookAhead } from './look-ahead.ts';
@@ -45,7 +45,8 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
     }
     return undefined;
   } catch (problem) {
-    if (!(problem instanceof LakeError) || problem.code === 'format-look-ahead' || problem === ahead.fault) throw problem;
+    // What fails here, as a full disk, says nothing of the bytes.
+    if (!(problem instanceof LakeError) || problem.code === 'format-look-ahead' || problem === ahead.fault || errorTable[problem.code].status >= 500) throw problem;
     // What the end of the input cuts short is no evidence against SUP; the reader will say where it was cut.
     if (problem.parameters['cut'] === 'sup') return undefined;
     return problem.code === 'format-broken' || problem.code === 'format-too-large' ? String(problem.parameters['fault']) : problem.message;

@@ -16,6 +16,8 @@ interface DecodeOptions {
   readonly codings: readonly ContentCoding[];
   /** Most bytes that any of them may give. */
   readonly bytesMax: number;
+  /** Called when bytes turn out to have a coding. */
+  readonly found?: () => void;
   /** What is read from the bytes tells itself whether they are damaged: a body without its coding need not be text. Default: false. */
   readonly isBinary?: boolean;
 }
@@ -25,19 +27,19 @@ interface DecodeOptions {
  * Of a text format it has to begin as text: such formats would read rows from damaged bytes.
  * @throws LakeError `format-broken` for damage, `body-expanded` beyond the limit
  */
-export const decoded = (input: AsyncIterable<Uint8Array>, { codings, bytesMax, isBinary = false }: DecodeOptions): AsyncIterable<Uint8Array> =>
-  codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, mustFit: !isBinary }), input);
+export const decoded = (input: AsyncIterable<Uint8Array>, { codings, bytesMax, isBinary = false, found }: DecodeOptions): AsyncIterable<Uint8Array> =>
+  codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, mustFit: !isBinary, found }), input);
 
 /** The bytes without their gzip, whether it was announced or not. @throws as `decoded` */
-export const gunzipped = (input: AsyncIterable<Uint8Array>, bytesMax: number): AsyncIterable<Uint8Array> => undone(input, 'gzip', { bytesMax, mustFit: false });
+export const gunzipped = (input: AsyncIterable<Uint8Array>, options: Pick<DecodeOptions, 'bytesMax' | 'found'>): AsyncIterable<Uint8Array> => undone(input, 'gzip', { ...options, mustFit: false });
 
 /** Bytes that tell whether a coding is there, and bytes by which plain text is told from it. */
 const magicBytes = 4, headBytes = 8;
 const isText = (bytes: Uint8Array): boolean => bytes.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d));
 
 /** `mustFit`: bytes without the coding are text, else damaged. */
-interface UndoOptions { readonly bytesMax: number; readonly mustFit: boolean }
-async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, { bytesMax, mustFit }: UndoOptions): AsyncGenerator<Uint8Array> {
+interface UndoOptions { readonly bytesMax: number; readonly mustFit: boolean; readonly found?: (() => void) | undefined }
+async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, { bytesMax, mustFit, found }: UndoOptions): AsyncGenerator<Uint8Array> {
   const source = input[Symbol.asyncIterator]();
   let head: Uint8Array = new Uint8Array(0), ended = false;
   try {
@@ -51,6 +53,7 @@ async function* undone(input: AsyncIterable<Uint8Array>, coding: ContentCoding, 
     if (!open && mustFit && !isText(head.subarray(0, headBytes))) {
       throw new LakeError('format-broken', { format: coding, fault: `the body does not begin as ${coding} does`, place: '', values: 0 });
     }
+    if (open) found?.();
     if (open) yield* bounded(open(rest), coding, bytesMax);
     else yield* rest;
   } finally {

@@ -42,6 +42,8 @@ export interface ReadOptions {
   readonly lookAheadBytesMax?: number;
   /** Told of pieces of the input that were copied and are not looked at any more. */
   readonly copied?: (bytes: Uint8Array) => void;
+  /** Told of values that could not be kept as they are in the input. The same text comes once at most. */
+  readonly warn?: (text: string) => void;
   /** Does a piece of work on a long value, so that it can be stopped in the middle (vectors/stop.ts). Default: just does it. */
   readonly turn?: <T>(work: () => T) => T;
   /** Asks for another thread to help with a long input; undefined: there is none. */

@@ -7,6 +7,7 @@ import type { Vector } from '../vectors/vector.ts';
 import type { BlockParser } from './blocks.ts';
 import { type BlockSetup, type ReadOptions, type Reader, type WholeReader, type WriteOptions, type Writer } from './format.types.ts';
 import { detectFormat } from './detect.ts';
+import { CodedBytes } from './coded-bytes.ts';
 import { decoded, gunzipped } from './encoding.ts';
 import { LookAhead } from './look-ahead.ts';
 import { BodyCursor, bodiesOf } from './bsup/bodies.ts';
@@ -126,14 +127,16 @@ export const formatOfFile = (path: string): FormatName | undefined =>
  * @throws LakeError `format-detection`, `format-not-read`; while reading `format-broken`, `format-limit`, `body-expanded`
  */
 export const openReader = async (format: FormatName | 'auto', input: AsyncIterable<Uint8Array>, options: ReadOptions = {}): Promise<AsyncIterable<Vector>> => {
-  const bytesMax = options.expandedBytesMax ?? Infinity;
-  const isBinary = format !== 'auto' && formatTable[format].isBinary === true;
-  const bytes = gunzipped(decoded(input, { codings: options.contentCodings ?? [], bytesMax, isBinary }), bytesMax);
-  if (format !== 'auto') return readerOf(format)(bytes, options);
-  const ahead = new LookAhead(bytes, options.lookAheadBytesMax ?? 10_000_000);
+  const bytesMax = options.expandedBytesMax ?? Infinity, codings = options.contentCodings ?? [];
+  const isBinary = format !== 'auto' && formatTable[format].isBinary === true, reader = format === 'auto' ? undefined : readerOf(format);
+  const coded = new CodedBytes(input, (bytes, found) => gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found }));
+  return coded.read(reader ? reader(coded, options) : await coded.work(() => detected(coded, options)));
+};
+
+const detected = async (input: AsyncIterable<Uint8Array>, options: ReadOptions): Promise<AsyncIterable<Vector>> => {
+  const ahead = new LookAhead(input, options.lookAheadBytesMax ?? 10_000_000);
   try {
-    const found = await detectFormat(ahead, formatTable, options);
-    return readerOf(found)(ahead.rest(), options);
+    return readerOf(await detectFormat(ahead, formatTable, options))(ahead.rest(), options);
   } catch (problem) {
     await ahead.close();
     throw problem;

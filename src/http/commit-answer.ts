@@ -59,3 +59,7 @@ const commitBytes = (commit: Id, warnings: readonly string[] | undefined, format
   answer.write(commit, template.at, 'latin1');
   return answer;
 };
+
+/** A header `Warning` of what was done otherwise than asked: a value `299 - "text"` each, which has no characters but printable ASCII (RFC 7234, 5.5). */
+export const warningHeader = (texts: readonly string[]): string =>
+  texts.map((text) => `299 - "${text.replace(/[\\"]/g, '\\$&').replace(/[^ -~]/gu, (c) => `%${Buffer.from(c).toString('hex').toUpperCase().replace(/..(?=.)/g, '$&%')}`)}"`).join(', ');

@@ -13,7 +13,7 @@ const controlBodyErrors: Codes = [
 /** Of bodies that are data. */
 export const dataErrors: Codes = [
   'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large',
-  'body-expanded', 'body-stalled', 'body-slow', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'load-memory', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten',
+  'body-expanded', 'body-stalled', 'body-slow', 'load-cancelled', 'load-empty', 'load-types', 'load-columns', 'load-memory', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'spill-full',
 ];
 /** A value that the format asked for cannot hold. */
 const valueErrors: Codes = ['write-type', 'write-not-record', 'write-columns-unsupported', 'write-columns-value', 'write-columns-not-record'];
@@ -21,7 +21,7 @@ const valueErrors: Codes = ['write-type', 'write-not-record', 'write-columns-uns
 export const rowErrors: Codes = [...valueErrors, 'write-columns-types', 'write-not-uniform'];
 /** Of the text of a query, and of what it names. */
 export const queryTextErrors: Codes = [
-  'query-missing', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-tasks-full', 'workers-closed',
+  'query-missing', 'query-long', 'query-invalid', 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'meta-unknown', 'meta-unknown-lake', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed',
   'from-file-refused', 'from-file-kind', 'from-file-failed', 'from-file-many', 'from-http-refused', 'from-http-malformed', 'source-directory', 'source-glob-empty', 'query-cancelled',
   // Constants are worked out while a query is compiled.
   'query-memory', 'query-string',
@@ -31,7 +31,7 @@ const readErrors: Codes = ['vacuumed', 'object-corrupt', 'object-missing', 'obje
 /** While a query runs, before its first byte. */
 export const queryRunErrors: Codes = [
   ...queryTextErrors, ...readErrors, 'query-time', 'answer-slow', 'recursion-rounds', 'recursion-rows', 'commit-not-found', 'format-broken', 'format-detection', 'format-look-ahead', 'format-limit', 'format-memory', 'format-too-large', 'format-unknown', 'body-expanded',
-  'from-http-address', 'from-http-redirects', 'from-http-bytes', 'from-http-time', 'from-http-failed', 'auth-role', 'load-empty', 'jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'object-unwritten',
+  'from-http-address', 'from-http-redirects', 'from-http-bytes', 'from-http-time', 'from-http-failed', 'auth-role', 'load-empty', 'jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'object-unwritten', 'spill-full',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
 const jobErrors: Codes = ['jobs-full', 'lake-closing', 'lake-failed', 'storage-full', 'table-corrupt'];
@@ -42,7 +42,7 @@ export const commitErrors: Codes = [
   ...jobErrors, 'pool-not-found', 'branch-not-found', 'commit-header', 'commit-meta', ...tipErrors, 'retry-key-invalid', 'retry-key-reused',
 ];
 /** Of commits that replace data objects by others. */
-export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'load-memory', 'query-memory', 'query-string', 'query-cancelled'];
+export const rewriteErrors: Codes = [...commitErrors, ...readErrors, 'object-not-found', 'rewrite-overtaken', 'worker-died', 'worker-replaced', 'worker-tasks-full', 'workers-closed', 'object-unwritten', 'spill-full', 'load-memory', 'query-memory', 'query-string', 'query-cancelled'];
 /** Of changes that are no commits: pools and branches made, renamed or deleted, and vacuums. */
 export const changeErrors: Codes = jobErrors;
 

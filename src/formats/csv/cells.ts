@@ -2,13 +2,23 @@
 import type { Builder } from '../../vectors/builder.ts';
 import { types } from '../../vectors/type.ts';
 import { appendText, floatOf, plainNumber, textOf } from '../text-cell.ts';
+import { behindSpaces } from './spaces.ts';
 
 /** Appends the cell bytes[start, end), quotes undone already. */
 export const appendCell = (builder: Builder, bytes: Uint8Array, start: number, end: number): void => {
-  if (start === end) {
-    builder.null();
-    return;
-  }
+  if (start === end) builder.null();
+  else if (!appendTyped(builder, bytes, start, end)) appendText(builder, bytes, start, end);
+};
+
+/** Appends a cell that may begin with white space that was within quotes: numbers and bools are known behind it, as in the reference; a string keeps it. */
+export const appendSpacedCell = (builder: Builder, bytes: Uint8Array, start: number, end: number): void => {
+  const from = behindSpaces(bytes, start, end);
+  if (start === end) builder.null();
+  else if (from === end || !appendTyped(builder, bytes, from, end)) appendText(builder, bytes, start, end);
+};
+
+/** Appends what is no string; false: it is one. Not for empty cells. */
+const appendTyped = (builder: Builder, bytes: Uint8Array, start: number, end: number): boolean => {
   const c = bytes[start]!;
   // Digits, signs, points; letters of nan, inf, true, false.
   if (c <= 0x39 && (c >= 0x30 || c === 0x2d || c === 0x2b || c === 0x2e)) {
@@ -16,14 +26,20 @@ export const appendCell = (builder: Builder, bytes: Uint8Array, start: number, e
     const number = Number.isNaN(x) ? floatOf(textOf(bytes, start, end)) : x;
     if (number !== undefined) {
       builder.number(types.float64, number);
-      return;
+      return true;
     }
   } else if (end - start <= 9 && letterWords[c] === 1) {
     const word = textOf(bytes, start, end), number = floatOf(word), bool = bools.get(word);
-    if (number !== undefined) return builder.number(types.float64, number);
-    if (bool !== undefined) return builder.bool(bool);
+    if (number !== undefined) {
+      builder.number(types.float64, number);
+      return true;
+    }
+    if (bool !== undefined) {
+      builder.bool(bool);
+      return true;
+    }
   }
-  appendText(builder, bytes, start, end);
+  return false;
 };
 
 const letterWords = new Uint8Array(256);

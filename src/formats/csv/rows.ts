@@ -3,8 +3,9 @@
  * cuts leaves no trace.
  *
  * Quotes: where a cell has any, they toggle quoting wherever they stand, two within quotes are one, and none is kept; so stray quotes vanish as in the
- * reference. White space before a cell's text goes, also inside quotes; between tabs it stays outside of them. Blank lines are skipped; a carriage return
- * before a line break belongs to it.
+ * reference. White space before a cell goes, between tabs only before a cell with quotes; what is within quotes stays as it is, line breaks too (the
+ * reference drops the white space that a quoted cell begins with, and the carriage returns before line breaks in it). Blank lines are skipped; a carriage
+ * return before the line break that ends a row belongs to it.
  */
 import { LakeError } from '../../errors.ts';
 import { Builder, type Shape, partsMade, shapeOf } from '../../vectors/builder.ts';
@@ -16,7 +17,7 @@ import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, block
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { textOf } from '../text-cell.ts';
-import { appendCell } from './cells.ts';
+import { appendCell, appendSpacedCell } from './cells.ts';
 import { behindSpaces, isSpaceStart } from './spaces.ts';
 
 interface Dialect { readonly format: 'csv' | 'tsv'; readonly delimiter: number }
@@ -158,7 +159,8 @@ class Rows {
       if (row.plain) appendCell(fields[i]!, row.bytes, row.starts[i]!, row.ends[i]!);
       else {
         const { bytes, start, end } = row.cell(i);
-        appendCell(fields[i]!, bytes, start, end);
+        if (row.isQuoted(i) && isSpaceStart(bytes[start]!)) appendSpacedCell(fields[i]!, bytes, start, end);
+        else appendCell(fields[i]!, bytes, start, end);
       }
     }
     record.end();
@@ -213,23 +215,24 @@ class RowScanner {
     return at === this.ends[0]!;
   }
 
+  /** Whether cell `i` has quotes. */
+  isQuoted(i: number): boolean { return this.quoted[i] === 1; }
+
   /** The bytes of cell `i` with its quotes undone. */
   cell(i: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } {
     const start = this.starts[i]!, end = this.ends[i]!;
     if (this.quoted[i] === 0) return { bytes: this.bytes, start, end };
     const out = new Uint8Array(end - start);
     let length = 0, inside = false;
-    for (let k = start; k < end; k++) {
+    for (let k = behindSpaces(this.bytes, start, end); k < end; k++) {
       const c = this.bytes[k]!;
-      if (c !== 0x22) {
-        // A line break within quotes is one character, however it is written.
-        if (c !== 0x0d || this.bytes[k + 1] !== 0x0a) out[length++] = c;
-      } else if (inside && this.bytes[k + 1] === 0x22 && k + 1 < end) {
+      if (c !== 0x22) out[length++] = c;
+      else if (inside && this.bytes[k + 1] === 0x22 && k + 1 < end) {
         out[length++] = c;
         k++;
       } else inside = !inside;
     }
-    return { bytes: out, start: behindSpaces(out, 0, length), end: length };
+    return { bytes: out, start: 0, end: length };
   }
 
   /** Behind the row's line break, or -1 if the window ends before. */

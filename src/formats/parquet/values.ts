@@ -8,30 +8,31 @@ import { BytesFault } from '../type-bytes.ts';
 import {
   type Place, type Runs, decodeBools, decodeDeltaLengths, decodeDeltaRuns, decodeDeltas, decodeHybrid, decodeRuns, decodeSplit, plainBytes,
 } from './decode.ts';
+import { type LostDigits, decimalsOf32, decimalsOf64, decimalsOfRuns } from './decimals.ts';
 import type { Leaf } from './plan.ts';
 
 /** Numbers of the encodings. */
 export const encodings = { plain: 0, plainDictionary: 2, rle: 3, bitPacked: 4, delta: 5, deltaLength: 6, deltaBytes: 7, dictionary: 8, split: 9 } as const;
 
-/** `count` values, none of them null. @throws BytesFault */
-export const valuesVector = (leaf: Leaf, encoding: number, p: Place, count: number): Vector => {
+/** `count` values, none of them null. `lost`: told of decimals whose digits do not fit. @throws BytesFault */
+export const valuesVector = (leaf: Leaf, encoding: number, p: Place, count: number, lost?: LostDigits): Vector => {
   const { meaning } = leaf;
   if (meaning.kind === 'null') return nulls(count);
   switch (leaf.physical) {
     case 'BOOLEAN': return bools(boolBytes(encoding, p, count));
-    case 'INT32': return int32Vector(leaf, int32s(encoding, p, count));
-    case 'INT64': return int64Vector(leaf, int64Pairs(encoding, p, count));
+    case 'INT32': return int32Vector(leaf, int32s(encoding, p, count), lost);
+    case 'INT64': return int64Vector(leaf, int64Pairs(encoding, p, count), lost);
     case 'INT96': {
       if (encoding !== encodings.plain) throw unsupported(encoding, leaf);
       return numbersOfPairs(types.time, int96Pairs(plainBytes(p, count, 12), count));
     }
     case 'FLOAT': return numbers(types.float32, Float64Array.from(words(Float32Array, fixedBytes(leaf, encoding, p, count, 4), count)));
     case 'DOUBLE': return numbers(types.float64, words(Float64Array, fixedBytes(leaf, encoding, p, count, 8), count));
-    case 'BYTE_ARRAY': return runsMeaning(leaf, byteRuns(leaf, encoding, p, count), count);
+    case 'BYTE_ARRAY': return runsMeaning(leaf, byteRuns(leaf, encoding, p, count), count, lost);
     case 'FIXED_LEN_BYTE_ARRAY': {
-      if (encoding === encodings.deltaBytes) return runsMeaning(leaf, decodeDeltaRuns(p, count), count);
+      if (encoding === encodings.deltaBytes) return runsMeaning(leaf, decodeDeltaRuns(p, count), count, lost);
       const bytes = fixedBytes(leaf, encoding, p, count, leaf.size);
-      return runsMeaning(leaf, { bytes, offsets: Uint32Array.from({ length: count + 1 }, (_, i) => i * leaf.size) }, count);
+      return runsMeaning(leaf, { bytes, offsets: Uint32Array.from({ length: count + 1 }, (_, i) => i * leaf.size) }, count, lost);
     }
   }
 };
@@ -84,12 +85,12 @@ const byteRuns = (leaf: Leaf, encoding: number, p: Place, count: number): Runs =
 const words = <A>(kind: { new(buffer: ArrayBufferLike, offset: number, length: number): A }, bytes: Uint8Array, count: number): A =>
   new kind(bytes.buffer, bytes.byteOffset, count);
 
-const int32Vector = (leaf: Leaf, values: Int32Array): Vector => {
+const int32Vector = (leaf: Leaf, values: Int32Array, lost: LostDigits | undefined): Vector => {
   const { meaning } = leaf;
   switch (meaning.kind) {
     case 'date': return namedVector('date32', timesOfDays(Float64Array.from(values)));
     case 'time': return namedVector('time32_ms', numbersOfPairs(types.time, scaledPairs(pairsOf(Float64Array.from(values)), 1e6, 'time in ms')));
-    case 'decimal': return decimals(leaf, Float64Array.from(values));
+    case 'decimal': return decimalsOf32(meaning, values, lost);
     case 'int': {
       const { bits, signed } = meaning, type = primitiveNamed(`${signed ? 'int' : 'uint'}${bits}`)!;
       return numbers(type, Float64Array.from(narrowed(values, bits, signed)));
@@ -102,7 +103,7 @@ const narrowed = (values: Int32Array, bits: number, signed: boolean): Int8Array 
   if (bits === 16) return signed ? Int16Array.from(values) : Uint16Array.from(values);
   return signed ? values : new Uint32Array(values.buffer, values.byteOffset, values.length);
 };
-const int64Vector = (leaf: Leaf, pairs: Int32Array): Vector => {
+const int64Vector = (leaf: Leaf, pairs: Int32Array, lost: LostDigits | undefined): Vector => {
   const { meaning } = leaf;
   switch (meaning.kind) {
     case 'timestamp': {
@@ -112,7 +113,7 @@ const int64Vector = (leaf: Leaf, pairs: Int32Array): Vector => {
     case 'time': return namedVector(`time64_${meaning.unit}`, numbersOfPairs(types.time, scaledPairs(pairs, nanosOf[meaning.unit], `time in ${meaning.unit}`)));
     case 'decimal': {
       const v = numbersOfPairs(types.int64, pairs);
-      return decimals(leaf, Float64Array.from(v.values.subarray(0, v.length) as Float64Array, Number));
+      return decimalsOf64(meaning, v.values.subarray(0, v.length) as Float64Array | BigInt64Array, lost);
     }
     case 'int': return numbersOfPairs(meaning.signed ? types.int64 : types.uint64, pairs);
     default: throw new BytesFault(`integers that are ${meaning.kind}`);
@@ -129,32 +130,13 @@ const int96Pairs = (bytes: Uint8Array, count: number): Int32Array => {
   return new Int32Array(out.buffer);
 };
 
-const runsMeaning = (leaf: Leaf, { offsets, bytes }: Runs, rows: number): Vector => {
+const runsMeaning = (leaf: Leaf, { offsets, bytes }: Runs, rows: number, lost: LostDigits | undefined): Vector => {
   const { meaning } = leaf;
   switch (meaning.kind) {
     case 'string': return runsVector(types.string, { offsets, bytes, rows }, undefined);
     case 'float16': return numbers(types.float16, Float64Array.from({ length: rows }, (_, i) => float16Number(bytes[i * 2] | (bytes[i * 2 + 1] << 8))));
-    case 'decimal': return decimals(leaf, Float64Array.from({ length: rows }, (_, i) => bigEndian(bytes, offsets[i], offsets[i + 1])));
+    case 'decimal': return decimalsOfRuns(meaning, { offsets, bytes }, rows, lost);
     case 'fixed-bytes': return namedVector(`fixed_size_binary_${meaning.size}`, runsVector(types.bytes, { offsets, bytes, rows }, undefined));
     default: return runsVector(types.bytes, { offsets, bytes, rows }, undefined);
   }
-};
-/** Two's complement, most significant byte first. */
-const bigEndian = (bytes: Uint8Array, start: number, end: number): number => {
-  if (end - start <= 6) {
-    let x = end > start && bytes[start] >= 0x80 ? -1 : 0;
-    for (let i = start; i < end; i++) x = x * 256 + bytes[i];
-    return x;
-  }
-  let x = bytes[start] >= 0x80 ? -1n : 0n;
-  for (let i = start; i < Math.min(end, start + 64); i++) x = (x << 8n) | BigInt(bytes[i]);
-  return Number(x);
-};
-/** Decimals are floats under a name that the reference spells so. */
-const decimals = (leaf: Leaf, unscaled: Float64Array): Vector => {
-  const { meaning } = leaf;
-  if (meaning.kind !== 'decimal') throw new BytesFault('not a decimal');
-  const { scale, precision } = meaning, by = 10 ** Math.abs(scale);
-  for (let i = 0; i < unscaled.length; i++) unscaled[i] = scale < 0 ? unscaled[i] * by : unscaled[i] / by;
-  return { form: 'named', name: `deciaml_${scale}_${precision}`, length: unscaled.length, inner: numbers(types.float64, unscaled) };
 };

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { CommitNote, CommitResult as Made, Id } from '../../lake/lake.types.ts';
 import { loadBody } from '../body.ts';
-import { sendCommit, sendTip } from '../commit-answer.ts';
+import { sendCommit, sendTip, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { requestCodings } from '../encoding.ts';
 import { requestFormat } from '../negotiate.ts';
@@ -32,7 +32,7 @@ export const branchRoutes: readonly Route[] = [
     id: 'load', tag: 'Data', method: 'POST', path: '/pool/:pool/branch/:branch', summary: 'Load data', need: 'writer of pool', writes: true, params: branchParams,
     description: 'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. When the answer comes the data is on disk.',
     query: Type.Object({ 'csv.delim': Type.Optional(delimiterSchema) }), body: 'data', takes: commitHeaders, examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
-    answers: { 200: { ...committed('The commit; `warnings` is empty.'), links: { revert, tip: { to: 'getBranch', parameters: here }, progress: { to: 'loadProgress', parameters: { id: '$response.header.X-Request-ID' } } }, example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] } } }, errors: [...commitErrors, ...dataErrors, 'csv-delimiter'],
+    answers: { 200: { ...committed('The commit; `warnings` is empty. A header `Warning` says which columns could not be kept digit by digit.'), links: { revert, tip: { to: 'getBranch', parameters: here }, progress: { to: 'loadProgress', parameters: { id: '$response.header.X-Request-ID' } } }, example: { commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066', warnings: [] } } }, errors: [...commitErrors, ...dataErrors, 'csv-delimiter'],
     handler: async (call) => {
       const { service, request, reply, params, query, response, contentType } = call, format = requestFormat(contentType);
       const csvDelimiter = delimiterParameter(query['csv.delim']);
@@ -44,17 +44,20 @@ export const branchRoutes: readonly Route[] = [
       const run = service.running.beginLoad({ id: call.id, owner: call.who?.name, pool: target.config.name, branch: params.branch, bytesTotal: length === undefined ? undefined : Number(length), whenLeft: (left) => { call.whenLeft(left); } });
       service.tracing?.note(request, { load: run });
       const { discard, ...body } = loadBody(request.raw, { idleMsMax, pace, held, run, sent: call.sent, told: (bytes) => { run.watch.took(bytes); } });
+      let warnings: readonly string[] = [];
       const commit = await commitOnce(call, note, async (terms) => {
         const outcome = await service.workers.load({
           pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), ...body, watch: run.watch, client: pace,
           get signal() { return run.signal; },
         }, service.lentTo);
+        ({ warnings } = outcome);
         return made(call, await outcome.settled(terms().then((noted) => run.commit(() => target.load(params.branch, outcome.objects, noted)))));
       }, discard).catch((error: unknown) => {
         run.rejected(error);
         throw error;
       });
       run.committed(commit);
+      if (warnings.length > 0) reply.header('warning', warningHeader(warnings));
       return sendCommit(reply, commit, response, []);
     },
   }),

@@ -144,3 +144,14 @@ print(duckdb.sql("select row_group_id, stats_min_value, stats_max_value, stats_n
     made.close();
   });
 });
+
+describe.skipIf(lacksPython('pyarrow'))('statistics in the headers of pages', () => {
+  const made = python(String.raw`
+import pyarrow as pa, pyarrow.parquet as pq
+for n in (1000, 2040, 3000, 4090): pq.write_table(pa.table({'a': ['p' * n, 'q' * n]}), f'{n}.parquet', write_statistics=True, max_rows_per_page=1)
+`);
+  test.each([1000, 2040, 3000, 4090])('a least and a greatest text of %d bytes are read over', async (n) => {
+    const { output, error } = await convert(made.file(`${n}.parquet`), { from: 'parquet' });
+    expect([error, output.split('\n').map((line) => /p+|q+/.exec(line)?.[0].length)]).toEqual(['', [n, n, undefined]]);
+  });
+});

@@ -5,10 +5,11 @@ import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openReader } from '../../../src/formats/formats.ts';
+import { createWriter, openReader } from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup-print.ts';
 import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
 import type { Value } from '../../../src/vectors/value.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { expectDamageEnds, expectSettled, trip } from '../../support/column-formats.ts';
 import { someRecords } from '../../support/column-values.ts';
@@ -122,3 +123,14 @@ test('files of parquetjs-lite load', async () => {
 });
 
 test(`${fuzzRuns} damaged files end in values or an error`, () => expectDamageEnds('parquet', 33), fuzzMsMax);
+
+test('pages and row groups of long texts end by their bytes', () => {
+  const text = 'x'.repeat(200_000), v = vectorOf(parseSupValues(Array.from({ length: 200 }, (_, k) => `{k:${k},s:"${k}${text}"}`).join('\n')));
+  const writer = createWriter('parquet', {}), pieces = [...writer.write(v), ...writer.end()], groups = parquetMetadata(new Uint8Array(Buffer.concat(pieces)).buffer).row_groups;
+  const rows = groups.map((group) => Number(group.num_rows)), rawBytes = groups.map((group) => Number(group.total_byte_size));
+  expect([rows.reduce((n, r) => n + r, 0), Math.max(...rawBytes) <= 25 << 20, rows.length]).toEqual([200, true, 2]);
+  // Bounds so long are no help to a reader; those of short values are there.
+  expect(groups.map(({ columns }) => columns.map(({ meta_data }) => [meta_data?.statistics?.min_value, meta_data?.statistics?.null_count]))).toEqual([0, 125].map((first) => [[BigInt(first), 0n], [undefined, 0n]]));
+  // Packed, a text like these is a twentieth: a page of all rows of a group would be more than a megabyte.
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(100_000);
+});

@@ -77,7 +77,7 @@ test('BSUP for a reader that waits is not compressed, and reads as the same rows
   const v = vectorOf(Array.from({ length: 20_000 }, (_, i) => recordValue([
     { name: 's', value: stringValue(['a', 'eight by', 'nine byte', 'seventeen bytes a', 'é'.repeat(i % 40)][i % 5]!) }, { name: 'n', value: i % 3 === 0 ? intValue(i) : floatValue(i / 7) },
   ])));
-  const packed = written('bsup', [v], new ChunkBuffers(64 << 10)), raw = written('bsup', [v], new ChunkBuffers(64 << 10), true);
+  const packed = written('bsup', [v], new ChunkBuffers(544 << 10)), raw = written('bsup', [v], new ChunkBuffers(544 << 10), true);
   expect(raw.length).toBeGreaterThan(packed.length * 1.5);
   const read = async (bytes: Uint8Array): Promise<string> => {
     const out: string[] = [];
@@ -86,4 +86,23 @@ test('BSUP for a reader that waits is not compressed, and reads as the same rows
   };
   expect(await read(raw)).toBe(textsOf(v, plainText.sup));
   expect(await read(packed)).toBe(textsOf(v, plainText.sup));
+});
+
+test.each(['ndjson', 'sup', 'bsup', 'arrows'] as const)('%s: values larger than a buffer lose none, and what they took besides is given back', (format) => {
+  const seen = new Set<unknown>(), freed: ArrayBuffer[] = [];
+  class Counted extends ChunkBuffers {
+    override take(): Uint8Array<SharedArrayBuffer> {
+      const bytes = super.take();
+      seen.add(bytes.buffer);
+      return bytes;
+    }
+  }
+  const buffers = new Counted(544 << 10, (buffer) => { freed.push(buffer); }), v = vectorOf(Array.from({ length: 12 }, (_, i) => recordValue([{ name: 's', value: stringValue(`${i}${'x'.repeat(1_300_000)}`) }])));
+  const writer = createWriter(format, { buffers });
+  for (const chunk of [...writer.write(slice(v, 0, 6)), ...writer.write(slice(v, 6, 12)), ...writer.end()]) buffers.done(chunk);
+  expect([seen.size <= 12, new Set(freed).size === freed.length, freed.every((buffer) => buffer.byteLength > buffers.size)]).toEqual([true, true, true]);
+  const seenThen = seen.size;
+  for (const chunk of createWriter(format, { buffers }).write(v)) buffers.done(chunk);
+  expect(seen.size).toBe(seenThen);
+  expect(freed.length).toBeGreaterThan(2);
 });

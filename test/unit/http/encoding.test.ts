@@ -76,6 +76,30 @@ describe('a load', () => {
     expect((await send(Buffer.alloc(3 << 20, ' '))).status).toBe(413);
   });
 
+  test('whose gzip was damaged on the way is refused for that, also when the format stumbles first', async () => {
+    const before = await service.query('from p | count()'), text = Array.from({ length: 5000 }, (_, i) => `{"a":${i}}\n`).join(''), bytes = gzipSync(text, { level: 0 });
+    bytes[bytes.indexOf('{"a":7}') + 4] = 0x7a;
+    for (const type of ['application/json', 'application/x-sup', '']) {
+      const answer = await service.ask('POST', '/pool/p/branch/main', { headers: type === '' ? {} : { 'content-type': type }, body: bytes });
+      expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('gzip: incorrect data check') as string });
+    }
+    expect(await service.query('from p | count()')).toBe(before);
+  });
+
+  test('whose client falls silent behind a fault of its format is answered all the same', async () => {
+    const bytes = gzipSync(`oops${'{"a":1}\n'.repeat(200_000)}`, { level: 0 }), began = performance.now();
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const client = httpRequest(`${service.url}/pool/p/branch/main`, { method: 'POST', agent: false, headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', 'content-length': bytes.length } }, (response) => {
+        resolve(response.statusCode);
+        client.destroy();
+      });
+      client.on('error', reject);
+      client.write(bytes.subarray(0, 1_000_000));
+    });
+    expect(status).toBe(400);
+    expect(performance.now() - began).toBeLessThan(15_000);
+  });
+
   test('that breaks off while its format is looked for is refused for that', async () => {
     const bytes = gzipSync(Array.from({ length: 5000 }, (_, i) => `{"a":${i * 7919}}\n`).join(''));
     const answer = await service.ask('POST', '/pool/p/branch/main', { body: bytes.subarray(0, bytes.length >> 1) });

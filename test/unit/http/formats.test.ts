@@ -1,6 +1,7 @@
 /** Formats over real sockets: limits of what is read, what was tried to tell a format, and answers that a format cannot hold. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest } from 'node:http';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { parseSupValues } from '../../../src/vectors/sup-parse.ts';
 import { written } from '../../support/convert.ts';
 import { type TestService, startService } from '../../support/server.ts';
@@ -88,4 +89,15 @@ describe('rows that one file cannot hold', () => {
       expect(await stream(`${rows} | fuse`, accept)).toMatchObject({ status: 200, whole: true });
     });
   }
+});
+
+test('a load of decimals that do not fit their floats says so in its answer', async () => {
+  const bytes = parquetWriteBuffer({
+    columnData: [{ name: 'price "é"', data: [1234567890123456789n] }],
+    schema: [{ name: 'root', num_children: 1 }, { name: 'price "é"', type: 'INT64', converted_type: 'DECIMAL', repetition_type: 'REQUIRED', precision: 19, scale: 2 }],
+  });
+  const answer = await service.ask('POST', '/pool/p/branch/main', { headers: { 'content-type': 'application/x-parquet', accept: 'application/json' }, body: new Uint8Array(bytes) });
+  expect([answer.status, (JSON.parse(answer.body) as { readonly warnings: readonly string[] }).warnings, answer.headers.get('warning')]).toEqual([
+    200, [], '299 - "parquet: column price \\"%C3%A9\\": decimal(19,2) is kept as float64, which does not hold all of its digits (first: 12345678901234567.89)"',
+  ]);
 });
