@@ -1,4 +1,5 @@
 /** Writes Arrow IPC streams: a schema from the first record, then a batch for every 1024 records, or 4 MiB of them, not compressed. */
+import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type Column, columnsOf } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
@@ -10,7 +11,7 @@ import { messageBytes, schemaHeader } from './schema-write.ts';
 
 const batchRows = 1024, batchBytes = 4 << 20;
 
-export const createArrowsWriter = (_options: WriteOptions): Writer => {
+export const createArrowsWriter = ({ buffers }: WriteOptions): Writer => {
   let columns: readonly Column[] = [], schema: Uint8Array | undefined, started = false;
   const rows = new RecordRows({
     writer: writerName, rows: batchRows, bytes: batchBytes,
@@ -26,7 +27,7 @@ export const createArrowsWriter = (_options: WriteOptions): Writer => {
       schema = undefined;
       const writer = new BatchWriter(batch.length);
       writer.records(columns, batch);
-      yield message('recordBatch', writer.header, writer);
+      yield message('recordBatch', writer.header, { batch: writer, buffers });
     }
   }
   return {
@@ -39,9 +40,9 @@ export const createArrowsWriter = (_options: WriteOptions): Writer => {
 };
 
 /** Metadata, padded to eight bytes, and the body behind it. */
-const message = (kind: 'schema' | 'recordBatch', header: FlatObject, batch?: BatchWriter): Uint8Array => {
-  const bodyLength = batch?.bodyLength ?? 0, metadata = messageBytes(kind, header, bodyLength), out = new Uint8Array(8 + metadata.length + bodyLength);
-  const view = new DataView(out.buffer);
+const message = (kind: 'schema' | 'recordBatch', header: FlatObject, { batch, buffers }: { readonly batch?: BatchWriter; readonly buffers?: ChunkBuffers | undefined } = {}): Uint8Array => {
+  const bodyLength = batch?.bodyLength ?? 0, metadata = messageBytes(kind, header, bodyLength), size = 8 + metadata.length + bodyLength;
+  const out = buffers && size > buffers.size ? buffers.takeLarge(size) : new Uint8Array(size), view = new DataView(out.buffer);
   view.setUint32(0, continuation, true);
   view.setInt32(4, metadata.length, true);
   out.set(metadata, 8);

@@ -136,7 +136,13 @@ class BsupWriter implements Writer {
       this.values = new Uint8Array(0);
       return withHead(values, frameKind.values, length);
     }
-    return this.frame(frameKind.values, values.subarray(headBytes, length));
+    const frame = this.frame(frameKind.values, values.subarray(headBytes, length));
+    // Large values are rare: what they took goes, and a usual frame is in one of the buffers again.
+    if (buffers && values.length > buffers.size) {
+      this.values = new Uint8Array(0);
+      buffers.done(values);
+    }
+    return frame;
   }
 
   private frame(kind: number, payload: Uint8Array): Uint8Array {
@@ -171,10 +177,12 @@ class BsupWriter implements Writer {
 
   private reserve(size: number): void {
     if (size <= this.values.length) return;
-    const { buffers } = this, grownSize = Math.max(size, this.values.length * 2), frameSize = headBytes + this.frameBytesMin + lastRowBytes;
-    const grown = buffers && grownSize >= frameSize >> 2 ? buffers.take(Math.max(size, frameSize)) : new Uint8Array(grownSize);
-    grown.set(this.values.subarray(0, this.length));
+    const { buffers, values } = this, grownSize = Math.max(size, values.length * 2), frameSize = headBytes + this.frameBytesMin + lastRowBytes;
+    const isShared = buffers && grownSize >= frameSize >> 2 && Math.max(size, frameSize) <= buffers.size;
+    const grown = isShared ? buffers.take() : buffers && grownSize > buffers.size ? buffers.takeLarge(grownSize) : new Uint8Array(grownSize);
+    grown.set(values.subarray(0, this.length));
     this.values = grown;
+    buffers?.done(values);
     const { marks } = this.space, words = (grown.length >> 5) + 1;
     if (!marks || marks.length >= words) return;
     this.space.marks = new Uint32Array(words);

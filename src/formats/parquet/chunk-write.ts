@@ -11,6 +11,8 @@ import { statisticsOf } from './statistics.ts';
 const pageBytes = 1 << 20;
 /** Also a page of codes or of nothing but nulls ends. */
 const pageEntries = 1 << 17;
+/** After so many entries it is looked how large the page is; after fewer where values are long. */
+const stepMax = 1024;
 
 /** The bytes of a chunk, in pieces, and what the table of contents says of it. */
 interface WrittenChunk { readonly bytes: readonly Uint8Array[]; readonly chunk: ColumnChunk }
@@ -42,7 +44,7 @@ interface Page { readonly start: number; readonly end: number; readonly first: n
 
 /** Pages begin with a row; a row is never cut. */
 function* pagesOf({ entries, definition, repetition, leaf }: LeafData, physical: Physical): Generator<Page> {
-  const step = 1024;
+  const valueBytes = plainSize(physical, 0, physical.count) / Math.max(1, physical.count), step = Math.max(1, Math.min(stepMax, Math.floor(pageBytes / Math.max(1, valueBytes))));
   let start = 0, first = 0, at = 0, value = 0;
   while (at < entries) {
     let end = Math.min(entries, at + step);

@@ -32,7 +32,7 @@ export interface Mark { readonly offset: number; readonly entries: number; reado
 interface HeldPage extends Entries { readonly end: number; readonly bytes: number }
 
 /** The first bytes of a page that are read to find its header: pages of a MB are usual. */
-const headerBytesFirst = 4 << 10;
+const headerBytesFirst = 4 << 10, headerBytesMax = 16 << 20;
 
 /** Reads one column chunk. @throws BytesFault for a chunk that cannot be */
 export class ColumnChunk {
@@ -48,13 +48,13 @@ export class ColumnChunk {
   private dictionaryPage: { readonly header: PageHeader; readonly at: number } | undefined;
   private dictionary: { readonly values: Vector; readonly bytes: number } | undefined;
 
-  constructor(file: Spool, meta: ColumnMetaData, { leaf, name, memory }: { readonly leaf: Leaf; readonly name: string; readonly memory: ReadMemory }) {
+  constructor(file: Spool, meta: ColumnMetaData, { leaf, name, memory, lost }: Omit<PageContext, 'codec'>) {
     const codec = codecs[meta.codec];
     if (!codec) throw new BytesFault(`compression ${meta.codec}`);
     this.leaf = leaf;
     this.file = file;
     this.memory = memory;
-    this.context = { leaf, codec, memory, name };
+    this.context = { leaf, codec, memory, name, lost };
     this.count = Number(meta.num_values);
     const first = meta.dictionary_page_offset && meta.dictionary_page_offset < meta.data_page_offset ? meta.dictionary_page_offset : meta.data_page_offset;
     this.start = Number(first);
@@ -156,9 +156,9 @@ export class ColumnChunk {
 
   private headerAt(offset: number): { readonly header: PageHeader; readonly at: number } {
     for (let size = headerBytesFirst; ; size *= 16) {
-      const length = Math.min(size, this.end - offset), found = pageHeaderOf(this.file.read(offset, Math.max(0, length)));
+      const length = Math.max(0, Math.min(size, this.end - offset)), isAll = length < size || size >= headerBytesMax, found = pageHeaderOf(this.file.read(offset, length), isAll);
       if (found) return { header: found.header, at: offset + found.length };
-      if (length < size) throw new BytesFault('page header: cut short');
+      if (isAll) throw new BytesFault('page header: cut short');
     }
   }
 

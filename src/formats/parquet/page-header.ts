@@ -24,14 +24,15 @@ export interface PageHeader {
 }
 type Fields = Readonly<Record<`field_${number}`, unknown>>;
 
-/** The header that these bytes begin with, and its length; undefined if they end before it does. @throws BytesFault */
-export const pageHeaderOf = (bytes: Uint8Array): { readonly header: PageHeader; readonly length: number } | undefined => {
+/** The header that these bytes begin with, and its length; undefined if they may end before it does, `isAll` if there are no more. @throws BytesFault */
+export const pageHeaderOf = (bytes: Uint8Array, isAll: boolean): { readonly header: PageHeader; readonly length: number } | undefined => {
   const reader = { view: new DataView(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
   let fields: Fields;
   try {
     fields = deserializeTCompactProtocol(reader);
   } catch (cause) {
-    if (cause instanceof RangeError) return undefined;
+    // A text of its statistics may be longer than what is there: any fault may be that of the cut.
+    if (!isAll || cause instanceof RangeError) return undefined;
     throw new BytesFault(`page header: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
   return reader.offset > bytes.length ? undefined : { header: headerOf(fields), length: reader.offset };

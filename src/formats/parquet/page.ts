@@ -9,6 +9,7 @@ import { BytesFault } from '../type-bytes.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type Place, bitsFor, decodeHybrid } from './decode.ts';
 import { type PageHeader, pageKind } from './page-header.ts';
+import type { LostDigits } from './decimals.ts';
 import type { Leaf } from './plan.ts';
 import { encodings, valuesVector } from './values.ts';
 
@@ -26,12 +27,12 @@ export interface Entries {
 }
 
 /** What pages of one column have in common. */
-export interface PageContext { readonly leaf: Leaf; readonly codec: Codec | 'none'; readonly memory: ReadMemory; /** Of the column, in errors. */ readonly name: string }
+export interface PageContext { readonly leaf: Leaf; readonly codec: Codec | 'none'; readonly memory: ReadMemory; /** Of the column, in errors. */ readonly name: string; readonly lost?: LostDigits | undefined }
 
 /** The values of a dictionary's page. @throws BytesFault, LakeError format-memory */
 export const readDictionary = (header: PageHeader, packed: Uint8Array, context: PageContext): Vector => {
   if (!(header.values >= 0 && header.values <= pageValuesMax)) throw new BytesFault(`dictionary of ${header.values}`);
-  return charged(header, packed, context, (hold) => valuesVector(context.leaf, encodings.plain, placeOf(expanded(packed, header.bytes, context), hold), header.values));
+  return charged(header, packed, context, (hold) => valuesVector(context.leaf, encodings.plain, placeOf(expanded(packed, header.bytes, context), hold), header.values, context.lost));
 };
 
 /** What a page of data has. `dictionary`: asked for if its values are looked up. @throws BytesFault, LakeError format-memory */
@@ -83,9 +84,9 @@ const levels = (p: Place, count: number, max: number): Uint8Array => {
   for (let i = 0; i < count; i++) if (out[i] > max) throw new BytesFault(`level ${out[i]} of ${max}`);
   return out;
 };
-const valuesOf = (header: PageHeader, p: Place, definition: Uint8Array | undefined, { leaf }: PageContext, dictionary: () => Vector | undefined): Vector => {
+const valuesOf = (header: PageHeader, p: Place, definition: Uint8Array | undefined, { leaf, lost }: PageContext, dictionary: () => Vector | undefined): Vector => {
   const count = definition ? countOf(definition, leaf.definitionMax) : header.values, { encoding } = header;
-  if (encoding !== encodings.dictionary && encoding !== encodings.plainDictionary) return valuesVector(leaf, encoding, p, count);
+  if (encoding !== encodings.dictionary && encoding !== encodings.plainDictionary) return valuesVector(leaf, encoding, p, count, lost);
   const values = dictionary();
   if (!values && count > 0) throw new BytesFault('dictionary is missing');
   const codes = new Uint32Array(count), size = values?.length ?? 0;

@@ -8,6 +8,7 @@ import { ReadMemory } from '../read-memory.ts';
 import { batchBytesMax } from '../row-windows.ts';
 import { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
+import { lostDigitsOf } from './decimals.ts';
 import { planOf } from './plan.ts';
 import { readGroup } from './row-group.ts';
 
@@ -20,6 +21,7 @@ const contentsFactor = 10;
 export async function* readParquet(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
   const { batchRows } = readLimits(options), { memory = new ReadMemory() } = options;
   const file = new Spool({ memory, scratch: options.scratch, format: 'parquet', what: 'file' });
+  const lost = options.warn && lostDigitsOf(options.warn);
   let values = 0, contentBytes = 0;
   try {
     await collect(input, file, options);
@@ -28,7 +30,7 @@ export async function* readParquet(input: AsyncIterable<Uint8Array>, options: Re
     contentBytes = size * contentsFactor;
     const metadata = contentsOf(file, size), columns = planOf(metadata.schema);
     for (const group of metadata.row_groups) {
-      for (const window of readGroup(group, { file, columns, memory, batchRows, turn: options.turn })) {
+      for (const window of readGroup(group, { file, columns, memory, batchRows, turn: options.turn, lost })) {
         for (const batch of cutBySize(window, { bytesMax: batchBytesMax, rowsMax: batchRows })) {
           yield batch;
           values += batch.length;

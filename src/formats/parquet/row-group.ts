@@ -15,6 +15,7 @@ import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { assemble } from './assemble.ts';
 import { ColumnChunk, type Mark } from './column-chunk.ts';
+import type { LostDigits } from './decimals.ts';
 import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './page.ts';
 
@@ -24,7 +25,7 @@ const heldPart = 4, heldBytesMax = 16 << 20;
 const emptyRowsMax = 1 << 24;
 
 /** What the row groups of one file have in common. */
-interface GroupOptions { readonly file: Spool; readonly columns: readonly Node[]; readonly memory: ReadMemory; readonly batchRows: number; readonly turn?: ReadOptions['turn'] }
+interface GroupOptions { readonly file: Spool; readonly columns: readonly Node[]; readonly memory: ReadMemory; readonly batchRows: number; readonly turn?: ReadOptions['turn']; readonly lost?: ((column: string) => LostDigits) | undefined }
 
 /** Batches of a row group's rows. @throws BytesFault, LakeError format-memory */
 export function* readGroup(group: RowGroup, options: GroupOptions): Generator<Vector> {
@@ -60,7 +61,7 @@ class GroupReader {
       if (!meta || chunk.crypto_metadata) throw new BytesFault('column chunk is missing or encrypted');
       if (chunk.file_path) throw new BytesFault(`column chunk is in another file: ${chunk.file_path}`);
       if (meta.type !== leaf.physical) throw new BytesFault(`${String(meta.type)} in a column of ${leaf.physical}`);
-      return new ColumnChunk(options.file, meta, { leaf, name: this.names[k]!, memory: options.memory });
+      return new ColumnChunk(options.file, meta, { leaf, name: this.names[k]!, memory: options.memory, lost: options.lost?.(this.names[k]!) });
     })));
     this.windows = new RowWindows({ ...options, format: 'parquet' });
   }

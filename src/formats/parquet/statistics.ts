@@ -60,14 +60,16 @@ const isBelow = (words: Int32Array, a: number, b: number, flip: number): boolean
   const x = words[a * 2 + 1] ^ flip, y = words[b * 2 + 1] ^ flip;
   return x < y || (x === y && words[a * 2] >>> 0 < words[b * 2] >>> 0);
 };
-const runBounds = (offsets: Uint32Array, bytes: Uint8Array, count: number): Bounds => {
+/** Longer bounds are left out: they are all in the table of contents, which is in memory until the end, and cost each reader more than they spare it. As Parquet's C++ library does. */
+const boundBytesMax = 4096;
+const runBounds = (offsets: Uint32Array, bytes: Uint8Array, count: number): Bounds | undefined => {
   let least = 0, most = 0;
   for (let i = 1; i < count; i++) {
     if (compareRuns(offsets, bytes, i, least) < 0) least = i;
     else if (compareRuns(offsets, bytes, i, most) > 0) most = i;
   }
   const run = (i: number): Uint8Array => bytes.slice(offsets[i], offsets[i + 1]);
-  return [run(least), run(most)];
+  return Math.max(offsets[least + 1] - offsets[least], offsets[most + 1] - offsets[most]) > boundBytesMax ? undefined : [run(least), run(most)];
 };
 const compareRuns = (offsets: Uint32Array, bytes: Uint8Array, a: number, b: number): number => {
   const x = offsets[a], y = offsets[b], xs = offsets[a + 1] - x, ys = offsets[b + 1] - y;

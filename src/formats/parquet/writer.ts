@@ -13,8 +13,8 @@ import { shred } from './shred.ts';
 
 /** More rows at a time take more memory, and the same time each. */
 const groupRows = 1 << 16;
-/** What the rows of a group may take in memory, about. */
-const groupBytes = 64 << 20;
+/** What the rows of a group may take in memory, about: they are there twice while they are put together, and once more what is written of a column. */
+const groupBytes = 24 << 20;
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 const createdBy = 'lake-data-service (build 0)';
 
