@@ -78,7 +78,7 @@ class ObjectFolder implements ObjectStore {
       if (this.durable) killPoint('object: created');
       return new FileSink({ id, fd, path, ...(this.durable && { folder, root: this.root, durableFolders: this.durableFolders }) });
     } catch (error) {
-      throw unwritten(id, error);
+      throw unwritten(id, error, this.durable);
     }
   }
 
@@ -166,10 +166,14 @@ class ObjectFolder implements ObjectStore {
 }
 
 /** A full disk is told as such: the load can be tried again when there is room. */
-const unwritten = (id: Id, error: unknown): LakeError => {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' ? new LakeError('storage-full', { fault: message }, { cause: error }) : new LakeError('object-unwritten', { id, fault: message }, { cause: error });
+const unwritten = (id: Id, error: unknown, isDurable: boolean): LakeError => {
+  const { message } = error as Error, full = isDurable ? isFull(error) && new LakeError('storage-full', { fault: message }, { cause: error }) : scratchFull(error);
+  return full || new LakeError('object-unwritten', { id, fault: message }, { cause: error });
 };
+const isFull = (error: unknown): boolean => /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '');
+/** What a fault is of writing what need not outlive the process: `spill-full` if there is no room for it; undefined for other faults. */
+export const scratchFull = (error: unknown): LakeError | undefined =>
+  (isFull(error) ? new LakeError('spill-full', { fault: (error as Error).message.replace(/ '.*$/s, '') }, { cause: error }) : undefined);
 const readAt = (id: Id, fd: number, bytes: Uint8Array, at: number, position: number): number => {
   try {
     return readSync(fd, bytes, at, bytes.length - at, position);
@@ -199,7 +203,7 @@ class FileSink implements ObjectSink {
       for (let done = 0; done < chunk.length;) done += writeSync(this.fd, chunk, done, chunk.length - done);
       if (!this.options.folder) diskTotals.scratchBytes += chunk.length;
     } catch (error) {
-      throw unwritten(this.id, error);
+      throw unwritten(this.id, error, this.options.folder !== undefined);
     }
   }
 
@@ -208,7 +212,7 @@ class FileSink implements ObjectSink {
       await this.sync();
     } catch (error) {
       await unlink(this.path).catch(() => undefined);
-      throw unwritten(this.id, error);
+      throw unwritten(this.id, error, this.options.folder !== undefined);
     }
   }
   private async sync(): Promise<void> {

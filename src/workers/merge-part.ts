@@ -4,11 +4,12 @@ import { LakeError } from '../errors.ts';
 import { type MergeHelper, type MergeJob, mergeIntoObjects } from '../lake/load-sort.ts';
 import type { SortedObjects } from '../lake/object-cutter.ts';
 import { type ObjectStore, openScratch } from '../lake/objects.ts';
+import { type WireError, fromWire, toWire } from './messages.ts';
 import type { Task } from './task.ts';
 
 /** `folder`: where the runs are. */
 export type ToMerge = { readonly merge: MergeJob; readonly folder: string } | { readonly stop: true };
-type FromMerge = { readonly merged: SortedObjects } | { readonly failed: string };
+type FromMerge = { readonly merged: SortedObjects } | { readonly failed: WireError };
 
 /** Gets another thread; undefined if there is none. */
 export const mergeHelper = async (task: Task, folder: string): Promise<MergeHelper | undefined> => {
@@ -19,7 +20,7 @@ export const mergeHelper = async (task: Task, folder: string): Promise<MergeHelp
     merge: (merge) => new Promise((resolve, reject) => {
       port.on('message', (message: FromMerge) => {
         if ('merged' in message) resolve(message.merged);
-        else reject(new Error(message.failed));
+        else reject(fromWire(message.failed));
       });
       port.on('close', () => { reject(new LakeError('worker-died', { reason: 'it helped with a load' })); });
       post({ merge, folder });
@@ -53,7 +54,7 @@ export class MergePart {
     try {
       post({ merged: await mergeIntoObjects(job, { objects: this.objects, spill, breathe: () => this.breathe() }) });
     } catch (problem) {
-      post({ failed: problem instanceof Error ? problem.message : String(problem) });
+      post({ failed: toWire(problem) });
     } finally {
       spill.close();
     }

@@ -315,7 +315,7 @@ class Workers implements WorkerPool {
     const task = new RunningTask(this.nextTask++, least, new LakeSession(this.lake, this.options.from), {
       done: () => undefined,
       // A thread that dies before it has its end of the port does not close it.
-      failed: (error) => { if (of === 'load' && error.code === 'worker-died') load.cancel(error); },
+      failed: (error) => { if (of === 'load' && (error.code === 'worker-died' || error.code === 'worker-replaced')) load.cancel(error); },
     }, { windowBytesMax: this.options.windowBytesMax });
     this.partsStarted++;
     least.start({ kind: 'part', of, port: port1 }, task);

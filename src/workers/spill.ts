@@ -9,7 +9,7 @@ import type { ScratchBytes } from '../formats/spool.ts';
 import { blockRowsMax } from '../lake/object-format.ts';
 import { ObjectWriter } from '../lake/object-writer.ts';
 import { openObject } from '../lake/object-reader.ts';
-import { type ObjectStore, diskTotals, openScratch } from '../lake/objects.ts';
+import { type ObjectStore, diskTotals, openScratch, scratchFull } from '../lake/objects.ts';
 import { type Vector, slice } from '../vectors/vector.ts';
 import { collectWorthwhile } from './collector.ts';
 
@@ -19,7 +19,7 @@ export const clearSpill = (directory: string): void => {
   mkdirSync(directory, { recursive: true });
 };
 
-/** The spill files of one task; the folder is made when it is first needed. */
+/** The spill files of one task; the folder is made when it is first needed. Whatever writes one may throw spill-full. */
 export class TaskSpill implements SpillStore {
   private readonly parent: string;
   private folder: string | undefined;
@@ -35,7 +35,7 @@ export class TaskSpill implements SpillStore {
   private isUsed = false;
 
   /** A folder for sorted runs. */
-  objects(): ObjectStore { return (this.scratch ??= openScratch(this.directory())); }
+  objects(): ObjectStore { return (this.scratch ??= written(() => openScratch(this.directory()))); }
 
   open(): SpillRun {
     if (!this.isUsed) this.began?.();
@@ -62,13 +62,21 @@ export class TaskSpill implements SpillStore {
 
   /** The folder; made when it is first asked for. */
   directory(): string {
-    if (this.folder === undefined) {
+    return (this.folder ??= written(() => {
       mkdirSync(this.parent, { recursive: true });
-      this.folder = mkdtempSync(join(this.parent, 'task-'));
-    }
-    return this.folder;
+      return mkdtempSync(join(this.parent, 'task-'));
+    }));
   }
 }
+
+/** Writes. @throws spill-full when the disk has no room */
+const written = <T>(write: () => T): T => {
+  try {
+    return write();
+  } catch (error) {
+    throw scratchFull(error) ?? error;
+  }
+};
 
 const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };
 
@@ -77,12 +85,12 @@ class NamelessFile {
   private readonly fd: number;
   private isOpen = true;
   constructor(path: string) {
-    this.fd = openSync(path, 'wx+');
+    this.fd = written(() => openSync(path, 'wx+'));
     unlinkSync(path);
   }
 
   write(bytes: Uint8Array, at: number): void {
-    for (let done = 0; done < bytes.length;) done += writeSync(this.fd, bytes, done, bytes.length - done, at + done);
+    written(() => { for (let done = 0; done < bytes.length;) done += writeSync(this.fd, bytes, done, bytes.length - done, at + done); });
     diskTotals.scratchBytes += bytes.length;
   }
   read(at: number, length: number): Uint8Array {

@@ -4,7 +4,7 @@
  */
 import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { collectInSteps } from './collector.ts';
+import { collectInSteps, collectPassed } from './collector.ts';
 import { LakeError } from '../errors.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
@@ -83,6 +83,7 @@ export class RunningTask {
         }
         if (heldBytes < bodyMessageBytes) continue;
         await this.sendBody(held, heldBytes);
+        collectPassed(heldBytes);
         held = [];
         heldBytes = 0;
       }
@@ -241,17 +242,16 @@ export class Thread {
 
   /** Replaces the thread if it still has the task when its time is over. */
   watch(task: number): void {
-    setTimeout(() => { if (this.tasks.has(task)) this.end('it did not stop when it was told to'); }, this.options.cancelMsMax).unref();
+    setTimeout(() => { if (this.tasks.has(task)) this.end('it did not stop when it was told to', task); }, this.options.cancelMsMax).unref();
   }
 
-  /** Ends the thread; its tasks fail with that reason. */
-  end(reason: string): void {
+  /** Ends the thread; its tasks fail with that reason, or, if it is for one of them, the others as what may be sent again. */
+  end(reason: string, forTask?: number): void {
     if (!this.isAlive) return;
     this.isAlive = false;
     void this.worker.terminate();
-    const error = new LakeError('worker-died', { reason });
     for (const task of this.tasks.values()) {
-      task.died(error);
+      task.died(forTask === undefined || task.id === forTask ? new LakeError('worker-died', { reason }) : new LakeError('worker-replaced'));
       task.session.release();
     }
     this.tasks.clear();

@@ -1,5 +1,5 @@
 /** The campaign, small: some seeds of each part. `npm run campaign` runs them large. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { errorTable, type LakeError } from '../../src/errors.ts';
 import { program } from '../support/built-service.ts';
 import { lacksCompiler, lacksStrace } from '../support/programs.ts';
 import { randomOf } from '../support/random.ts';
+import { mayMount, mountSmallDisk } from '../support/small-disk.ts';
 import { runPart } from './campaign.ts';
 import { type Cut, readTrace, straceCommand, type Trace, writeImage } from './disk-trace.ts';
 import { faultKinds, FaultVictim, type FaultTold, type Place } from './fault-victim.ts';
@@ -99,9 +100,6 @@ describe.skipIf(lacksStrace())('the traced disk', { timeout: 300_000 }, () => {
     }
   });
 });
-
-/** Whether a disk of a few bytes can be had. */
-const mayMount = (): boolean => process.platform === 'linux' && process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
 
 describe('a disk that fails', { timeout: 300_000 }, () => {
   const loads = (count: number, large = -1): readonly Step[] =>
@@ -236,12 +234,8 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
   });
 
   test.skipIf(!mayMount())('on a disk that is full loads are a 507 before LMDB meets it, what is there can be read, and with room they go on', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lake-full-'));
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'lake-full', folder]);
-    onTestFinished(() => {
-      execFileSync('umount', ['-l', folder]);
-      rmSync(folder, { recursive: true, force: true });
-    });
+    const { folder, remove } = mountSmallDisk('4m');
+    onTestFinished(remove);
     const { openBuiltLake, stateOf } = await import('./built-lake.ts'), lake = await openBuiltLake(join(folder, 'lake'), () => undefined);
     try {
       const pool = (await lake.createPool({ name: 'p', keys: [['k']] })).pool.name, tell = async (name: string): Promise<string> => lake.createPool({ name }).then(() => 'done', (error: LakeError) => `${error.code} ${error.message}`);

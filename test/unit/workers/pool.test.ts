@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { LakeError } from '../../../src/errors.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
@@ -54,6 +55,17 @@ describe('loads', () => {
   test('gzip and the format are found by themselves', async () => {
     const outcome = await workers.load({ pool, body: chunksOf(gzipSync('{"k":3}\n{"k":1}\n'), 7) });
     expect([outcome.records, outcome.objects.map((o) => [o.min.text, o.max.text]), outcome.warnings]).toEqual([2, [['1', '3']], []]);
+  });
+
+  test('what could not be kept digit by digit is a warning, once a column; a crowd of them ends in a count', async () => {
+    const fileOf = (count: number): Uint8Array => new Uint8Array(parquetWriteBuffer({
+      columnData: Array.from({ length: count }, (_, i) => ({ name: `c${i}`, data: [1234567890123456789n, 1234567890123456789n] })),
+      schema: [{ name: 'root', num_children: count }, ...Array.from({ length: count }, (_, i) => ({ name: `c${i}`, type: 'INT64', converted_type: 'DECIMAL', repetition_type: 'REQUIRED', precision: 19, scale: 2 } as const))],
+    }));
+    const warnings = async (count: number): Promise<readonly string[]> => (await workers.load({ pool, body: chunksOf(fileOf(count), 1 << 16), format: 'parquet' })).warnings;
+    expect(await warnings(1)).toEqual(['parquet: column c0: decimal(19,2) is kept as float64, which does not hold all of its digits (first: 12345678901234567.89)']);
+    const many = await warnings(8);
+    expect([many.length, many.at(-1)]).toEqual([6, '3 more']);
   });
 
   test('a body without values is an error', async () => {
@@ -155,6 +167,35 @@ describe('queries', () => {
   });
 });
 
+describe('types with more ways through them than time', () => {
+  const types = `type t0={a:int64,b:int64} ${Array.from({ length: 39 }, (_, i) => `type t${i + 1}={a:t${i},b:t${i}}`).join(' ')} `;
+  test('a type is bound, printed, compared and grouped by, however often it has another one in it', async () => {
+    expect(await query(`${types} values <t39>==<t39>, len(<t39>::string)`)).toBe('true\n549\n');
+    expect(await query(`${types} values <t39>,<t38>,<t39> | count() by this | count()`)).toBe('2\n');
+  });
+  test('the last binding of a name counts, in whatever order a type is gone through', async () => {
+    expect(await query('type x=int64 type y=string values <{a:x,b:{c:y},d:x}> | values typename("x"), typename("y")')).toBe('<x=int64>\n<y=string>\n');
+  });
+  test.each(['fields(<t39>)', 'null::t39'])('%s needs too much memory, and says so', async (expression) => {
+    expect((await failure(query(`${types} values ${expression}`))).code).toBe('query-memory');
+  });
+});
+
+describe('bytes of answers', () => {
+  // The collector does not count shared memory: a buffer of another size would not be used again, and stay for long.
+  test.each(['arrows', 'json', 'bsup', 'sup', 'parquet'] as const)('large values go in buffers of one size (%s)', async (format) => {
+    const target = await newPool();
+    await load(target, Array.from({ length: 12 }, (_, k) => `{k:${k},s:"${'x'.repeat(700_000)}"}\n`).join(''));
+    const { chunks } = await workers.query({ id: 'large', text: `from ${target.name} | values {k,s:concat(s,s)}`, format, control: false }), sizes = new Set<number>();
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (chunk.buffer instanceof SharedArrayBuffer) sizes.add(chunk.buffer.byteLength);
+    }
+    expect([sizes.size, bytes > 12 * (format === 'bsup' || format === 'parquet' ? 100 : 1_400_000)]).toEqual([1, true]);
+  });
+});
+
 describe('rewrites', () => {
   test('delete where rewrites only objects that hold matches; null and error rows stay', async () => {
     const target = await newPool();
@@ -221,6 +262,22 @@ describe('threads', () => {
     expect((await other.compile('values 1')).plan).toBeDefined();
     await other.close();
     expect((await failure(other.compile('values 1'))).code).toBe('workers-closed');
+  });
+  test('where a thread is ended for one task, the others are told to come again', async () => {
+    const other = startWorkerPool({ lakeDirectory: join(directory, 'fourth'), threads: 1 }, lake);
+    let release = (): void => undefined;
+    const never = new Promise<void>((resolve) => { release = resolve; });
+    async function* stuck(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('{k:1}\n');
+      await never;
+    }
+    const [hung, innocent] = [failure(other.load({ pool, body: stuck(), format: 'sup' })), failure(other.load({ pool, body: stuck(), format: 'sup' }))];
+    await expect.poll(() => threadsOf(other)[0]?.tasks.size).toBe(2);
+    const thread = threadsOf(other)[0]! as unknown as { readonly tasks: ReadonlyMap<number, unknown>; readonly end: (reason: string, forTask: number) => void };
+    thread.end('it did not stop when it was told to', [...thread.tasks.keys()][0]!);
+    expect([(await hung)?.code, (await innocent)?.code, (await innocent)?.status]).toEqual(['worker-died', 'worker-replaced', 503]);
+    release();
+    await other.close();
   });
   test('no more tasks run at once than the limit says', async () => {
     const other = startWorkerPool({ lakeDirectory: join(directory, 'third'), threads: 1, tasksMax: 1 }, lake);
