@@ -186,3 +186,17 @@ test('queries that need much each get their answers one after the other, instead
     await stop();
   }
 });
+
+test('sorts at once, each of more than its share of memory, put their rows aside instead of being refused', async () => {
+  const { address, stop } = await startBuiltService({ flags: ['-memory', '128MiB'] }), ours = clientOf(address, 40), random = randomOf(seedOf(13));
+  try {
+    await ours.createPool('sorts');
+    const rows = 500_000, body = Array.from({ length: rows }, (_, k) => `{"k":${k},"g":${k % 1000},"h":"${random.hex(16)}"}\n`).join('');
+    expect((await ours.ask('POST', '/pool/sorts/branch/main', { headers: jsonType, body })).status).toBe(200);
+    const answers = await Promise.all(Array.from({ length: 8 }, async () => ours.query('from sorts | sort h | n:=count()').catch((error: Error) => error.message)));
+    expect(answers).toEqual(answers.map(() => [{ n: rows }]));
+  } finally {
+    ours.close();
+    await stop();
+  }
+});

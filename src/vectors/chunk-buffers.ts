@@ -2,23 +2,29 @@
  * Buffers for bytes on their way to another thread, used again once those have been sent: fresh memory costs page faults, and each megabyte of it brings the
  * next collection nearer. They are shared: a buffer that is transferred instead is detached, and the engine's access to all typed arrays of a thread is
  * slower from the first detached one on.
+ *
+ * Invariant: all have the same size. The collector of no thread counts shared memory, so what is not used again may stay for long.
  */
 
 /** Buffers that are kept at once: what is on its way, and one to write in. */
 const keptMax = 8;
 
 export class ChunkBuffers {
-  /** Bytes of a buffer, unless more are asked for. */
+  /** Bytes of a buffer. */
   readonly size: number;
   private readonly kept: SharedArrayBuffer[] = [];
   private readonly taken = new WeakSet<object>();
-  constructor(size: number) { this.size = size; }
+  private readonly large = new WeakSet<object>();
+  private readonly free: (buffer: ArrayBuffer) => void;
+  /** `free`: gives memory back at once. Default: the collector does, some day. */
+  constructor(size: number, free: (buffer: ArrayBuffer) => void = () => undefined) {
+    this.size = size;
+    this.free = free;
+  }
 
   /** A buffer with anything in it, for the caller to keep. */
-  take(least = this.size): Uint8Array<SharedArrayBuffer> {
-    const known = this.kept.pop();
-    // One that is too small goes, so that those that stay are of the size that is in use.
-    const buffer = known && known.byteLength >= least ? known : new SharedArrayBuffer(Math.max(least, this.size));
+  take(): Uint8Array<SharedArrayBuffer> {
+    const buffer = this.kept.pop() ?? new SharedArrayBuffer(this.size);
     this.taken.add(buffer);
     return new Uint8Array(buffer);
   }
@@ -28,8 +34,19 @@ export class ChunkBuffers {
   adopt(bytes: Uint8Array): void { if (bytes.buffer instanceof SharedArrayBuffer) this.taken.add(bytes.buffer); }
   /** A buffer for another thread, if there is one to spare. */
   spare(): SharedArrayBuffer | undefined { return this.kept.pop(); }
+  /** Bytes for a chunk that is larger than a buffer: they are copied into some, and `done` is called. */
+  takeLarge(size: number): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(size);
+    this.large.add(bytes.buffer);
+    return bytes;
+  }
+  /** Nobody looks at the bytes any more: if their buffer is from here, it is used again, or its memory goes. */
+  done({ buffer }: Uint8Array): void {
+    if (this.taken.has(buffer)) this.give(buffer as SharedArrayBuffer);
+    else if (this.large.delete(buffer)) this.free(buffer as ArrayBuffer);
+  }
   /** Takes a buffer back, perhaps after a journey through another thread, that nobody reads or writes any more. */
   give(buffer: SharedArrayBuffer): void {
-    if (this.kept.length < keptMax && buffer.byteLength >= this.size && buffer.byteLength <= this.size * 4) this.kept.push(buffer);
+    if (this.kept.length < keptMax && buffer.byteLength === this.size) this.kept.push(buffer);
   }
 }

@@ -58,8 +58,14 @@ export const sameTask = (): (<T>(work: () => T) => T) => {
 /** Charges bytes that are about to be allocated for the task whose turn it is; `what` makes them, as the error says it. @throws LakeError query-memory, load-memory */
 export const charge = (bytes: number, what: string): void => { current?.account?.charge(bytes, what); };
 
+/** Charges bytes that are held on to from now on, in whatever pieces they were made. @throws LakeError query-memory, load-memory */
+export const chargeHeld = (bytes: number): void => { current?.account?.hold(bytes); };
+
 /** Between two pieces of a task's work, now and then: what is garbage goes if the thread needs its room. */
 export const pauseTask = (signal: AbortSignal): void => { tasks.get(signal)?.account?.pause(); };
+
+/** Whether the task whose turn it is shares its thread's memory with others at the moment, or has to leave some to the process. */
+export const isMemoryShared = (): boolean => current?.account?.isShared === true;
 
 /** Between two turns of a task: what to wait for if others of its thread need the memory first. */
 export const memoryTurn = (signal: AbortSignal): Promise<void> | undefined => tasks.get(signal)?.account?.turn(signal);

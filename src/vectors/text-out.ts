@@ -32,10 +32,12 @@ export class TextOut {
     const { buffers } = this, size = Math.max(this.bytes.length * 2, least);
     charge(size, 'the text of a value');
     // No bytes at all: the last piece was given out with its buffer.
-    const grown = buffers && (size >= buffers.size >> 2 || this.bytes.length === 0) ? buffers.take(Math.max(size, buffers.size)) : new Uint8Array(size);
-    grown.set(this.bytes.subarray(0, this.length));
+    const before = this.bytes, isShared = buffers && size <= buffers.size && (size >= buffers.size >> 2 || before.length === 0);
+    const grown = isShared ? buffers.take() : buffers && size > buffers.size ? buffers.takeLarge(size) : new Uint8Array(size);
+    grown.set(before.subarray(0, this.length));
     this.bytes = grown;
     this.view = viewOf(grown);
+    buffers?.done(before);
   }
   byte(b: number): void {
     this.reserve(1);

@@ -101,8 +101,8 @@ export class ThreadMemory {
     if (now <= this.limit(tightShare)) return true;
     const isLargest = this.isLargest(account);
     if (!isLargest && now <= this.looksAgainAt) return true;
-    const limit = this.limit(this.kind.patient ? 1 : this.shareNow());
-    if (now <= this.limit(this.shareNow())) return true;
+    const share = this.shareNow(account), limit = this.limit(this.kind.patient ? 1 : share);
+    if (now <= this.limit(share)) return true;
     use.collect();
     now = use.bytes() + bytes;
     this.looksAgainAt = 0;
@@ -111,6 +111,9 @@ export class ThreadMemory {
     this.looksAgainAt = now + againBytes;
     return true;
   }
+
+  /** Whether a task has less than all of the budget to itself. */
+  get isShared(): boolean { return this.accounts.size > 1 || this.use.isTight?.() === true; }
 
   /** Whether the task should wait for another one, which needs the thread's room first. */
   isBehind(account: MemoryAccount): boolean {
@@ -161,8 +164,11 @@ export class ThreadMemory {
     // A task that has just ended may be held by what waits for its last promises; by now it is not.
     this.besides = Math.max(besidesBytes, this.use.bytes() - (this.use.kept?.() ?? 0));
   }
-  /** What a thread has of its budget at the moment, with what those that wait may hold of it. */
-  private shareNow(): number { return (this.use.isTight?.() === true ? tightShare : 1) + (this.waiting.size > 0 ? waitingShare : 0); }
+  /** What a thread has of its budget at the moment, with what those that wait may hold of it: all of it for the task that all others wait for. */
+  private shareNow(account?: MemoryAccount): number {
+    const { use } = this, hasAll = use.isTight?.() !== true || (account !== undefined && this.ahead() === account && use.claim?.claim() === true);
+    return (hasAll ? 1 : tightShare) + (this.waiting.size > 0 ? waitingShare : 0);
+  }
   private limit(share: number): number { return this.max * share + this.besides + (this.use.kept?.() ?? 0); }
   private isLargest(account: MemoryAccount): boolean {
     for (const other of this.accounts) if (other.made > account.made && !other.isWaiting) return false;
@@ -219,8 +225,16 @@ export class MemoryAccount {
     if (bytes > this.thread.max) this.refuse(what);
     if ((this.unseenBytes += bytes) > lookBytes) this.look(bytes, what);
   }
+  /** Charges bytes that are there already. @throws query-memory, load-memory */
+  hold(bytes: number): void {
+    this.made += bytes;
+    if ((this.unseenBytes += bytes) > lookBytes) this.look(0, this.thread.kind.what);
+  }
   /** Steps of a loop, each of which may have made a little. @throws query-memory, load-memory */
   step(steps: number): void { if ((this.unseenSteps += steps) >= lookSteps) this.look(0, this.thread.kind.what); }
+
+  /** Whether it should do with less than its budget. */
+  get isShared(): boolean { return this.thread.isShared; }
 
   /** Between two pieces of work that charge nothing: garbage goes if there is too much of it. */
   pause(): void { this.thread.relieve(); }

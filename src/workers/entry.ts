@@ -39,12 +39,12 @@ const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), cou
 /** This thread, as accounts of memory see it. */
 const claim = new TurnClaim(settings.claim, thread);
 const use = { bytes: bytesInUse, collect: collectAll, isTight: () => process.memoryUsage.rss() > settings.residentBytesMax };
-/** However little a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
-const loadBytesMin = 48 << 20;
-/** What queries may hold, and loads: what they sort, and one and a half times as much for what is read and written. The cache has a budget of its own. */
+/** Whatever a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
+const loadBytesBesides = 48 << 20;
+/** What queries may hold, and loads: what they sort, once more to put it in order, and what they need besides. The cache has a budget of its own. */
 const memory: Record<'queries' | 'loads', ThreadMemory> = {
   queries: new ThreadMemory(settings.queryMemoryBytesMax, { ...use, claim, kept: () => tools.readers.bytes + memory.loads.reserved }),
-  loads: new ThreadMemory(Math.max(loadBytesMin, settings.loadMemoryBytesMax * 2.5), { ...use, kept: () => tools.readers.bytes + memory.queries.reserved }, loads),
+  loads: new ThreadMemory(settings.loadMemoryBytesMax * 2 + loadBytesBesides, { ...use, kept: () => tools.readers.bytes + memory.queries.reserved }, loads),
 };
 /** What is there without a task is nobody's. */
 const measureRest = (): void => { for (const kind of Object.values(memory)) kind.rest(); };

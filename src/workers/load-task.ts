@@ -98,23 +98,38 @@ interface LoadTools { readonly objects: ObjectStore; readonly spill: TaskSpill; 
 /** Runs a load. @throws load-empty when the body holds no value */
 export const runLoad = async (task: Task, request: Extract<TaskRequest, { kind: 'load' }>, { objects: files, spill, budget, readLimits }: LoadTools): Promise<LoadOutcome> => {
   const own = request.directory === undefined ? undefined : openObjects(request.directory), objects = timed(own ?? files, task), share = budget.begin();
+  const warnings = new Warnings();
   try {
     const { format, csvDelimiter, contentCodings, pool: { keys, order, threshold } } = request;
     const reader = await openReader(format, task.body, {
       ...readLimits, memory: share.memory, turn: (work) => working(task.signal, work), helper: (setup) => loadHelper(task, setup),
-      scratch: () => spill.scratchBytes(), copied: (bytes) => { task.body.free(bytes); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }),
+      scratch: () => spill.scratchBytes(), copied: (bytes) => { task.body.free(bytes); }, warn: (text) => { warnings.add(text); }, ...(contentCodings && { contentCodings }), ...(csvDelimiter !== undefined && { csvDelimiter }),
     });
     const outcome = await sortIntoObjects(turning(reader, task), {
       keys, order, threshold, objects, shapeLimits: shapeLimitsOf(readLimits), manyShapes: () => share.turn(task.signal), spill: () => spill.objects(), mergeHelper: () => mergeHelper(task, spill.directory()), copied: freeBatch, signal: task.signal, breathe: () => task.breathe(), sorted: () => { task.step('sorted'); }, 
       get memoryBytesMax() { return share.sortBytesMax(); },
     });
     if (outcome.records === 0) throw new LakeError('load-empty');
-    return { ...outcome, warnings: [] };
+    return { ...outcome, warnings: warnings.texts() };
   } finally {
     share.end();
     own?.close();
   }
 };
+
+/** Most warnings of a load, and characters of each, which go into a header: names of columns are the client's. */
+const warningsMax = 5, warningCharactersMax = 200;
+/** What could not be kept as it came. */
+class Warnings {
+  private readonly first: string[] = [];
+  private more = 0;
+
+  add(text: string): void {
+    if (this.first.length === warningsMax) this.more++;
+    else this.first.push(text.length > warningCharactersMax ? `${text.slice(0, warningCharactersMax)}...` : text);
+  }
+  texts(): readonly string[] { return this.more === 0 ? this.first : [...this.first, `${this.more} more`]; }
+}
 
 /** What a load may hold, of the limits of inputs. */
 export const shapeLimitsOf = ({ typesMax = Infinity, columnsMax = Infinity }: ReadOptions): ShapeLimits => ({ typesMax, columnsMax });

@@ -97,13 +97,14 @@ class OutputPart {
   private async write(share: number, write: ShareWriter): Promise<void> {
     const { tools, progress, task, start } = this, before = { ...progress }, sentBefore = this.rowsSent;
     for await (const chunk of write((request) => scanShare(this.source, start.shares[share]!, { ...request, batchRows: tools.batchRows, read: readsInto(progress) }))) {
-      const bytes = task.shareable(chunk);
-      while (this.unreadBytes > 0 && this.unreadBytes + bytes.length > aheadBytesMax) {
-        await this.news.wait();
-        this.abort.signal.throwIfAborted();
+      for (const bytes of task.shareable(chunk)) {
+        while (this.unreadBytes > 0 && this.unreadBytes + bytes.length > aheadBytesMax) {
+          await this.news.wait();
+          this.abort.signal.throwIfAborted();
+        }
+        this.unreadBytes += bytes.length;
+        this.tell({ share, bytes });
       }
-      this.unreadBytes += bytes.length;
-      this.tell({ share, bytes });
       await task.breathe();
       this.abort.signal.throwIfAborted();
     }

@@ -202,7 +202,7 @@ class Output {
     this.started = true;
     for (const bytes of joined(held, this.task.buffers)) {
       await this.task.send(this.encoder ? await this.encoder.encode(bytes) : bytes, this.stats());
-      if (this.encoder && this.task.buffers.has(bytes)) this.task.buffers.give(bytes.buffer as SharedArrayBuffer);
+      if (this.encoder) this.task.buffers.done(bytes);
     }
   }
 
@@ -237,7 +237,7 @@ const joined = (chunks: readonly Uint8Array[], buffers: ChunkBuffers): readonly 
     }
     let end = start, length = 0;
     while (end < chunks.length && !buffers.has(chunks[end]!) && (end === start || length + chunks[end]!.length <= buffers.size)) length += chunks[end++]!.length;
-    out.push(end - start === 1 ? chunks[start]! : joinBytes(chunks.slice(start, end), length < smallChunkBytes ? new Uint8Array(length) : buffers.take(length).subarray(0, length)));
+    out.push(end - start === 1 ? chunks[start]! : joinBytes(chunks.slice(start, end), length < smallChunkBytes ? new Uint8Array(length) : buffers.take().subarray(0, length)));
     start = end;
   }
   return out;

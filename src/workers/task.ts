@@ -15,7 +15,7 @@ export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => v
 /** Buffers of chunks: those of text writers with room for the row that fills them up. */
 const bufferBytes = (512 << 10) + (32 << 10);
 /** The tasks of a thread share them. */
-const buffers = new ChunkBuffers(bufferBytes);
+const buffers = new ChunkBuffers(bufferBytes, freeBuffer);
 /** Less than this is sooner copied than shared. */
 export const smallChunkBytes = 16 << 10;
 
@@ -114,30 +114,40 @@ export class Task {
 
   /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */
   async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {
-    const since = performance.now();
-    while (this.sent > 0 && this.sent + bytes.length > this.windowBytes) {
-      await new Promise<void>((resolve) => { this.waiting = resolve; });
+    for (const piece of this.shareable(bytes)) {
+      const since = performance.now();
+      while (this.sent > 0 && this.sent + piece.length > this.windowBytes) {
+        await new Promise<void>((resolve) => { this.waiting = resolve; });
+        this.signal.throwIfAborted();
+      }
+      this.isHeldUp = performance.now() - since > heldUpMsMin;
       this.signal.throwIfAborted();
+      this.sent += piece.length;
+      this.post({ type: 'chunk', task: this.id, bytes: piece, stats });
     }
-    this.isHeldUp = performance.now() - since > heldUpMsMin;
-    this.signal.throwIfAborted();
-    this.sent += bytes.length;
-    this.post({ type: 'chunk', task: this.id, bytes: this.shareable(bytes), stats });
   }
 
-  /** Bytes that can be sent: few are cloned with the message, together with all of their buffer, more are shared. */
-  shareable(bytes: Uint8Array): Uint8Array {
+  /** Bytes that can be sent, in pieces: few are cloned with the message, together with all of their buffer, more are shared. */
+  *shareable(bytes: Uint8Array): Generator<Uint8Array> {
     const isOurs = this.buffers.has(bytes);
     if (bytes.length >= smallChunkBytes) {
-      if (isOurs) return bytes;
-      const out = this.buffers.take(bytes.length);
-      out.set(bytes);
-      return out.subarray(0, bytes.length);
+      if (isOurs) {
+        yield bytes;
+        return;
+      }
+      for (let start = 0; start < bytes.length; start += this.buffers.size) yield this.shared(bytes.subarray(start, start + this.buffers.size));
+      this.buffers.done(bytes);
+    } else if (!isOurs && bytes.byteLength === bytes.buffer.byteLength) yield bytes;
+    else {
+      const out = new Uint8Array(bytes);
+      this.buffers.done(bytes);
+      yield out;
     }
-    if (!isOurs && bytes.byteLength === bytes.buffer.byteLength) return bytes;
-    const out = new Uint8Array(bytes);
-    if (isOurs) this.buffers.give(bytes.buffer as SharedArrayBuffer);
-    return out;
+  }
+  private shared(bytes: Uint8Array): Uint8Array {
+    const out = this.buffers.take();
+    out.set(bytes);
+    return out.subarray(0, bytes.length);
   }
 
   /** Lets messages through if the last turn was long; throws when the task was cancelled. */

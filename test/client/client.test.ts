@@ -305,3 +305,15 @@ describe('requests', () => {
     expect(failures).toBe(0);
   });
 });
+
+test('a deletion and a vacuum are refused when the branch has moved on from the commit that they name', async () => {
+  const { name, main } = await newBranch(), pool = lake.pool(name), first = (await main.insert([{ k: 1 }])).commit;
+  await main.insert([{ k: 2 }], { ifMatch: first });
+  const moved = expect.objectContaining({ status: 412 }) as Error;
+  await expect(main.insert([{ k: 3 }], { ifMatch: first })).rejects.toEqual(moved);
+  await expect(main.delete({ ifMatch: first })).rejects.toEqual(moved);
+  await expect(pool.vacuum('main', { ifMatch: first })).rejects.toEqual(moved);
+  expect(await pool.vacuum('main', { ifMatch: await main.tip(), dryRun: true })).toEqual([]);
+  await main.delete({ ifMatch: await main.tip() });
+  await expect(main.tip()).rejects.toEqual(expect.objectContaining({ status: 404 }));
+});

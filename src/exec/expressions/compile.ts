@@ -221,20 +221,27 @@ const bindNames = (batch: Vector, names: Map<string, Type>): void => {
 };
 /** Names in a type, also in one that the query's text has, count as bound. */
 const bindType = (type: Type, names: Map<string, Type>): void => {
-  switch (type.kind) {
-    case 'named':
-      bindType(type.inner, names);
-      names.set(type.name, type);
-      return;
-    case 'record': for (const f of type.fields) bindType(f.type, names); return;
-    case 'array': case 'set': return bindType(type.element, names);
-    case 'map':
-      bindType(type.key, names);
-      return bindType(type.value, names);
-    case 'union': for (const m of type.members) bindType(m, names); return;
-    case 'error': return bindType(type.inner, names);
-    default:
-  }
+  const seen = new Set<Type>(), bound = new Set<string>();
+  // The last one of a name counts, so the walk goes backwards; a type in several places is gone through once, for there may be 2^40 ways to it.
+  const walk = (t: Type): void => {
+    if (seen.has(t)) return;
+    seen.add(t);
+    switch (t.kind) {
+      case 'named':
+        if (!bound.has(t.name)) names.set(t.name, t);
+        bound.add(t.name);
+        return walk(t.inner);
+      case 'record': for (let i = t.fields.length; i-- > 0;) walk(t.fields[i]!.type); return;
+      case 'array': case 'set': return walk(t.element);
+      case 'map':
+        walk(t.value);
+        return walk(t.key);
+      case 'union': for (let i = t.members.length; i-- > 0;) walk(t.members[i]!); return;
+      case 'error': return walk(t.inner);
+      default:
+    }
+  };
+  walk(type);
 };
 
 /** Bodies of user functions, compiled at their first call: they may call one another. */

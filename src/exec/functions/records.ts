@@ -1,5 +1,6 @@
 /** Functions that take records apart and put them together. */
 import { type RecordType, type Type, arrayType, quoteName, quoteText, types, typeText, underType } from '../../vectors/type.ts';
+import { charge, checkStop } from '../../vectors/stop.ts';
 import { type Data, type Value, arrayValue, missing, nullValue, recordValue, underValue, wrappedError } from '../../vectors/value.ts';
 import { type FlatVector, type RecordVector, flatten } from '../../vectors/vector.ts';
 import { original, repeat, wrapErrors } from '../expressions/rows.ts';
@@ -13,11 +14,19 @@ const recordUnder = (type: Type): RecordType | undefined => {
 
 // fields
 
+/** Of a list, and of each name in it, about. */
+const pathBytes = 24;
 const leafPaths = (type: RecordType, prefix: readonly string[], out: (readonly string[])[]): (readonly string[])[] => {
   for (const f of type.fields) {
     const child = recordUnder(f.type);
-    if (child) leafPaths(child, [...prefix, f.name], out);
-    else out.push([...prefix, f.name]);
+    if (child) {
+      leafPaths(child, [...prefix, f.name], out);
+      continue;
+    }
+    // A short text may name a type of 2^40 paths.
+    checkStop();
+    charge(pathBytes * (prefix.length + 2), 'paths of fields');
+    out.push([...prefix, f.name]);
   }
   return out;
 };

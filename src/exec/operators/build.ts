@@ -1,6 +1,7 @@
 /** What operators are made with. */
 import { LakeError } from '../../errors.ts';
 import type { Correlated, Pipeline, PlanExpr } from '../../query/plan.ts';
+import { chargeHeld, isMemoryShared } from '../../vectors/stop.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import type { ExecutionContext } from '../source.ts';
@@ -28,6 +29,8 @@ export interface Working { rows: readonly Vector[] }
 
 /** Operators that can spill do so from this share of the budget on: there is room left for those that cannot. */
 const spillShare = 0.4;
+/** Where the thread has other tasks too, or the process little left, it is this part of that: what puts rows aside makes copies of them first. */
+const sharedPart = 0.5;
 /** So much an operator may hold even if others take nearly all: spilling less at a time costs more than it frees. */
 const ownShare = 0.1;
 
@@ -37,15 +40,21 @@ export class Memory {
   readonly max: number;
   constructor(max: number) { this.max = max; }
   /** Little is left. */
-  get isOver(): boolean { return this.held > this.max * spillShare; }
+  get isOver(): boolean {
+    const spillAt = this.max * spillShare;
+    return this.held > spillAt || (this.held > spillAt * sharedPart && isMemoryShared());
+  }
   /** Whether an operator that holds so much should spill. */
   isOverWith(own: number): boolean { return this.isOver && own > this.max * ownShare; }
   /** The budget is used up. */
   get isFull(): boolean { return this.held > this.max; }
   /** The same for an operator that holds so much: one that holds next to nothing goes on. */
   isFullWith(own: number): boolean { return this.isFull && own > this.max * ownShare; }
-  /** Counts bytes (negative: freed). */
-  add(bytes: number): void { this.held += bytes; }
+  /** Counts bytes (negative: freed): those of rows that were read are charged here, for columns that the cache keeps were nobody's before. */
+  add(bytes: number): void {
+    this.held += bytes;
+    if (bytes > 0) chargeHeld(bytes);
+  }
   /** For operators that cannot spill. @throws LakeError query-memory */
   hold(bytes: number, operator: string): void {
     this.held += bytes;

@@ -33,24 +33,24 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
   const runs: SpillRun[] = [];
   let keys: readonly EvaluatedKey[] | undefined, rows: Vector[] = [], columns: Vector[][] = [], held = 0, frameRows = context.batchRows;
 
-  /** The rows at hand in order; memory is free for the next ones. */
-  const sorted = (): { readonly all: Vector; readonly order: Uint32Array } => {
+  /** The rows at hand and their order, and what they count for until `free`. */
+  const sorted = (): { readonly all: Vector; readonly order: Uint32Array; readonly free: () => void } => {
     const own = columns, batchesHeld = rows;
     rows = [];
     columns = [];
     const order = orderBy(own.map((c) => concat(c)), keys!, batchesHeld.reduce((n, v) => n + v.length, 0));
     own.length = 0;
-    const all = concat(batchesHeld);
-    memory.add(-held);
+    const all = concat(batchesHeld), bytes = held;
     held = 0;
-    return { all, order };
+    return { all, order, free: () => { memory.add(-bytes); } };
   };
   function* spillRun(): Generator<Item> {
-    const { all, order } = sorted();
+    const { all, order, free } = sorted();
     frameRows = Math.min(context.batchRows, Math.max(frameRowsMin, Math.floor(frameBytes * all.length / Math.max(1, flatSize(all)))));
     const run = spill!.open();
     const rows = ordered(all, order);
     for (let at = 0; at < rows.length; at += frameRows) yield* wait(run.append(slice(rows, at, Math.min(rows.length, at + frameRows))));
+    free();
     runs.push(run);
     if (runs.length >= runsMax) yield* mergeRuns();
   }
@@ -83,7 +83,8 @@ export const sorter = (keysFor: (first: Vector) => readonly EvaluatedKey[], { co
     *finish() {
       if (rows.length === 0 && runs.length === 0) return;
       if (runs.length === 0) {
-        const { all, order } = sorted();
+        const { all, order, free } = sorted();
+        free();
         yield* batches(take(all, order), context.batchRows);
         return;
       }

@@ -3,7 +3,7 @@ import { type PerformanceEntry, PerformanceObserver, constants } from 'node:perf
 import { setTimeout as later } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { afterAll, expect, test } from 'vitest';
-import { collectIdle, collectInSteps, collectRead, collectRest, noteResident } from '../../../src/workers/collector.ts';
+import { bytesInUse, collectAll, collectIdle, collectInSteps, collectPassed, collectRead, collectRest, noteResident } from '../../../src/workers/collector.ts';
 
 afterAll(() => { noteResident(0, Infinity); });
 
@@ -74,4 +74,26 @@ test('a collection in steps gives back what has become old', async () => {
   collectInSteps();
   for (let i = 0; i < 200 && process.memoryUsage().arrayBuffers > full - 60 * mb; i++) await later(20);
   expect(process.memoryUsage().arrayBuffers).toBeLessThan(full - 60 * mb);
+});
+
+test('a thread that passes bytes on collects the pieces of its sockets every 16 MB', async () => {
+  const passOn = (megabytes: number) => (): void => {
+    for (let i = 0; i < megabytes; i++) {
+      waste(1);
+      collectPassed(mb);
+    }
+  };
+  expect(await askedFor(passOn(15), 0)).toEqual([]);
+  // Not each time: the engine may just have done so by itself.
+  expect(await askedFor(passOn(33), 1)).toContain('young');
+});
+
+test('buffers that nobody keeps do not count any more when all was collected', () => {
+  for (let round = 0; round < 4; round++) {
+    collectAll();
+    const before = bytesInUse();
+    for (let i = 0; i < 8; i++) new Uint8Array(4 * mb).fill(1);
+    collectAll();
+    expect(bytesInUse() - before).toBeLessThan(8 * mb);
+  }
 });
