@@ -67,16 +67,19 @@ export interface Preview {
   readonly error: string | undefined;
 }
 
+/** When a request is refused. */
+export interface Condition {
+  /** Commit id: refused with 412 when the branch has moved on from it. */
+  readonly ifMatch?: string;
+}
 /** What a write says of its commit, and when it is refused or sent again. */
-export interface WriteOptions {
+export interface WriteOptions extends Condition {
   readonly author?: string;
   readonly message?: string;
   /** SUP text of a value that the commit carries. */
   readonly meta?: string;
   /** The same key gives the same commit once, however often it is sent; what has one is sent again after a lost connection. */
   readonly idempotencyKey?: string;
-  /** Commit id: refused with 412 when the branch has moved on from it. */
-  readonly ifMatch?: string;
   /** Names a load, so that `loadProgress` and `cancelLoad` find it. */
   readonly requestId?: string;
   readonly signal?: AbortSignal;
@@ -178,8 +181,8 @@ export class Pool {
   /** What a branch or commit holds. */
   async sums(revision: string): Promise<RevisionSums> { return (await this.#requests.json({ method: 'GET', path: ['pool', this.pool, 'revision', revision, 'sums'] })) as RevisionSums; }
   /** Removes the bodies of data objects that no branch holds any more; `dryRun` only lists them. */
-  async vacuum(revision: string, options: { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
-    const answer = await this.#requests.json({ method: 'POST', path: ['pool', this.pool, 'revision', revision, 'vacuum'], query: { dryrun: options.dryRun ? 'T' : 'F' } });
+  async vacuum(revision: string, options: Condition & { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
+    const answer = await this.#requests.json({ method: 'POST', path: ['pool', this.pool, 'revision', revision, 'vacuum'], query: { dryrun: options.dryRun ? 'T' : 'F' }, headers: conditionHeaders(options) });
     return (answer as { readonly object_ids: readonly string[] }).object_ids;
   }
 }
@@ -199,7 +202,7 @@ export class Branch {
   async tip(): Promise<string> { return ((await this.#requests.json({ method: 'GET', path: this.#path() })) as Committed).commit; }
   /** The commits and what they did, the newest first. */
   log(): Promise<LakeRecord[]> { return new Query<LakeRecord>(this.#requests, `from ${nameText(this.#pool)}@${nameText(this.name)}:log | has(parent)`, {}).all(); }
-  async delete(): Promise<void> { await this.#requests.send({ method: 'DELETE', path: this.#path() }); }
+  async delete(options: Condition = {}): Promise<void> { await this.#requests.send({ method: 'DELETE', path: this.#path(), headers: conditionHeaders(options) }); }
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
   load(body: Body, options: LoadOptions = {}): Promise<Committed> {
@@ -234,11 +237,11 @@ export class Branch {
   }
   #path(): string[] { return ['pool', this.#pool, 'branch', this.name]; }
   async #write(path: readonly string[], options: WriteOptions, request: Pick<RequestOptions, 'body' | 'query' | 'headers'>): Promise<Committed> {
-    const { author, message, meta, idempotencyKey, ifMatch, requestId, signal } = options;
-    const note = { ...(author !== undefined && { author }), ...(message !== undefined && { body: message }), ...(meta !== undefined && { meta }) };
+    const { author, message, meta, idempotencyKey, requestId, signal } = options;
+    const note = asciiJson({ author, body: message, meta });
     const answer = await this.#requests.json({
       method: 'POST', path: [...this.#path(), ...path], ...request, ...(signal && { signal }),
-      headers: { ...request.headers, 'SuperDB-Commit': Object.keys(note).length > 0 ? asciiJson(note) : undefined, 'X-Request-ID': requestId, 'Idempotency-Key': idempotencyKey, 'If-Match': ifMatch === undefined ? undefined : `"${ifMatch}"` },
+      headers: { ...request.headers, ...conditionHeaders(options), 'SuperDB-Commit': note === '{}' ? undefined : note, 'X-Request-ID': requestId, 'Idempotency-Key': idempotencyKey },
     });
     return { commit: (answer as Committed).commit };
   }
@@ -246,6 +249,7 @@ export class Branch {
 
 type WirePreview = Omit<Preview, 'recordsAdded' | 'recordsRemoved' | 'error'> & { readonly records_added: number; readonly records_removed: number; readonly error: string | null };
 
+const conditionHeaders = ({ ifMatch }: Condition): RequestOptions['headers'] & object => ({ 'If-Match': ifMatch && `"${ifMatch}"` });
 /** JSON that an HTTP header may hold. */
 const asciiJson = (value: unknown): string => JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const jsonBody = (value: unknown): Pick<RequestOptions, 'body' | 'headers'> => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });

@@ -29,7 +29,8 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   const url = new URL(`/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}`, text('lake'));
   if (text('csv.delim') !== ',') url.searchParams.set('csv.delim', text('csv.delim'));
   for (const path of rest) {
-    const commit = await send(url, path, mediaType(path, text('i')), { note, token }, io);
+    const { commit, warning } = await send(url, path, mediaType(path, text('i')), { note, token }, io);
+    if (warning) io.complain(`${path}: warning: ${warning}\n`);
     await io.write(Buffer.from(`${commit} ${path === '-' ? 'standard input' : path}\n`));
   }
   return 0;
@@ -44,8 +45,10 @@ const mediaType = (path: string, format: string): string | undefined => {
   return known && requestMediaType(known);
 };
 
-/** Sends one body; resolves to the commit's id. */
-const send = async (url: URL, path: string, type: string | undefined, { note, token }: { readonly note: Readonly<Record<string, string>>; readonly token: string }, io: CommandIo): Promise<string> => {
+/** A commit that was made; `warning` is the header of that name. */
+interface Loaded { readonly commit: string; readonly warning: string | null }
+/** Sends one body. */
+const send = async (url: URL, path: string, type: string | undefined, { note, token }: { readonly note: Readonly<Record<string, string>>; readonly token: string }, io: CommandIo): Promise<Loaded> => {
   const bytes = path === '-' ? io.stdin : createReadStream(resolvePath(io.cwd, path), { highWaterMark: 1 << 18 });
   const given = Object.fromEntries(Object.entries(note).filter(([, value]) => value !== '')), id = randomUUID();
   const shown = watched({ url, id, token, path, io });
@@ -57,7 +60,7 @@ const send = async (url: URL, path: string, type: string | undefined, { note, to
   } as RequestInit).catch((cause: unknown) => { throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause }); }).finally(() => { shown.end(); });
   const body = await response.text();
   if (!response.ok) throw new Error(`${path}: ${(parse(body) as { error?: string }).error ?? `${response.status} ${body}`}`);
-  return (parse(body) as { commit: string }).commit;
+  return { commit: (parse(body) as { commit: string }).commit, warning: response.headers.get('warning') };
 };
 
 /** How often the service is asked. */
