@@ -20,6 +20,7 @@ import { previewMerge, previewOf, previewRevert } from './preview.ts';
 import { checkBelow } from './rows.ts';
 import { objectMeta, snapshotOf } from './snapshot.ts';
 import { rowMissing, StoreFailure } from './tables.ts';
+import { removeObjectFiles, removeUncommitted } from './uncommitted.ts';
 import { vacuumCandidates } from './vacuum.ts';
 
 /** What a pool needs of its lake. */
@@ -42,8 +43,6 @@ interface Waiting { readonly payload: Payload; readonly kind: PoolTask['kind']; 
 /** How often a rewrite is prepared again when others change the branch under it. */
 const attemptsMax = 8;
 const tipsPerTurn = 256;
-/** After these errors a commit may exist all the same. */
-const unknownEnds: ReadonlySet<string> = new Set(['lake-failed', 'internal']);
 const nothing: Payload = { note: {}, objects: [], candidates: [] };
 
 /** One open pool: each method that changes it is a job of its machine. */
@@ -125,7 +124,12 @@ export class PoolFace implements Pool {
   }
 
   async load(branch: string, objects: readonly ObjectMeta[], note: CommitNote = {}): Promise<CommitResult> {
-    return this.commit({ kind: 'load', branch, objects: objects.map((o) => o.id) }, { ...nothing, note, objects });
+    try {
+      return await this.commit({ kind: 'load', branch, objects: objects.map((o) => o.id) }, { ...nothing, note, objects });
+    } catch (error) {
+      await this.removeUncommitted(objects, error);
+      throw error;
+    }
   }
   async deleteObjects(branch: string, ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
     return this.commit({ kind: 'delete', branch, objects: ids }, { ...nothing, note });
@@ -182,8 +186,8 @@ export class PoolFace implements Pool {
         const job: PoolTask = { kind: 'rewrite', branch, cause, removes, adds: adds.map((o) => o.id), ...(parts && { parts }), vectors };
         return await this.commit(job, { ...nothing, note, objects: adds });
       } catch (error) {
-        // What was written for nothing would otherwise lie there until the next start. Only where the commit is known not to exist.
-        if (error instanceof Overtaken || (error instanceof LakeError && !unknownEnds.has(error.code))) await this.removeFiles(written);
+        if (error instanceof Overtaken) await this.removeFiles(written);
+        else await this.removeUncommitted(written, error);
         if (!(error instanceof Overtaken)) throw error;
         if (attempt === attemptsMax) throw new LakeError('rewrite-overtaken', { branch, attempts: attempt, objects: error.missing.map(base62).join(', ') });
       } finally {
@@ -195,9 +199,8 @@ export class PoolFace implements Pool {
     const entry = this.store.entry(id);
     if (!entry || !list.has(entry)) throw new LakeError('object-not-found', { id: base62(id) });
   }
-  private async removeFiles(objects: readonly ObjectMeta[]): Promise<void> {
-    for (const object of objects) if (!object.inline) await this.host.files.delete(object.id).catch(this.host.report);
-  }
+  private removeUncommitted(objects: readonly ObjectMeta[], error: unknown): Promise<void> { return removeUncommitted(objects, error, this.host); }
+  private removeFiles(objects: readonly ObjectMeta[]): Promise<void> { return removeObjectFiles(objects, this.host); }
 
   async vacuum(revision: string, { dryRun, ...terms }: { readonly dryRun: boolean } & TipTerms): Promise<readonly Id[]> {
     const candidates = await vacuumCandidates(this.store, this.resolve(revision));

@@ -17,6 +17,7 @@ import { recursionMax } from '../exec/source.ts';
 import { newId } from '../lake/ksuid.ts';
 import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
+import { removeObjectFiles, removeUncommitted } from '../lake/uncommitted.ts';
 import { outputShares, shareSizes } from '../lake/scan-shares.ts';
 import { CacheCounters } from './cache-counts.ts';
 import { claimMemory } from './turn-claim.ts';
@@ -138,7 +139,7 @@ class Workers implements WorkerPool {
     return outcome;
   }
 
-  /** What no commit names goes. */
+  /** What no commit names goes; also where the commit was never asked for. */
   private async settled<T extends { readonly commit: string }>(trail: LoadTrail, objects: readonly ObjectMeta[], commit: Promise<T>): Promise<T> {
     try {
       const result = await commit;
@@ -147,7 +148,7 @@ class Workers implements WorkerPool {
       return result;
     } catch (error) {
       trail.note({ type: 'failed', text: textOf(error) });
-      await Promise.allSettled(objects.filter((o) => !o.inline).map((o) => this.objects.delete(o.id)));
+      await removeUncommitted(objects, error, { files: this.objects });
       throw error;
     }
   }
@@ -299,9 +300,15 @@ class Workers implements WorkerPool {
     if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
     this.cacheCounters.tellBesides(this.lake.cachedBytes?.() ?? 0);
     const thread = least, windowBytesMax = request.kind === 'load' ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
-    const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, { windowBytesMax, place: placeOf(request), client });
+    const task: RunningTask = new RunningTask(this.nextTask++, thread, session, { ...events, helper: (of) => this.helper(of, thread, task) }, { windowBytesMax, place: placeOf(request), client, unheard: (outcome) => { this.removeUnheard(request, outcome); } });
     thread.start(request, task, foreseen);
     return task;
+  }
+
+  /** Objects that were written when nobody waited for them any more go. */
+  private removeUnheard(request: TaskRequest, outcome: TaskOutcome): void {
+    if (request.kind === 'load' && request.directory === undefined) void removeObjectFiles((outcome as LoadOutcome).objects, { files: this.objects });
+    else if (request.kind === 'delete' || request.kind === 'compact') void removeObjectFiles((outcome as RewriteOutcome).adds, { files: this.objects });
   }
 
   private *tasks(): Generator<RunningTask> { for (const thread of this.threads_) yield* thread.tasks.values(); }

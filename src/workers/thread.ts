@@ -32,8 +32,8 @@ const transferBytesMin = 16 << 10;
 const largeBodyBytes = 64 << 20;
 let hasCollected = false;
 
-/** `windowBytesMax`: bytes that may be on their way. */
-interface TaskTerms { readonly windowBytesMax: number; readonly place?: PlaceKind; readonly client?: TaskClient | undefined }
+/** `windowBytesMax`: bytes that may be on their way. `unheard`: takes the outcome of a task that was done when it was cancelled. */
+interface TaskTerms { readonly windowBytesMax: number; readonly place?: PlaceKind; readonly client?: TaskClient | undefined; readonly unheard?: (outcome: TaskOutcome) => void }
 
 /** A task that runs in a thread. */
 export class RunningTask {
@@ -50,10 +50,11 @@ export class RunningTask {
   readonly place: PlaceKind | undefined;
   readonly client: TaskClient | undefined;
   isGivenUp = false;
+  private readonly unheard: TaskTerms['unheard'];
   private sent = 0;
   private waiting: (() => void) | undefined;
 
-  constructor(id: number, thread: Thread, session: LakeSession, events: TaskEvents, { windowBytesMax, place, client }: TaskTerms) {
+  constructor(id: number, thread: Thread, session: LakeSession, events: TaskEvents, { windowBytesMax, place, client, unheard }: TaskTerms) {
     this.id = id;
     this.thread = thread;
     this.session = session;
@@ -61,6 +62,7 @@ export class RunningTask {
     this.windowBytesMax = windowBytesMax;
     this.place = place;
     this.client = client;
+    this.unheard = unheard;
   }
 
   /** What it has read and sent so far. */
@@ -128,7 +130,10 @@ export class RunningTask {
       case 'chunk': this.events?.chunk?.(message.bytes, message.stats); return;
       case 'step': this.events?.step?.(message.step); return;
       case 'call': void this.answer(message); return;
-      case 'done': this.settle((events) => { events.done(message.outcome); }); return;
+      case 'done':
+        if (this.events) this.settle((events) => { events.done(message.outcome); });
+        else this.unheard?.(message.outcome);
+        return;
       case 'failed': this.settle((events) => { events.failed(fromWire(message.error), message.told); }); return;
     }
   }

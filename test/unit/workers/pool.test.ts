@@ -10,6 +10,7 @@ import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import { LoadWatch } from '../../../src/workers/watches.ts';
 import { answerOf, threadsOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-workers-'));
@@ -92,6 +93,34 @@ describe('loads', () => {
     const error = await failure(workers.load({ pool, body: endless(), format: 'sup', signal: leave.signal }));
     expect(error.code).toBe('load-cancelled');
     expect(workers.status().loadsRunning).toBe(0);
+  });
+
+  test('a load that was done when its client left leaves no file', async () => {
+    const before = files(), leave = new AbortController(), watch = new class extends LoadWatch {
+      override sorted(): void {
+        // This thread hears nothing of the worker, which ends its work, until it has given the load up.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+        leave.abort();
+      }
+    }();
+    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join('');
+    expect((await failure(workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup', watch, signal: leave.signal }))).code).toBe('load-cancelled');
+    await expect.poll(files).toBe(before);
+  });
+
+  test.each(['lake-failed', 'jobs-full'] as const)('a commit that fails with %s: its files go only where it is known not to exist', async (code) => {
+    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join('');
+    const outcome = await workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup' }), written = files();
+    await outcome.settled(Promise.reject(new LakeError(code, { fault: 'so' }))).catch(() => undefined);
+    expect(written - files()).toBe(code === 'jobs-full' ? outcome.objects.length : 0);
+  });
+
+  test('a commit that a branch refuses leaves no file, whoever asked for it', async () => {
+    const rows = Array.from({ length: 30_000 }, (_, i) => `{k:${i},n:${(i * 2_654_435_761) % 4_294_967_291}}\n`).join('');
+    const before = files(), { objects } = await workers.load({ pool, body: chunksOf(rows, 65_536), format: 'sup' });
+    expect(files()).toBeGreaterThan(before);
+    expect((await failure(lake.pool(pool.name).load('gone', objects))).code).toBe('branch-not-found');
+    expect(files()).toBe(before);
   });
 
   test('a body is read no faster than it is taken', async () => {
