@@ -20,7 +20,7 @@ import { previewMerge, previewOf, previewRevert } from './preview.ts';
 import { checkBelow } from './rows.ts';
 import { objectMeta, snapshotOf } from './snapshot.ts';
 import { rowMissing, StoreFailure } from './tables.ts';
-import { removeObjectFiles, removeUncommitted } from './uncommitted.ts';
+import { removeObjectFiles, removeUncommitted } from './object-removal.ts';
 import { vacuumCandidates } from './vacuum.ts';
 
 /** What a pool needs of its lake. */

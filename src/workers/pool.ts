@@ -17,7 +17,7 @@ import { recursionMax } from '../exec/source.ts';
 import { newId } from '../lake/ksuid.ts';
 import type { ObjectMeta, PoolConfig, PrepareRewrite, Rewrite, Snapshot } from '../lake/lake.types.ts';
 import { type ObjectStore, openObjects } from '../lake/objects.ts';
-import { removeObjectFiles, removeUncommitted } from '../lake/uncommitted.ts';
+import { removeObjectFiles, removeUncommitted } from '../lake/object-removal.ts';
 import { outputShares, shareSizes } from '../lake/scan-shares.ts';
 import { CacheCounters } from './cache-counts.ts';
 import { claimMemory } from './turn-claim.ts';
