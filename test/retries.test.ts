@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request as httpRequest } from 'node:http';
-import { Tables } from '../src/lake/tables.ts';
+import { openTables } from '../src/lake/recovery.ts';
 import { startBuiltService } from './support/built-service.ts';
 import { type Answer, startService, type TestService } from './support/server.ts';
 
@@ -130,7 +130,7 @@ describe('Idempotency-Key', () => {
   test('what an earlier build kept has no body to compare, and is honoured', async () => {
     const first = commitOf(await load('{"k":1}', { 'idempotency-key': 'before' }));
     await service.close();
-    const tables = new Tables(join(directory, 'tables'));
+    const { tables } = await openTables({ directory });
     await tables.write(tables.keys('retries', { prefix: Buffer.from('t') }).map((key) => ({ table: 'retries', key, payload: Buffer.alloc(0) })));
     await tables.close();
     service = await startService([], directory);

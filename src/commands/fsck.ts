@@ -1,6 +1,6 @@
 /**
- * `lake fsck`: checks a lake that no service has open: every row of the tables, every block of every data object and every record of the copy of the commit
- * log against its checksum, and what they say of each other. Changes nothing unless it is asked to repair. Exit status 0 for a sound lake, 1 for a damaged one;
+ * `lake fsck`: checks a lake that no service has open: every record of the log, every row of the tables against it, every block of every data object against its
+ * checksum, and what they say of each other. Changes nothing unless it is asked to repair. Exit status 0 for a sound lake, 1 for a damaged one;
  * after `-repair` 0 when the lake is sound again and nothing was lost, 1 when something was.
  */
 import { resolve as resolvePath } from 'node:path';
@@ -40,11 +40,11 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
 };
 
 const reportLines = (directory: string, report: FsckReport): readonly string[] => {
-  const rows = Object.entries(report.rows).map(([table, count]) => `  ${table.padEnd(14)}${count}`), { copy } = report;
+  const rows = Object.entries(report.rows).map(([table, count]) => `  ${table.padEnd(14)}${count}`), { log } = report;
   return [
     `${directory}: ${count(report.pools, 'pool')}, ${count(report.commits, 'commit')}, ${count(report.objects, 'data object')}, ${count(report.orphans, 'file')} that no table names`,
     ...(rows.length > 0 ? ['rows:', ...rows] : []),
-    ...(copy ? [`copy of the commit log: ${count(copy.records, 'record')}, up to event ${copy.counters.event}`] : []),
+    ...(log ? [`log: ${count(log.records, 'record')}, up to record ${log.last}${log.bases.length > 0 ? `; base up to record ${log.bases.join(', ')}` : ''}`] : []),
     ...report.notes,
     ...report.faults,
     ...(report.faultCount > report.faults.length ? [`... and ${report.faultCount - report.faults.length} more`] : []),

@@ -104,8 +104,9 @@ const refusalLine = (fault: unknown): object =>
   (fault instanceof TokenRefused || fault instanceof KeysUnavailable ? { reason: fault.message } : { fault: loggedFault(fault) });
 
 /** What the lake has to say to nobody in particular goes into the log. */
-const noted = (log: Logger): Required<Pick<LakeOptions, 'report' | 'clockNoted'>> => ({
+const noted = (log: Logger): Required<Pick<LakeOptions, 'report' | 'clockNoted' | 'tablesMade'>> => ({
   report: (fault) => { log.error({ err: fault }, 'lake'); },
+  tablesMade: (why) => { log.warn({ why }, 'the tables were made again from the log'); },
   clockNoted: ({ isBehind, clockMs, idMs }) => {
     const times = { clock: new Date(clockMs).toISOString(), ids: new Date(idMs).toISOString() };
     if (isBehind) log.warn(times, 'the clock is behind the ids that were drawn, or out of their range: they go on from the last one');

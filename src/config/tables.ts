@@ -122,7 +122,7 @@ export const shellOptions = [
 /** Options of `lake fsck`. */
 export const fsckOptions = [
   lakeRow,
-  { name: 'repair', type: 'switch', fallback: 'false', text: 'rebuilds the tables of a damaged lake from the copy of its commit log and its object files, and names what is lost' },
+  { name: 'repair', type: 'switch', fallback: 'false', text: 'mends a damaged lake: tables from the log, or a new log from what is whole, and names what is lost' },
 ] as const satisfies readonly OptionRow[];
 
 const inputOptions = [

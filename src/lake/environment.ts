@@ -200,8 +200,6 @@ export class Environment {
     for (const store of [this.root, ...Object.values(this.stores)]) if (store) pages += pagesOf(store.getStats() as PageCounts);
     return pages * (this.root.getStats() as PageCounts).pageSize;
   }
-  /** Writes what there is, without free pages, as another environment into a folder. */
-  async copyTo(folder: string): Promise<void> { await this.root.backup(folder, true); }
   /** Number of rows, from the table's own header. */
   count(table: TableName): number { return (this.stores[table]?.getStats() as { entryCount?: number } | undefined)?.entryCount ?? 0; }
 

@@ -3,11 +3,15 @@
  *
  * Invariants:
  * - An event's row is in the same transaction as its change; listeners hear of it after that is durable, in the order of the numbers of one pool.
- * - Numbers only grow, across restarts too; a change that was refused may leave a gap.
+ * - Numbers have no gaps: one is drawn when its change was not refused, in the order of the log, and numbers of changes that the disk did not take are drawn again. So what is not kept any more is
+ *   seen by the first number that is.
  */
 import type { Draws, Id, LakeEvent, LakeFact, LakeOptions } from './lake.types.ts';
 import { type Counters, countersKey, decodeCounters, decodeEvent, encodeCounters, encodeEvent, eventKey, idOfEventKey } from './rows.ts';
 import type { Change, Tables } from './tables.ts';
+
+/** Events that go with a new one: more than one where fewer are kept than before. */
+const removedAtOnce = 8;
 
 /** The feed of one lake: gives events their numbers, tells listeners, and reads kept events again. */
 export class Feed {
@@ -19,6 +23,12 @@ export class Feed {
   private readonly listeners = new Set<(event: LakeEvent) => void>();
   private readonly counters: { -readonly [K in keyof Counters]: Counters[K] };
   private published: number;
+  /** Drawn and not told yet, in their order; `event`: once it is durable. */
+  private drawn: { readonly id: number; event?: LakeEvent }[] = [];
+  /** From here on all are kept, without a gap. */
+  private oldest = 0;
+  /** Keys of others: behind a gap that earlier builds or a repair left. */
+  private stale: Buffer[] = [];
 
   constructor(tables: Tables, keptMax: number, report: (fault: unknown) => void, { drew, draws }: Pick<LakeOptions, 'drew' | 'draws'> = {}) {
     this.drew = drew;
@@ -28,16 +38,45 @@ export class Feed {
     this.keptMax = keptMax;
     this.counters = decodeCounters(tables.get('about', countersKey));
     this.published = this.counters.event;
+    this.findOldest();
+    tables.refused = () => {
+      // Nothing that was drawn since is on its way any more.
+      Object.assign(this.counters, decodeCounters(tables.get('about', countersKey)));
+      this.findOldest();
+      this.drawn = this.drawn.filter(({ id }) => id <= this.counters.event);
+      this.tellDrawn();
+    };
   }
 
-  /** A new event and the rows that keep it. */
+  private findOldest(): void {
+    const keys = this.tables.keys('events');
+    let from = keys.length;
+    for (this.oldest = this.counters.event + 1; from > 0 && idOfEventKey(keys[from - 1]!) === this.oldest - 1; from--) this.oldest--;
+    this.stale = keys.slice(0, from);
+  }
+  /** A new event and the rows that keep it: to be called when nothing can refuse the change any more. */
   make(draft: Omit<LakeEvent, 'id'>): { readonly event: LakeEvent; readonly changes: readonly Change[] } {
     const last = this.counters.event, id = this.draws?.eventId?.(last) ?? last + 1;
     this.counters.event = id;
+    this.drawn.push({ id });
     this.drew?.(draft.poolId, { what: 'event', id });
     const event = { id, ...draft }, changes: Change[] = [{ table: 'events', key: eventKey(id), payload: encodeEvent(event) }];
-    if (id > this.keptMax) changes.push({ table: 'events', key: eventKey(id - this.keptMax) });
+    for (let left = removedAtOnce; left > 0 && this.oldest <= id - this.keptMax; left--) changes.push({ table: 'events', key: eventKey(this.oldest++) });
+    for (const key of this.stale.slice(0, removedAtOnce)) changes.push({ table: 'events', key });
+    if (this.stale.length > 0) this.stale = this.stale.slice(removedAtOnce);
     return { event, changes };
+  }
+  /** Makes what a transaction is to write, with the numbers that it draws; what throws has drawn none. */
+  drawing<T>(make: () => T): T {
+    const before = { ...this.counters }, { oldest, drawn: { length }, stale } = this;
+    try {
+      return make();
+    } catch (fault) {
+      Object.assign(this.counters, before);
+      Object.assign(this, { oldest, stale });
+      this.drawn.length = length;
+      throw fault;
+    }
   }
   /** The next object's place in the order of ties. */
   nextSequence(): number {
@@ -46,10 +85,31 @@ export class Feed {
   /** Goes into every transaction that used a number. */
   countersRow(): Change { return { table: 'about', key: countersKey, payload: encodeCounters(this.counters) }; }
 
+  /** Writes rows with the event that tells of them. Answers with what tells the listeners. */
+  async write(draft: Omit<LakeEvent, 'id'>, rows: readonly Change[], check: () => void, options: { readonly frees?: boolean } = {}): Promise<() => void> {
+    const events: LakeEvent[] = [];
+    await this.tables.write(() => this.drawing(() => {
+      const { event, changes } = this.make(draft);
+      events.push(event);
+      return [...rows, ...changes, this.countersRow()];
+    }), check, options);
+    return () => { this.publish(events); };
+  }
+
+  /** Tells listeners, once all events before have been told: what is durable together is heard of in the order of the numbers, whichever pool's turn comes first. */
   publish(events: readonly LakeEvent[]): void {
     for (const event of events) {
-      this.published = Math.max(this.published, event.id);
-      for (const listener of this.listeners) this.tell(listener, event);
+      const place = this.drawn.find(({ id }) => id === event.id);
+      if (place) place.event = event;
+    }
+    this.tellDrawn();
+  }
+  private tellDrawn(): void {
+    let end = 0;
+    for (; end < this.drawn.length && this.drawn[end]!.event; end++);
+    for (const { id, event } of this.drawn.splice(0, end)) {
+      this.published = id;
+      for (const listener of this.listeners) this.tell(listener, event!);
     }
   }
   /** A listener's fault must not look like a fault of the commit, which is durable by now. */
@@ -69,8 +129,7 @@ export class Feed {
   since(id: number, limit?: number): readonly LakeEvent[] | undefined {
     if (!Number.isSafeInteger(id) || id < 0 || id > this.published) return undefined;
     if (id === this.published) return [];
-    const oldest = this.tables.keys('events', { limit: 1 })[0];
-    if (!oldest || idOfEventKey(oldest) > id + 1) return undefined;
+    if (id + 1 < this.oldest) return undefined;
     return this.tables.rows('events', { start: eventKey(id + 1), ...(limit !== undefined && { limit }) }).map(({ key, payload }) => decodeEvent(key, payload)).filter((event) => event.id <= this.published);
   }
   last(): number { return this.published; }

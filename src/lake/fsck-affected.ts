@@ -38,7 +38,8 @@ const ofPool = (tables: Tables, { pool, objects, commits }: Damage): readonly st
   return lines;
 };
 
-const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined => {
+/** A commit whose row is sound. */
+export const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined => {
   try {
     const payload = tables.get('commits', pairKey(pool, id));
     return payload && decodeCommit(id, payload);
@@ -48,7 +49,8 @@ const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined
 };
 
 /** The objects of a commit, from its whole history; `broken`: the commit that is missing in it. */
-const tipObjects = (read: (id: Id) => StoredCommit | undefined, tip: Id): { readonly objects: ReadonlySet<Id>; readonly broken?: Id } => {
+/** The objects of a commit; `broken`: its history is not whole. */
+export const tipObjects = (read: (id: Id) => StoredCommit | undefined, tip: Id): { readonly objects: ReadonlySet<Id>; readonly broken?: Id } => {
   const deleted = new Set<Id>(), objects = new Set<Id>();
   let last = tip;
   try {

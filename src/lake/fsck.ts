@@ -1,20 +1,23 @@
 /**
- * Looks a lake over: first every row's checksum, in a process of its own (a damaged file can end its reader), then the copy of the commit log, then what rows
- * say of each other, of the copy and of the files; last, what is affected by the damage. Changes nothing. Needs the lake's lock: nobody else may have it open.
+ * Looks a lake over: the log, record by record; every row's checksum, in a process of its own (a damaged file can end its reader); the rows against those that the log gives, one by one;
+ * then what rows say of each other and of the files; last, what is affected by the damage. Changes nothing. Needs the lake's lock: nobody else may have it open.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { affected, type Damage } from './fsck-affected.ts';
-import { compareWithCopy } from './fsck-copy.ts';
+import { affected, type Damage, soundCommit, tipObjects } from './fsck-affected.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { Id, ObjectFiles, ObjectMeta, PoolConfig } from './lake.types.ts';
 import { lockLake } from './lock.ts';
-import { type CopyRead, logFolder } from './log-copy-reader.ts';
+import { baseFolder, listBases, logBegin, logFolder, readLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
+import { leftOf, lostFile, makeTables, tablesFolder, versionOfLog } from './recovery.ts';
 import { decodeBranch, decodeCommit, decodeName, decodeObject, decodePool, idOfPair, nameKey, pairKey, type StoredCommit } from './rows.ts';
 import { objectMeta } from './snapshot.ts';
-import { type KeyValue, type TableName, Tables } from './tables.ts';
+import { type Change, isLogged } from './table-rows.ts';
+import { hasTables } from './tables-head.ts';
+import { type KeyValue, openIndex, type TableName, tableNames, Tables } from './tables.ts';
 
 /** Which lake is looked over, and how closely. */
 export interface FsckOptions {
@@ -24,9 +27,11 @@ export interface FsckOptions {
   readonly checkObject?: (object: ObjectMeta) => Promise<string | undefined> | string | undefined;
 }
 
+/** `records`: of the log's segments, up to `last`; `bases`: the records up to which there are bases. */
+interface LogReport { readonly records: number; readonly last: number; readonly bases: readonly number[] }
 /**
  * `faults`: one line each, the first thousand. `affected`: pools, branches, commits and rows that the faults touch. `notes`: what is no fault.
- * `orphans`: files that no table names; the next start removes them. `copy`: absent if there is none.
+ * `orphans`: files that no table names; the next start removes them. `log`: absent in a lake of an earlier build.
  */
 export interface FsckReport {
   readonly faults: readonly string[];
@@ -38,51 +43,104 @@ export interface FsckReport {
   readonly commits: number;
   readonly objects: number;
   readonly orphans: number;
-  readonly copy?: CopyRead;
-  /** No row of the tables is damaged or missing; objects may be. */
+  readonly log?: LogReport;
+  /** Every row of LMDB can be read. */
+  readonly rowsSound: boolean;
+  /** And is the log's. */
   readonly tablesSound: boolean;
-  readonly copySound: boolean;
+  /** What rows say of each other holds. */
+  readonly historySound: boolean;
+  /** Base and log give all rows, and these are as they should be. */
+  readonly logSound: boolean;
 }
 
 const faultsMax = 1000;
 
 /** @throws lake-locked, lake-newer, lake-unreadable when there is no lake in the directory */
 export const fsck = async (options: FsckOptions): Promise<FsckReport> => {
-  if (!existsSync(join(options.directory, 'tables')) && !existsSync(logFolder(options.directory))) {
+  if (![tablesFolder, logFolder, baseFolder].some((folder) => existsSync(folder(options.directory)))) {
     throw new LakeError('lake-unreadable', { directory: options.directory, fault: 'there is no lake here' });
   }
-  const lock = await lockLake(options.directory, 'lake fsck');
+  // Nothing is changed: a lake that died stays marked so, and one on a disk that takes no writes is looked over like any other.
+  const lock = await lockLake(options.directory, 'lake fsck', { marks: false });
   try {
-    return await lookOver(options, lock.diedBefore === undefined);
+    return await lookOver(options);
   } finally {
-    // A lake that died stays marked so: only its own next start may take that back.
-    await lock.release(lock.diedBefore === undefined);
+    await lock.release(false);
   }
 };
 
-/** The same for whoever holds the lock. `stopped`: the last service was closed in order. */
-export const lookOver = async (options: FsckOptions, stopped: boolean): Promise<FsckReport> => {
-  const folder = join(options.directory, 'tables'), faults = new Faults();
-  const probed = existsSync(folder) ? await probeTables(folder, { look: true }) : { rows: {}, faults: ['the folder of the tables is missing'] };
-  for (const fault of probed.faults) faults.add(fault);
-  // A file that ended its reader is not opened here.
-  const isReadable = Object.keys(probed.rows).length > 0;
-  const tables = isReadable ? new Tables(folder, { readOnly: true }) : undefined;
+/** The same for whoever holds the lock. */
+export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
+  const { directory } = options, folder = tablesFolder(directory), faults = new Faults(), notes: string[] = [];
+  const probed = hasTables(folder) ? await probeTables(folder, { look: true }) : { rows: {}, version: 0, faults: [] };
+  const hasLog = logBegin(directory) !== undefined || probed.version >= versionOfLog || (probed.version === 0 && leftOf(directory) !== undefined), wantedIn = hasLog ? await tablesOf(directory) : undefined, made = wantedIn?.made;
+  const wanted = wantedIn && openIndex(wantedIn.folder), isReadable = Object.keys(probed.rows).length > 0, index = isReadable ? openIndex(folder) : undefined;
   try {
-    const walk = tables && new Walk(tables, options, faults);
-    const counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
-    const tableFaults = faults.count - (walk?.objectFaults ?? 0);
-    const { copy, faults: copyFaults, tableFaults: behind, notes } = compareWithCopy(logFolder(options.directory), tables, stopped);
-    for (const fault of [...behind, ...copyFaults]) faults.add(fault);
-    const lines = tables ? affected(tables, walk!.damage) : ['all pools: the tables cannot be read', ...(copy ? [`lake fsck -repair brings back what the copy of the commit log has: up to event ${copy.counters.event}`] : [])];
+    const { own, fault } = index ? withRest(directory, index, hasLog) : { own: undefined, fault: [] }, logFaults = [...made?.faults ?? [], ...fault], isWhole = hasLog && logFaults.length === 0;
+    const history = new Faults(), tableFaults = new Faults(), truth = isWhole ? wanted : own;
+    for (const line of probed.faults) tableFaults.add(line);
+    if (own && isWhole) for (const line of differences(own, wanted!)) tableFaults.add(line);
+    if (isWhole) for (const table of tableNames) wanted!.verify(table, (line) => { history.add(line); }, true);
+    const walk = truth && new Walk(truth, options, history), counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
+    for (const line of [...logFaults, ...tableFaults.lines, ...history.lines]) faults.add(line);
+    if (made && made.log.tailBytes > 0) notes.push(`log: ${made.log.tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`);
+    if (!hasTables(folder)) notes.push('there are no tables: the next start makes them from the log');
+    for (const name of existsSync(directory) ? readdirSync(directory) : []) if (existsSync(join(directory, name, lostFile))) notes.push(`${name}/${lostFile} says what a repair could not bring back`);
+    if (!hasLog) notes.push('an earlier build wrote this lake: the next start begins its log');
+    const historySound = history.count === (walk?.objectFaults ?? 0), logSound = isWhole && historySound;
+    if (logSound && tableFaults.count > 0) notes.push('the next start makes the tables again from the log');
     return {
-      faults: faults.lines, faultCount: faults.count, affected: lines, notes, rows: probed.rows, ...counts, ...(copy && { copy }),
-      tablesSound: tables !== undefined && tableFaults + behind.length === 0, copySound: copyFaults.length === 0,
+      faults: faults.lines, faultCount: faults.count, notes, rows: probed.rows, ...counts,
+      affected: walk ? affected(truth, walk.damage) : ['all pools: the tables cannot be read, lake fsck -repair brings back what base and log have'],
+      ...(made && { log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: listBases(directory) } }), rowsSound: index !== undefined && probed.faults.length === 0, tablesSound: tableFaults.count === 0, historySound, logSound,
     };
   } finally {
-    await tables?.close();
+    await index?.close();
+    await wanted?.close();
+    if (wantedIn) rmSync(wantedIn.folder, { recursive: true, force: true });
   }
 };
+
+/** What the log gives, in a folder of its own: the lake's disk may be full, or take no writes; where temporary files have too little room it is beside the lake's tables. */
+const tablesOf = async (directory: string): Promise<{ readonly folder: string; readonly made: Awaited<ReturnType<typeof makeTables>> }> => {
+  const folder = mkdtempSync(join(tmpdir(), 'lake-fsck-'));
+  try {
+    return { folder, made: await makeTables(directory, folder) };
+  } catch (fault) {
+    rmSync(folder, { recursive: true, force: true });
+    if (!(fault instanceof LakeError && fault.code === 'storage-full')) throw fault;
+    const beside = join(directory, 'tables.check');
+    return { folder: beside, made: await makeTables(directory, beside) };
+  }
+};
+
+/** The index with what the log has and it does not; what is wrong with the log from there on. */
+const withRest = (directory: string, index: Tables, hasLog: boolean): { readonly own: Tables; readonly fault: readonly string[] } => {
+  const place = index.place(), records: (readonly Change[])[] = [];
+  if (!hasLog || !place) return { own: index, fault: [] };
+  const { faults } = readLog(directory, ({ changes }) => { records.push(changes); }, place);
+  return { own: index.with(records), fault: faults };
+};
+
+/** What the tables have otherwise than the log, row by row. */
+function* differences(found: Tables, wanted: Tables): IterableIterator<string> {
+  const name = (table: TableName, { key }: KeyValue): string => `table ${table}, key ${key.toString('hex')}`;
+  for (const table of tableNames) {
+    const ours = rowsOf(found, table), theirs = rowsOf(wanted, table);
+    let own = ours.next(), its = theirs.next();
+    while (!own.done || !its.done) {
+      const order = own.done ? 1 : its.done ? -1 : Buffer.compare(own.value.key, its.value.key);
+      if (order < 0) yield `${name(table, own.value!)}: the log has no such row`;
+      // One that is damaged is told already.
+      else if (order > 0 && !found.has(table, its.value!.key)) yield `${name(table, its.value!)}: the log has it, the tables do not`;
+      else if (order === 0 && !own.value!.payload.equals(its.value!.payload)) yield `${name(table, own.value!)}: it is another in the log`;
+      if (order <= 0) own = ours.next();
+      if (order >= 0) its = theirs.next();
+    }
+  }
+}
+function* rowsOf(tables: Tables, table: TableName): Generator<KeyValue, undefined> { for (const row of tables.soundRows(table)) if (isLogged({ table, key: row.key })) yield row; }
 
 class Faults {
   readonly lines: string[] = [];
@@ -140,15 +198,19 @@ class Walk {
 
   private checkBranches(pool: PoolConfig, damage: Damage): void {
     let branches = 0;
+    const vacuumed = new Set(this.tables.keys('vacuumed', { prefix: idBuffer(pool.id) }).map((key) => idOfBytes(key.subarray(20))));
     for (const row of this.tables.soundRows('branches', { prefix: idBuffer(pool.id) })) {
       const branch = decodeBranch(row.key, row.payload);
       branches++;
+      if (vacuumed.size > 0) for (const id of this.heldBy(pool.id, branch.commit)) if (vacuumed.has(id)) this.faults.add(`pool "${pool.name}", branch "${branch.name}": its object ${base62(id)} was vacuumed`);
       if (branch.commit === zeroId || this.tables.has('commits', pairKey(pool.id, branch.commit))) continue;
       damage.commits.add(branch.commit);
       this.faults.add(`pool "${pool.name}", branch "${branch.name}": its commit ${base62(branch.commit)} is missing`);
     }
     if (branches === 0 && this.tables.keys('branches', { prefix: idBuffer(pool.id), limit: 1 }).length === 0) this.faults.add(`pool "${pool.name}": it has no branch`);
   }
+
+  private heldBy(pool: Id, tip: Id): ReadonlySet<Id> { return tipObjects((id) => soundCommit(this.tables, pool, id), tip).objects; }
 
   private hasDamagedBranches({ id }: PoolConfig): boolean {
     const prefix = idBuffer(id);

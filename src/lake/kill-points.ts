@@ -3,12 +3,12 @@
  * Without the variable a point is a call of an empty function.
  */
 const killPointNames = [
-  'transaction: asked', 'transaction: in it', 'transaction: durable', 'journal: half written', 'journal: written', 'tables: written',
+  'transaction: asked', 'transaction: in it', 'transaction: durable', 'tables: written',
   'object: created', 'object: written', 'object: synced', 'object: durable', 'object: going', 'object: gone',
   'commit: branch moved', 'commit: told', 'branch: in the tables', 'pool: in the tables',
-  'vacuum: marked', 'vacuum: file gone', 'purge: files gone', 'purge: rows gone', 'purge: done', 'start: locked', 'compact: copied', 'compact: swapped', 'start: tables open', 'start: orphans found', 'start: orphan gone', 'close: tables closed',
-  'log: segment made', 'log: half written', 'log: written', 'log: synced', 'log: base half written', 'log: base written', 'log: old generation gone',
-  'repair: rebuilt', 'repair: old tables kept', 'repair: old log kept', 'repair: swapped',
+  'vacuum: marked', 'vacuum: file gone', 'purge: files gone', 'purge: rows gone', 'purge: done', 'start: locked', 'start: tables open', 'start: orphans found', 'start: orphan gone', 'close: tables closed',
+  'log: segment made', 'log: segment begun', 'log: half written', 'log: written', 'log: segment gone', 'base: half written', 'base: written', 'base: named', 'rebuild: made', 'rebuild: old tables gone', 'rebuild: named',
+  'upgrade: base written', 'upgrade: log begun', 'repair: rebuilt', 'repair: old log kept', 'repair: swapped',
 ] as const;
 /** A place at which the process can be made to end. */
 type KillPoint = (typeof killPointNames)[number];

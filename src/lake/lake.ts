@@ -7,14 +7,13 @@
  * - What a machine settles is settled here exactly once; a machine that has ended is never sent to.
  */
 import assert from 'node:assert';
-import { join } from 'node:path';
 import { createActor, type Actor, waitFor } from 'xstate';
 import { LakeError } from '../errors.ts';
 import type { LakeJob, LakeTask, LakeWorkDone } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob } from '../../machines/pool.events.ts';
 import { type PoolActor, provideLake } from './actors.ts';
-import { openCompacted } from './compact-tables.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
 import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
@@ -22,20 +21,18 @@ import type {
   BranchRecord, CreatePoolRequest, DoneJob, Draws, Id, KnownRetry, Lake, LakeEvent, LakeFigures, LakeOptions, MetaPage, MetaSource, PoolConfig, PoolQueue, Snapshot, UnreadablePool,
 } from './lake.types.ts';
 import { lineageIsWhole } from './lineage.ts';
-import { type Lock, lockLake, syncFolder } from './lock.ts';
+import { type Lock, lockLake } from './lock.ts';
 import { killPoint } from './kill-points.ts';
-import { LogCopy } from './log-copy.ts';
 import { metaPage } from './meta.ts';
 import { Packer } from './packer.ts';
 import { PoolFace } from './pool.ts';
 import { PoolStore, type Stores } from './pool-store.ts';
-import { probeTables } from './probe.ts';
 import { findOrphans, purgePool } from './purge.ts';
+import { markClosed, openTables, tablesFolder } from './recovery.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './rows.ts';
 import { Retries } from './retries.ts';
 import { SnapshotCache } from './snapshot.ts';
-import { type Change, type KeyValue, StoreFailure, Tables } from './tables.ts';
-import { hasTables, isCutOff } from './tables-head.ts';
+import { type Change, type KeyValue, StoreFailure } from './tables.ts';
 import { ToldFiles } from './told-files.ts';
 
 const seekStrideDefault = 65536;
@@ -71,7 +68,7 @@ class OpenLake implements Lake {
   private readonly background = new Set<Promise<void>>();
   private stores!: Stores;
   private lock: Lock | undefined;
-  private copy: LogCopy | undefined;
+  private checkpoints: Checkpoints | undefined;
   private readonly packer: Packer | undefined;
   private startFault: unknown;
   private jobs = 0;
@@ -113,20 +110,12 @@ class OpenLake implements Lake {
       this.lock = await lockLake(this.options.directory, this.options.owner ?? '');
       this.directory = this.lock.directory;
       killPoint('start: locked');
-      const folder = join(this.directory, 'tables');
-      if (hasTables(folder) && (this.lock.diedBefore !== undefined || isCutOff(folder))) {
-        const { faults } = await probeTables(folder);
-        if (faults.length > 0) throw new LakeError('lake-unreadable', { directory: this.directory, fault: faults.slice(0, 3).join('; ') });
-      }
-      const { journalBytes, compactBytesMin: bytesMin } = this.options, report = (fault: unknown): void => this.report(fault);
-      const open = (): Tables => new Tables(folder, { ...(journalBytes !== undefined && { journalBytes }) });
-      const tables = await openCompacted(folder, { open, report, ...(bytesMin !== undefined && { bytesMin }) });
-      tables.lagged = report;
-      this.copy = await LogCopy.open({ lakeDirectory: this.directory, tables, report }).catch(async (fault: unknown) => {
-        await tables.close();
-        throw fault;
+      const { directory, options: { applyBytes, segmentBytes, compactBytesMin, baseBytesMin: bytesMin } } = this, report = (fault: unknown): void => this.report(fault);
+      const { tables, log, isCovered } = await openTables({
+        directory, isUnclean: this.lock.diedBefore !== undefined, rebuilt: (why) => { this.options.tablesMade?.(why); }, report, applyBytes, segmentBytes, compactBytesMin,
       });
-      if (await tables.initialize()) for (const made of [folder, this.directory]) syncFolder(made);
+      tables.lagged = report;
+      this.checkpoints = new Checkpoints({ directory, tables, log, isCovered, report, bytesMin });
       killPoint('start: tables open');
       this.stores = {
         tables, retries: new Retries(tables, this.options.retryKeepMs ?? retryKeepMsDefault), feed: new Feed(tables, this.options.eventsKeptMax ?? eventsKeptMaxDefault, report, this.options), draws: this.draws, ...(this.options.drew && { drew: this.options.drew }),
@@ -281,11 +270,11 @@ class OpenLake implements Lake {
   private async shutDown(): Promise<void> {
     await Promise.allSettled([...this.background, this.packer?.settled()]);
     await this.stores.snapshots.close();
-    const isWhole = await this.copy?.close();
-    await this.stores.tables.close();
+    await this.checkpoints?.close();
+    // Tables that lack what the log has are as a crash leaves them.
+    const isWhole = await this.stores.tables.close();
     killPoint('close: tables closed');
-    // A copy that lacks its end is as a crash leaves it.
-    await this.lock?.release(isWhole ?? true);
+    await this.lock?.release(isWhole && markClosed(tablesFolder(this.directory)));
   }
 
   submit(task: LakeTask, request?: CreatePoolRequest): Promise<void> {
@@ -413,11 +402,10 @@ class OpenLake implements Lake {
     if (payload && decodeName(nameKey(name), payload).name === name) throw new LakeError('pool-exists', { pool: name });
   }
   private async write(draft: Omit<LakeEvent, 'id'>, rows: readonly Change[], check: () => void, done: () => void): Promise<void> {
-    const { event, changes } = this.stores.feed.make(draft);
-    await this.stores.tables.write([...rows, ...changes, this.stores.feed.countersRow()], check);
+    const publish = await this.stores.feed.write(draft, rows, check, { frees: draft.kind === 'pool-delete' });
     killPoint('pool: in the tables');
     done();
-    this.stores.feed.publish([event]);
+    publish();
   }
 }
 

@@ -310,8 +310,12 @@ export interface LakeOptions {
   readonly retryKeepMs?: number;
   /** Events that stay readable by id; default 10,000. */
   readonly eventsKeptMax?: number;
-  /** Length of the tables' journal where there is none yet; default 512 KiB. */
-  readonly journalBytes?: number;
+  /** Bytes of records after which LMDB is given what it does not have; default 256 KiB, and after 200 ms in any case. */
+  readonly applyBytes?: number;
+  /** Bytes of a segment of the log at most; default 8 MiB. */
+  readonly segmentBytes?: number;
+  /** Bytes by which the log may be longer than the tables' rows; default 32 MiB. */
+  readonly baseBytesMin?: number;
   /** Free bytes of the tables' file from which on a start compacts it, if they are half of it or more; default 16 MiB. */
   readonly compactBytesMin?: number;
   /** Lists of data objects kept in memory, all pools together; default 32 MiB, and five minutes after their last use. */
@@ -322,6 +326,8 @@ export interface LakeOptions {
   readonly draws?: Draws;
   /** Told when the clock falls behind what was drawn, and when it has caught up. Must not throw. */
   readonly clockNoted?: (note: ClockNote) => void;
+  /** Told why the tables were made again from base and log at the start. Must not throw. */
+  readonly tablesMade?: (why: string) => void;
   /** Told of what was drawn, in order. Must not throw. */
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
   /** Told of faults that no call can tell of: background work, errors of the service itself. */

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { LakeError } from '../errors.ts';
 
 /** The lock that this process holds. */
@@ -22,9 +22,9 @@ export interface Lock {
 
 const answerMsMax = 1000;
 
-/** Makes the directory if need be. @throws lake-locked */
-export const lockLake = async (directory: string, owner: string): Promise<Lock> => {
-  mkdirSync(directory, { recursive: true });
+/** Makes the directory if need be. `marks`: false leaves no mark of an unclean stop, and writes nothing. @throws lake-locked */
+export const lockLake = async (directory: string, owner: string, { marks = true } = {}): Promise<Lock> => {
+  makeFolder(directory);
   const real = realpathSync(directory), address = socketAddress(real);
   const answer = `process ${process.pid}${owner ? `, ${owner}` : ''}`;
   const server = await listen(real, address, answer);
@@ -33,7 +33,7 @@ export const lockLake = async (directory: string, owner: string): Promise<Lock> 
   let diedBefore: string | undefined;
   try {
     diedBefore = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : undefined;
-    writeMark(real, mark, answer);
+    if (marks) writeMark(real, mark, answer);
   } catch (error) {
     await end();
     throw error;
@@ -51,6 +51,12 @@ export const lockLake = async (directory: string, owner: string): Promise<Lock> 
       }
     },
   };
+};
+
+/** Makes a folder whose name, and those of the folders above that had to be made, are durable. */
+export const makeFolder = (directory: string): void => {
+  const path = resolve(directory), first = mkdirSync(path, { recursive: true });
+  if (first !== undefined) for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
 };
 
 const socketAddress = (real: string): string =>

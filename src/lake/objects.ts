@@ -10,6 +10,7 @@ import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync }
 import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
+import { makeFolder } from './lock.ts';
 import { killPoint } from './kill-points.ts';
 import type { Id, ObjectFiles } from './lake.types.ts';
 
@@ -67,7 +68,8 @@ class ObjectFolder implements ObjectStore {
   constructor(root: string, durable = true) {
     this.root = root;
     this.durable = durable;
-    mkdirSync(root, { recursive: true });
+    if (durable) makeFolder(root);
+    else mkdirSync(root, { recursive: true });
   }
 
   create(id: Id): ObjectSink {

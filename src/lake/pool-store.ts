@@ -164,22 +164,21 @@ export class PoolStore {
 
   /** Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids. */
   async write(commits: readonly NewCommit[]): Promise<readonly Id[]> {
-    const tips = new Map<string, MovingTip>(), rows: Change[] = [], events: LakeEvent[] = [], ids: Id[] = [];
-    for (const commit of commits) {
-      let tip = tips.get(commit.branch);
-      if (!tip) tips.set(commit.branch, (tip = this.tip(commit.branch)));
-      ids.push(this.makeCommit(commit, tip, rows, events));
-    }
-    const moved: MovedTip[] = [];
-    for (const tip of tips.values()) {
-      const branch = { ...tip.before, commit: tip.now }, row = encodeBranch(branch);
-      moved.push({ tip, after: { branch, height: tip.height, row } });
-      rows.push({ table: 'branches', key: tip.key, payload: row });
-    }
-    rows.push(this.stores.feed.countersRow());
-    await this.stores.tables.write(rows, () => {
+    const tips = new Map<string, MovingTip>(), events: LakeEvent[] = [], ids: Id[] = [], moved: MovedTip[] = [];
+    for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.tip(branch));
+    await this.stores.tables.write(() => this.stores.feed.drawing(() => {
+      const rows: Change[] = [];
+      for (const commit of commits) ids.push(this.makeCommit(commit, tips.get(commit.branch)!, rows, events));
+      for (const tip of tips.values()) {
+        const branch = { ...tip.before, commit: tip.now }, row = encodeBranch(branch);
+        moved.push({ tip, after: { branch, height: tip.height, row } });
+        rows.push({ table: 'branches', key: tip.key, payload: row });
+      }
+      rows.push(this.stores.feed.countersRow());
+      return rows;
+    }), () => {
       this.checkPool();
-      for (const { tip } of moved) this.checkTip(tip.before, tip.key);
+      for (const tip of tips.values()) this.checkTip(tip.before, tip.key);
     }, { alone: commits.length === 1 && this.groupBefore === 1 });
     this.groupBefore = commits.length;
     for (const one of moved) this.move(one);
@@ -291,19 +290,18 @@ export class PoolStore {
     this.mustBeNew(name);
     const branch: BranchRecord = { tsNs: this.stores.draws.nowNs(), name, commit };
     this.stores.drew?.(this.poolId, { what: 'branch', name, commit, tsNs: String(branch.tsNs) });
-    const { event, changes } = this.stores.feed.make({ kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name });
     const row: Change = { table: 'branches', key: branchKey(this.poolId, name), payload: encodeBranch(branch) };
-    await this.stores.tables.write([row, ...changes, this.stores.feed.countersRow()], () => this.checkPool());
+    const publish = await this.stores.feed.write({ kind: 'branch-update', poolId: this.poolId, poolName: this.config.name, branch: name }, [row], () => this.checkPool());
     killPoint('branch: in the tables');
     this.loadBranches().set(name, branch);
-    this.stores.feed.publish([event]);
+    publish();
     return branch;
   }
 
   async deleteBranch(name: string): Promise<void> {
     const before = this.branch(name);
-    const { event, changes } = this.stores.feed.make({ kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name });
-    await this.stores.tables.write([{ table: 'branches', key: branchKey(this.poolId, name) }, ...changes, this.stores.feed.countersRow()], () => {
+    const row: Change = { table: 'branches', key: branchKey(this.poolId, name) };
+    const publish = await this.stores.feed.write({ kind: 'branch-delete', poolId: this.poolId, poolName: this.config.name, branch: name }, [row], () => {
       this.checkPool();
       this.checkTip(before);
     });
@@ -312,7 +310,7 @@ export class PoolStore {
     this.written.delete(name);
     this.branchKeys.delete(name);
     if (!this.isTip(before.commit)) this.stores.snapshots.leave(this.poolId, before.commit);
-    this.stores.feed.publish([event]);
+    publish();
   }
 
   /** For use inside a transaction. @throws pool-not-found */

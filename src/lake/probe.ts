@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { type ErrorParameters, LakeError } from '../errors.ts';
 import type { KeyValue, TableName } from './tables.ts';
 
-/** `rows`: how many rows each table has, by its name; empty if the reader died. `faults`: a line each. */
-export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly faults: readonly string[] }
+/** `rows`: how many rows each table has, by its name; empty if the reader died. `version`: of their layout, 0 if it is not known. `faults`: a line each. */
+export interface TablesReport { readonly rows: Readonly<Record<string, number>>; readonly version: number; /** The last record of the log that they have, if they say so. */ readonly record?: number; readonly faults: readonly string[] }
 
 /** What the process prints instead for a lake that is none of ours to judge. */
 export interface Newer { readonly newer: ErrorParameters }
@@ -57,11 +57,11 @@ export const probeTables = (directory: string, { look = false } = {}): Promise<T
   let out = '', fault = '';
   child.stdout.on('data', (chunk: Buffer) => { out += chunk.toString('utf8'); });
   child.stderr.on('data', (chunk: Buffer) => { fault = (fault + chunk.toString('utf8')).slice(-2000); });
-  child.on('error', (error) => resolve({ rows: {}, faults: [`the process that reads the tables cannot be started: ${error.message}`] }));
+  child.on('error', (error) => resolve({ rows: {}, version: 0, faults: [`the process that reads the tables cannot be started: ${error.message}`] }));
   child.on('close', (code, signal) => {
     const report = code === 0 && out !== '' ? JSON.parse(out) as TablesReport | Newer : undefined;
     if (report && 'newer' in report) reject(new LakeError('lake-newer', report.newer));
     else if (report) resolve(report);
-    else resolve({ rows: {}, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${fault.trim().split('\n').slice(-6).join(' | ')}` : ''}`] });
+    else resolve({ rows: {}, version: 0, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${fault.trim().split('\n').slice(-6).join(' | ')}` : ''}`] });
   });
 });

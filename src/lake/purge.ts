@@ -32,7 +32,7 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
       // With it, so that the objects less those that were vacuumed are those that are kept.
       { table: 'objects', key }, { table: 'vacuumed', key },
       { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) },
-    ]));
+    ]), undefined, { frees: true });
     killPoint('purge: rows gone');
   }
   for (const table of byPool) {
@@ -40,7 +40,7 @@ export const purgePool = async (tables: Tables, files: ObjectFiles, pool: Id, en
       const keys = tables.keys(table, { prefix, limit: rowsPerTransaction });
       if (keys.length === 0) break;
       if (ended()) return;
-      await tables.write(keys.map((key) => ({ table, key })));
+      await tables.write(keys.map((key) => ({ table, key })), undefined, { frees: true });
     }
   }
   await tables.write([{ table: 'purges', key: prefix }], () => {

@@ -1,10 +1,10 @@
 /**
- * Data objects whose bytes are lost: their rows stay in the history, marked as vacuumed, and a commit on each branch that holds them takes them out, so that
- * the rest can be read. What is lost is named, and the commit's message says it.
+ * Data objects whose bytes are lost, or were vacuumed since the commit to which a branch was set back: their rows stay in the history, marked as vacuumed, and a commit on each branch that
+ * holds them takes them out, so that the rest can be read. What is lost is named, and the commit's message says it.
  */
 import { LakeDraws, lastDrawn } from './draws.ts';
 import type { FsckOptions } from './fsck.ts';
-import { firstParents } from './history.ts';
+import { tipObjects } from './fsck-affected.ts';
 import { base62, idBuffer, idOfBytes } from './ksuid.ts';
 import type { Id, ObjectMeta, PoolConfig } from './lake.types.ts';
 import { objectNames } from './merge.ts';
@@ -28,7 +28,11 @@ const lostObjects = async (tables: Tables, options: FsckOptions, pool: PoolConfi
   const gone = new Map<Id, ObjectEntry>();
   for (const { key, payload } of tables.soundRows('objects', { prefix: idBuffer(pool.id) })) {
     const entry = decodeObject(idOfPair('objects', key), payload);
-    if (tables.has('vacuumed', key)) continue;
+    if (tables.has('vacuumed', key)) {
+      // No trouble to a tip, unless it was set back to a commit that held it.
+      gone.set(entry.id, entry);
+      continue;
+    }
     const fault = entry.inTable ? (tables.has('bodies', idBuffer(entry.id)) ? undefined : 'its body is missing') : onDisk.has(entry.id) ? undefined : 'its file is missing';
     const found = fault ?? await faultOf(options, () => objectMeta(entry, tables));
     if (found === undefined) continue;
@@ -49,7 +53,7 @@ const takeOut = async (tables: Tables, pool: PoolConfig, gone: ReadonlyMap<Id, O
   const changes: Change[] = [], draws = new LakeDraws();
   draws.goOnFrom(lastDrawn(tables));
   for (const { key, payload } of tables.soundRows('branches', { prefix: idBuffer(pool.id) })) {
-    const branch = decodeBranch(key, payload), held = [...heldAt(tables, pool.id, branch.commit)].filter((id) => gone.has(id));
+    const branch = decodeBranch(key, payload), held = [...tipObjects((id) => decodeCommit(id, tables.get('commits', pairKey(pool.id, id))!), branch.commit).objects].filter((id) => gone.has(id));
     if (held.length === 0) continue;
     const before = decodeCommit(branch.commit, tables.get('commits', pairKey(pool.id, branch.commit))!), id = draws.newId();
     const rows = held.reduce((sum, object) => sum + gone.get(object)!.count, 0);
@@ -61,17 +65,8 @@ const takeOut = async (tables: Tables, pool: PoolConfig, gone: ReadonlyMap<Id, O
     lost.push(`pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${held.length} lost data object${held.length === 1 ? '' : 's'} with ${rows} row${rows === 1 ? '' : 's'}`);
   }
   for (const entry of gone.values()) {
+    if (tables.has('vacuumed', pairKey(pool.id, entry.id))) continue;
     changes.push({ table: 'vacuumed', key: pairKey(pool.id, entry.id), payload: Buffer.alloc(0) }, { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) });
   }
   await tables.write(changes);
-};
-
-/** The objects of a commit. Its history is whole. */
-const heldAt = (tables: Tables, pool: Id, tip: Id): ReadonlySet<Id> => {
-  const deleted = new Set<Id>(), held = new Set<Id>();
-  for (const commit of firstParents((id) => decodeCommit(id, tables.get('commits', pairKey(pool, id))!), tip)) {
-    for (const id of commit.adds) if (!deleted.has(id)) held.add(id);
-    for (const id of commit.deletes) if (!held.has(id)) deleted.add(id);
-  }
-  return held;
 };

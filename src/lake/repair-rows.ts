@@ -1,48 +1,27 @@
 /**
- * Rows for new tables: those of the copy of the commit log in their order, then what rows of the old tables can still be read.
- * Of sound tables every row is taken and the copy left aside.
+ * Tables that are made of a damaged log: what it has in its order, then what rows of the old tables can still be read; of that, what is whole. A branch whose newest commits are lost is set back.
  */
-import { existsSync } from 'node:fs';
 import { firstParents } from './history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { BranchRecord, Id, PoolConfig } from './lake.types.ts';
-import type { LogRecord } from './log-copy-format.ts';
-import { readCopy } from './log-copy-reader.ts';
 import { salvageRows } from './probe.ts';
 import {
-  branchKey, checkRow, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodeObject, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, idOfPair, nameKey, pairKey, type StoredCommit,
+  branchKey, checkRow, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodeObject, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, idOfEventKey, idOfPair, isRow, nameKey, pairKey, type StoredCommit,
 } from './rows.ts';
-import type { Change, TableName, Tables } from './tables.ts';
-
-/** Where the rows come from, and where they go. */
-interface RebuildOptions {
-  /** New and empty. */
-  readonly tables: Tables;
-  /** Folder of the old ones, if there is any. */
-  readonly oldTables: string | undefined;
-  /** Folder of the copy. */
-  readonly log: string;
-  /** Of the old tables every row can be read: the copy is not needed. */
-  readonly tablesSound: boolean;
-}
+import { type Change, type TableName, tableNames, type Tables } from './tables.ts';
 
 const changesPerTransaction = 4000, bytesPerTransaction = 8 << 20;
-const salvaged: readonly TableName[] = ['pools', 'branches', 'commits', 'objects', 'bodies', 'vacuumed', 'about'];
+const salvagedTables: readonly TableName[] = ['pools', 'branches', 'commits', 'objects', 'bodies', 'vacuumed', 'retries', 'about'];
 /** Their keys do not begin with a pool; bodies of no object go again in the end. */
-const unpooled: ReadonlySet<TableName> = new Set(['bodies', 'events']);
+const unpooled: ReadonlySet<TableName> = new Set(['bodies', 'retries']);
+/** What follows from other rows, and is made again where it is missing. */
+const derived: readonly TableName[] = ['names', 'files', 'checkpoints', 'packs', 'lineage'];
 /** New events begin so much later: numbers that were given and lost are not given again. */
 const eventGap = 1_000_000;
 
-/** Answers with what is lost, one line each. */
-export const rebuild = async (options: RebuildOptions): Promise<readonly string[]> => {
-  const rows = new Rebuilder(options.tables);
-  if (!options.tablesSound && existsSync(options.log)) await rows.takeCopy(options.log);
-  if (options.oldTables !== undefined) await rows.takeOld(options.oldTables, options.tablesSound);
-  return rows.finish(options.tablesSound);
-};
-
-class Rebuilder {
-  private readonly tables: Tables;
+/** Told of all changes (`see`), then asked for the rest (`finish`). */
+export class Rebuilder {
+  private tables!: Tables;
   private readonly lost: string[] = [];
   private readonly pools = new Map<Id, PoolConfig>();
   /** By key. */
@@ -53,57 +32,35 @@ class Rebuilder {
   private readonly complete = new Set<string>();
   private readonly incomplete = new Set<string>();
   private counters: Counters = { event: 0, sequence: 0 };
-  private copyEndsAt: Counters | undefined;
-  /** The latest time in the copy. */
+  /** Numbers that came, by range: what is missing between them was lost. */
+  private lastEvent: number | undefined;
+  /** The latest time in the log. */
   private lastNs = 0n;
   private waiting: Change[] = [];
   private waitingBytes = 0;
 
-  constructor(tables: Tables) { this.tables = tables; }
-
-  async takeCopy(folder: string): Promise<void> {
-    const records: LogRecord[] = [];
-    const copy = readCopy(folder, (record) => { records.push(record); });
-    if (!copy) return;
-    this.lost.push(...copy.faults);
-    for (const record of records) {
-      if (record.kind === 'roster') {
-        this.pools.clear();
-        this.branches.clear();
-      }
-      for (const change of record.changes) this.takeChange(change);
-      if (this.waiting.length >= changesPerTransaction || this.waitingBytes >= bytesPerTransaction) await this.write();
+  /** Changes of the log, in their order. */
+  see(changes: readonly Change[]): void {
+    for (const { table, key, payload } of changes) {
+      if (payload && !isRow(table, key, payload)) continue;
+      if (table === 'pools') {
+        const id = idOfBytes(key);
+        if (payload) this.seePool(decodePool(id, Buffer.from(payload)));
+        else this.pools.delete(id);
+      } else if (table === 'branches') {
+        const name = idOfBytes(key);
+        if (!payload) this.branches.delete(name);
+        else this.setBranch(name, decodeBranch(key, Buffer.from(payload)));
+      } else if (table === 'events' && payload) this.seeEvent(idOfEventKey(Buffer.from(key)));
+      else if (table === 'commits' && payload) this.later(decodeCommit(idOfBytes(key.subarray(20)), Buffer.from(payload)).dateNs);
+      else if (table === 'about' && payload && countersKey.equals(key)) this.raise(decodeCounters(Buffer.from(payload)));
     }
-    await this.write();
-    this.counters = copy.counters;
-    this.copyEndsAt = copy.counters;
   }
-
-  private takeChange(change: Change): void {
-    const { table, key, payload } = change;
-    if (payload && this.isMalformed(table, key, payload)) return;
-    if (table === 'pools') {
-      const id = idOfBytes(key);
-      if (payload) this.seePool(decodePool(id, Buffer.from(payload)));
-      else this.pools.delete(id);
-    } else if (table === 'branches') {
-      const name = idOfBytes(key);
-      if (!payload) this.branches.delete(name);
-      else this.setBranch(name, decodeBranch(key, Buffer.from(payload)));
-    } else if (table === 'commits') {
-      this.later(decodeCommit(idOfBytes(key.subarray(20)), Buffer.from(payload!)).dateNs);
-      this.put(change);
-    } else if (table !== 'about' && table !== 'events') this.put(change);
-  }
-  private isMalformed(table: TableName, key: Uint8Array, payload: Uint8Array): boolean {
-    try {
-      checkRow(table, Buffer.from(key), Buffer.from(payload));
-      return false;
-    } catch (fault) {
-      // Events tell of what other rows are.
-      if (table !== 'events') this.lost.push((fault as Error).message);
-      return true;
-    }
+  /** Events come in their order. */
+  private seeEvent(event: number): void {
+    const last = this.lastEvent;
+    if (last !== undefined && event > last + 1) this.lost.push(`event${event > last + 2 ? `s ${last + 1} to ${event - 1} are` : ` ${last + 1} is`} lost: what was made or changed then is gone, what was deleted or renamed then may be as it was before`);
+    if (last === undefined || event > last) this.lastEvent = event;
   }
   private seePool(pool: PoolConfig): void {
     this.pools.set(pool.id, pool);
@@ -129,14 +86,14 @@ class Rebuilder {
     if (waiting.length > 0) await this.tables.write(waiting);
   }
 
-  /** The old tables' rows: all of sound ones, else those that the copy lacks. */
-  async takeOld(folder: string, isSound: boolean): Promise<void> {
+  /** The old tables' rows that the log lacks. */
+  private async takeOld(folder: string): Promise<void> {
     const { lastNs } = this;
-    for await (const { table, key, payload } of salvageRows(folder, isSound ? [...salvaged, 'events'] : salvaged)) {
+    for await (const { table, key, payload } of salvageRows(folder, salvagedTables)) {
       if (table === 'pools') {
         const pool = decodePool(idOfBytes(key), payload);
-        if (isSound || (!this.pools.has(pool.id) && pool.tsNs > lastNs)) this.seePool(pool);
-      } else if (table === 'branches') this.takeOldBranch(idOfBytes(key), decodeBranch(key, payload), isSound || this.copyEndsAt === undefined ? 0n : lastNs);
+        if (!this.pools.has(pool.id) && pool.tsNs > lastNs) this.seePool(pool);
+      } else if (table === 'branches') this.takeOldBranch(idOfBytes(key), decodeBranch(key, payload), lastNs);
       else if (table === 'about') {
         if (key.equals(countersKey)) this.raise(decodeCounters(payload));
       } else if (!this.tables.has(table, key) && (unpooled.has(table) || this.pools.has(idOfBytes(key.subarray(0, 20))))) {
@@ -155,10 +112,16 @@ class Rebuilder {
     this.counters = { event: Math.max(event, this.counters.event), sequence: Math.max(sequence, this.counters.sequence) };
   }
 
-  /** Tips whose history is whole, names, files, counters. */
-  async finish(isSound: boolean): Promise<readonly string[]> {
+  /** Tips whose history is whole, names, files, counters. `old`: folder of the old tables, if there are any. Answers with what is lost, one line each. */
+  async finish(tables: Tables, old: string | undefined): Promise<readonly string[]> {
+    this.tables = tables;
+    for (const table of derived) for (const key of tables.keys(table)) this.put({ table, key });
+    await this.write();
+    await this.dropMalformed();
+    if (old !== undefined) await this.takeOld(old);
     await this.dropStrangers();
     await this.dropIncomplete();
+    await this.dropRetries();
     for (const [name, branch] of this.laterBranches) {
       const pool = name.slice(0, 40), known = this.branches.get(name);
       if (known && this.isAncestor(pool, known.commit, branch.commit)) this.setBranch(name, branch);
@@ -173,9 +136,9 @@ class Rebuilder {
     }
     await this.writeFiles();
     const { event, sequence } = this.counters;
-    this.put({ table: 'about', key: countersKey, payload: encodeCounters(isSound ? this.counters : { event: event + eventGap, sequence }) });
+    this.put({ table: 'about', key: countersKey, payload: encodeCounters({ event: event + eventGap, sequence }) });
     await this.write();
-    if (!isSound) this.lost.push(this.copyEndsAt ? `what was committed after event ${this.counters.event} is lost, if anything was` : 'there is no copy of the commit log: what the old tables could not give is lost');
+    this.lost.push(`what was committed after event ${event} is lost, if anything was`);
     return this.lost;
   }
 
@@ -242,11 +205,32 @@ class Rebuilder {
     }
   }
 
+  /** Rows that no encoder made: earlier builds wrote some by a wrong clock. */
+  private async dropMalformed(): Promise<void> {
+    for (const table of tableNames) {
+      for (const key of this.tables.keys(table)) {
+        try {
+          checkRow(table, key, this.tables.get(table, key)!);
+        } catch (fault) {
+          this.lost.push((fault as Error).message);
+          this.put({ table, key });
+        }
+      }
+    }
+    await this.write();
+  }
+
   /** Rows of pools that are gone. */
   private async dropStrangers(): Promise<void> {
-    for (const table of ['commits', 'objects', 'vacuumed'] as const) {
+    for (const table of ['commits', 'objects', 'vacuumed', 'branches'] as const) {
       for (const key of this.tables.keys(table)) if (!this.pools.has(idOfBytes(key.subarray(0, 20)))) this.put({ table, key });
     }
+    await this.write();
+  }
+  /** A request is not done whose commit is lost: sent again under its key it is done again. */
+  private async dropRetries(): Promise<void> {
+    const commits = new Set(this.tables.keys('commits').map((key) => key.toString('hex', 20)));
+    for (const { key, payload } of this.tables.rows('retries', { prefix: Buffer.from('k') })) if (!commits.has(payload.toString('hex', payload.length - 20))) this.put({ table: 'retries', key });
     await this.write();
   }
   private async writeFiles(): Promise<void> {

@@ -1,23 +1,26 @@
 /**
- * Makes a damaged lake whole again: new tables from the copy of the commit log, from what rows of the damaged tables still have a sound checksum, and from the
- * object files. What cannot be brought back is named.
+ * Makes a damaged lake whole again. Where base and log are sound, they give the tables. Else a new log is begun: with the tables' rows as its base if these are sound and know all that the log
+ * knows, else with what base, log and the rows of the tables still have. Objects whose bytes are lost are taken out of the branches. What cannot be brought back is named.
  *
  * Invariants:
- * - Everything is built beside what is there; the old tables, the old copy and files that no row names any more are kept in a folder `damaged-TIME`.
+ * - A new log is built beside what is there; the old one, its base and tables, and files that no row names any more, are kept in a folder `damaged-TIME`.
  * - A stop at any point leaves either the old lake or the new one; the repair can be run again.
- * - A row is taken only with a sound checksum under its own key. Of two that differ the copy's wins, unless the other is a later one of the same history.
  */
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
+import { Environment } from './environment.ts';
 import { type FsckOptions, type FsckReport, lookOver } from './fsck.ts';
 import { killPoint } from './kill-points.ts';
 import { lockLake, syncFolder } from './lock.ts';
-import { LogCopy } from './log-copy.ts';
-import { logFolder } from './log-copy-reader.ts';
+import { allRows, writeBase } from './log/base.ts';
+import { newIdentity, noDigest } from './log/format.ts';
+import { beginLog } from './log/log.ts';
+import { baseFolder, logFolder, readLog } from './log/reader.ts';
+import { finishRepair, lostFile, makeTables, markClosed, openTables, rebuildTables, repairedFolder, tablesFolder, versionOfLog } from './recovery.ts';
 import { mend } from './repair-mend.ts';
-import { rebuild } from './repair-rows.ts';
-import { Tables } from './tables.ts';
+import { Rebuilder } from './repair-rows.ts';
+import { type Change, openIndex, tableNames, Tables } from './tables.ts';
 
 /** Which lake is mended, and where what was there is kept. */
 export interface RepairOptions extends FsckOptions {
@@ -29,18 +32,32 @@ export interface RepairOptions extends FsckOptions {
 /** `before` and `after`: what was found; `lost`: one line each; `kept`: the folder with what was there, absent when nothing had to be done. */
 export interface RepairReport { readonly before: FsckReport; readonly after?: FsckReport; readonly lost: readonly string[]; readonly kept?: string }
 
-/** @throws lake-locked, lake-newer, lake-unreadable when there is nothing to rebuild from */
+/** @throws lake-locked, lake-newer, lake-unreadable when there is nothing to rebuild from, or an earlier build wrote it */
 export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   const { directory } = options;
-  if (!existsSync(join(directory, 'tables')) && !existsSync(logFolder(directory))) throw new LakeError('lake-unreadable', { directory, fault: 'there is no lake here' });
+  if (![tablesFolder, logFolder, baseFolder, repairedFolder].some((folder) => existsSync(folder(directory)))) throw new LakeError('lake-unreadable', { directory, fault: 'there is no lake here' });
   const lock = await lockLake(directory, 'lake fsck -repair');
   let isDone = false;
   try {
-    const before = await lookOver(options, lock.diedBefore === undefined);
+    finishRepair(directory);
+    const before = await lookOver(options);
     if (before.faultCount === 0) return { before, lost: [] };
-    const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`);
-    const lost = await replaceTables(options, before, kept);
-    const after = await lookOver(options, true);
+    if (before.log === undefined) throw new LakeError('lake-unreadable', { directory, fault: `an earlier build wrote it (format below ${versionOfLog}): lake fsck -repair of that build mends it` });
+    const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`), lost: string[] = [];
+    mkdirSync(kept, { recursive: true });
+    if (!before.logSound) lost.push(...await beginAnew(directory, before, kept));
+    else if (!before.tablesSound) {
+      if (existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
+      await rebuildTables(directory);
+    }
+    const { tables } = await openTables({ directory, isUnclean: true });
+    try {
+      lost.push(...await mend(tables, options));
+      await keepStrangers(tables, options, join(kept, 'objects'), lost);
+    } finally {
+      if (await tables.close()) markClosed(tablesFolder(directory));
+    }
+    const after = await lookOver(options);
     isDone = after.faultCount === 0;
     return { before, after, lost, kept };
   } finally {
@@ -48,44 +65,50 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   }
 };
 
-const replaceTables = async (options: RepairOptions, before: FsckReport, kept: string): Promise<readonly string[]> => {
-  const { directory } = options, made = join(directory, 'tables.repair'), old = join(directory, 'tables'), log = logFolder(directory);
+/** Replaces base and log by new ones. Answers with what is lost. */
+const beginAnew = async (directory: string, before: FsckReport, kept: string): Promise<readonly string[]> => {
+  const made = `${repairedFolder(directory)}.made`, scratch = join(directory, 'tables.repair'), lost: string[] = [], identity = newIdentity();
   rmSync(made, { recursive: true, force: true });
-  const tables = new Tables(made), lost: string[] = [];
+  mkdirSync(made);
+  const tables = await wholeTables(directory, before) ?? new Tables({ environment: await salvaged(directory, scratch, lost) });
   try {
-    await tables.initialize();
-    lost.push(...await rebuild({ tables, oldTables: existsSync(old) ? old : undefined, log, tablesSound: before.tablesSound }));
-    lost.push(...await mend(tables, options));
-    await keepStrangers(tables, options, join(kept, 'objects'), lost);
+    await writeBase({ directory: made, identity, record: 0, before: noDigest, rows: allRows(tables) });
   } finally {
     await tables.close();
+    rmSync(scratch, { recursive: true, force: true });
   }
-  syncFolder(made);
-  syncFolder(directory);
-  killPoint('repair: rebuilt');
-  mkdirSync(kept, { recursive: true });
-  if (existsSync(old)) renameSync(old, join(kept, 'tables'));
-  killPoint('repair: old tables kept');
-  if (existsSync(log)) renameSync(log, join(kept, 'log'));
-  killPoint('repair: old log kept');
-  renameSync(made, old);
+  beginLog(made, { identity, hasBase: true });
+  // A stop after this one tells nobody else.
+  if (lost.length > 0) writeFileSync(join(kept, lostFile), `${lost.join('\n')}\n`, { flush: true });
+  writeFileSync(join(made, 'kept'), kept, { flush: true });
   syncFolder(kept);
+  syncFolder(made);
+  killPoint('repair: rebuilt');
+  renameSync(made, repairedFolder(directory));
   syncFolder(directory);
-  killPoint('repair: swapped');
-  await writeCopy(directory);
+  finishRepair(directory);
   return lost;
 };
 
-/** The new tables' own copy, from its first record on. */
-const writeCopy = async (directory: string): Promise<void> => {
-  const tables = new Tables(join(directory, 'tables'));
-  try {
-    const copy = await LogCopy.open({ lakeDirectory: directory, tables, report: (fault) => { throw fault; } });
-    await copy.settled();
-    await copy.close();
-  } finally {
-    await tables.close();
+/** The tables, if they are sound and have all that is known of the log, or can be given it. */
+const wholeTables = async (directory: string, { rowsSound, historySound, log }: FsckReport): Promise<Tables | undefined> => {
+  if (!rowsSound || !historySound) return undefined;
+  const index = openIndex(tablesFolder(directory)), place = index.place(), records: (readonly Change[])[] = [];
+  if (place) {
+    const isWhole = readLog(directory, ({ changes }) => { records.push(changes); }, place).faults.length === 0;
+    if (isWhole || place.number >= log!.last) return index.with(isWhole ? records : []);
   }
+  await index.close();
+  return undefined;
+};
+
+/** Tables of what base, log and the old tables still have. */
+const salvaged = async (directory: string, folder: string, lost: string[]): Promise<Environment> => {
+  const rows = new Rebuilder(), { faults } = await makeTables(directory, folder, (changes) => { rows.see(changes); });
+  lost.push(...faults);
+  const environment = new Environment(folder, tableNames, false), old = tablesFolder(directory);
+  lost.push(...await rows.finish(new Tables({ environment }), existsSync(old) ? old : undefined));
+  return environment;
 };
 
 /** Files that the next start would remove as orphans: what they belonged to is lost, they are not. */

@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert';
 import { crc32 } from 'node:zlib';
-import type { LakeError } from '../errors.ts';
 import type { Row, ValueChange } from './environment.ts';
 import { type Change, rowFault, type TableName, tableNames } from './table-rows.ts';
 
@@ -14,9 +13,6 @@ const frame = 5;
 
 /** The row that a change leaves, as LMDB would give it; none where it goes. */
 export const rowsOf = ({ table, key, payload }: Change): readonly Row[] => (payload ? [{ key: Buffer.from(key), value: framed(table, key, payload) }] : []);
-
-/** A row that LMDB does not take: a version that drew malformed ids left it in the journal. */
-export const keyless = (table: TableName, key: Uint8Array): LakeError => rowFault(table, Buffer.from(key).toString('hex'), `a key of ${key.length} bytes`);
 
 /** What LMDB is to do for a change. */
 export const valueOf = ({ table, key, payload }: Change): ValueChange => ({ table, key, value: payload && framed(table, key, payload) });

@@ -29,3 +29,10 @@ export const rowMissing = (table: TableName, key: string): LakeError => rowFault
 const keyBytesMax = 255;
 /** Whether a row can have this key. */
 export const isKey = (key: Uint8Array): boolean => key.length > 0 && key.length <= keyBytesMax;
+
+/** Rows of `about` that LMDB has for itself: the version of its rows, and up to where it has the log. */
+export const versionKey = Buffer.from('format version'), placeKey = Buffer.from('log');
+/** Whether a row is the log's, and not LMDB's own. */
+export const isLogged = ({ table, key }: { readonly table: TableName; readonly key: Uint8Array }): boolean => table !== 'about' || !(versionKey.equals(key) || placeKey.equals(key) || journalKey.equals(key));
+/** Of lakes up to format 3. */
+export const journalKey = Buffer.from('journal');

@@ -5,7 +5,7 @@
  * Layout, all little-endian: a page begins with number u64, transaction u64, u16, flags u16, u32; a head's page goes on with magic u32, version u32, address u64, size of
  * the map u64, two trees of 48 bytes (page size u32, flags u16, depth u16, four u64, root u64), last page u64, transaction u64, boot u64.
  */
-import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, lstatSync, openSync, readSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LakeError } from '../errors.ts';
 
@@ -38,6 +38,9 @@ const emptyEnvironment = (): Buffer => {
   return bytes;
 };
 
+/** Whether something else is there: a folder, or a link to nothing. */
+const isNoFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() !== true;
+
 /** Durable before LMDB writes the first page behind it: a longer file has sound heads. */
 const writeEmpty = (path: string): void => {
   const fd = openSync(path, 'w'), bytes = emptyEnvironment();
@@ -63,26 +66,17 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
     if (!options.readOnly) {
       mkdirSync(directory, { recursive: true });
       if (isEmpty && faultOfHeads(path) !== undefined) writeEmpty(path);
+      if (isNoFile(lock)) rmSync(lock, { recursive: true });
       if ((statSync(lock, { throwIfNoEntry: false })?.size ?? 0) < lockBytes) writeFileSync(lock, Buffer.alloc(lockBytes));
     }
+    // LMDB's own opening would end the process.
+    if (isNoFile(lock)) throw new Error(`${lock} is no file`);
     const fault = faultOfHeads(path);
     if (fault !== undefined) throw new Error(fault);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOSPC' || code === 'EDQUOT') throw new LakeError('storage-full', { fault: message }, { cause: error });
     throw new LakeError('lake-unreadable', { directory: dirname(directory), fault: message }, { cause: error });
-  }
-};
-
-/** Whether the file is shorter than its heads say, which it may be (its last pages are free) or because it was cut off: who reads it may be ended by a signal. */
-export const isCutOff = (directory: string): boolean => {
-  if (!hasTables(directory)) return false;
-  const path = dataPath(directory), fd = openSync(path, 'r');
-  try {
-    const first = readHead(fd, 0), second = readHead(fd, first.pageBytes);
-    return fstatSync(fd).size < (Math.max(first.lastPage, second.lastPage) + 1) * first.pageBytes;
-  } finally {
-    closeSync(fd);
   }
 };
 
@@ -101,9 +95,9 @@ const faultOfHeads = (path: string): string | undefined => {
   }
 };
 
-const readHead = (fd: number, offset: number): { readonly pageBytes: number; readonly lastPage: number; readonly fault?: string } => {
+const readHead = (fd: number, offset: number): { readonly pageBytes: number; readonly fault?: string } => {
   const head = Buffer.alloc(headBytes), length = readSync(fd, head, 0, headBytes, offset), size = head.readUInt32LE(at.pageBytes);
-  const own = { pageBytes: size, lastPage: Number(head.readBigUInt64LE(at.lastPage)) };
+  const own = { pageBytes: size };
   if (length < headBytes) return { ...own, fault: `ends after ${length} bytes` };
   const isHead = (head.readUInt16LE(at.flags) & headFlag) !== 0 && head.readUInt32LE(at.magic) === magic && head.readUInt32LE(at.version) === version;
   return isHead && size >= 512 && size <= 65536 && (size & (size - 1)) === 0 ? own : { ...own, fault: 'is damaged' };

@@ -1,8 +1,8 @@
 /**
- * The tables of the lake: durable in the journal at once (journal.ts), then in one LMDB environment (environment.ts).
+ * The tables of the lake: what the log says (log/log.ts), as rows by key. LMDB (environment.ts) is given what the log has in batches, and says up to which record it has it.
  *
  * Invariants:
- * - What `write` has resolved survives power loss: it is in the journal, whose writes are synced, or in LMDB. A start does again what LMDB lacks.
+ * - What `write` has resolved survives power loss: it is in the log. LMDB can be made again from it (recovery.ts).
  * - Every value in LMDB carries a CRC-32 and its key: `crc u32 | key length u8 | key | payload`; the checksum covers table name, key and payload.
  *   A value that fails it, or lies under another key, is never returned: `table-corrupt` names table and key.
  * - `check` sees all transactions that were taken before, those too that are on their way to the disk; they become durable in that order, or none of those behind one that failed does.
@@ -10,58 +10,67 @@
  * - This process is the only writer (lock.ts).
  */
 import assert from 'node:assert';
-import { dirname } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { changesLength } from './change-bytes.ts';
 import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row } from './environment.ts';
-import { decodeJournalEnd, encodeJournalEnd, type Journal, journalBegin, type JournalEnd, openJournal, readJournal } from './journal.ts';
 import { killPoint } from './kill-points.ts';
+import { changesLength } from './log/changes.ts';
+import { decodePlace, encodePlace, type LogPlace } from './log/format.ts';
+import type { Log } from './log/log.ts';
 import { newestOf, RecentRows } from './recent-rows.ts';
-import { keyless, rowsOf, unframe, valueOf } from './row-frames.ts';
+import { rowsOf, unframe, valueOf } from './row-frames.ts';
 import { checkRow } from './rows.ts';
-import { type Change, isKey, rowFault, type TableName, tableNames } from './table-rows.ts';
+import { type Change, isKey, placeKey, rowFault, type TableName, tableNames, versionKey } from './table-rows.ts';
 
 export { StoreFailure } from './environment.ts';
 
 export { type Change, type Put, type Remove, rowFault, rowMissing, type TableName, tableNames } from './table-rows.ts';
 
 /**
- * Layout of the rows; a lake of a newer one is refused. Since 2 there is the journal, without which a reader would miss the last commits; since 3 the lineage of rewritten
- * objects, which an older build would not add to.
+ * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten objects, which an older build would not add to. 4: one log, whose index
+ * LMDB is.
  */
-export const formatVersion = 3;
-const versionKey = Buffer.from('format version');
-
-/** Up to where LMDB has the journal. */
-const journalKey = Buffer.from('journal');
+export const formatVersion = 4;
+/** The row that says which one it is. */
+export const versionRow = { table: 'about', key: versionKey, payload: Buffer.from(String(formatVersion)) } as const;
 
 /** A row whose checksum was verified. */
 export interface KeyValue { readonly key: Buffer; readonly payload: Buffer }
-/** `journalBytes`: length of a journal that is made. */
-interface TablesOptions { readonly readOnly?: boolean; readonly journalBytes?: number }
+/** What tables are made of. */
+interface TablesParts {
+  readonly environment: Environment;
+  /** Absent: they are read only, or what is written goes into LMDB alone. */
+  readonly log?: Log;
+  /** What the log has and LMDB does not, oldest first. */
+  readonly records?: readonly (readonly Change[])[];
+  /** Bytes of records after which LMDB is given what it does not have, at the latest. */
+  readonly applyBytes?: number | undefined;
+}
 /** How a transaction is written. */
 interface WriteOptions {
-  /** Nobody else is waiting to write: on a disk that flushes quickly the journal is written in this thread, at once. */
+  /** Nobody else is waiting to write: on a disk that flushes quickly the log is written in this thread, at once. */
   readonly alone?: boolean;
+  /** It makes room: on a full disk it goes into what the log has left. */
+  readonly frees?: boolean;
 }
 
 /** A write that takes longer than this holds up the thread that waits for it more than a change of threads would. */
 const slowMs = 2;
 /** After one that was slow so many go the other way, twice as many each time, half as many after a quick one. */
 const pauseMin = 8, pauseMax = 1024;
-/** What the journal has is given to LMDB after this time, or when it fills so much of the journal. */
-const applyMs = 200, applyShare = 0.5;
+/** What the log has is given to LMDB after this time, or when it is so much. */
+const applyMs = 200, applyBytesDefault = 256 << 10, recentBytesMax = 32 << 20;
 
 interface Taken { readonly changes: readonly Change[]; readonly resolve: () => void; readonly reject: (fault: unknown) => void }
 
 /** The open tables of one lake. */
 export class Tables {
   private readonly environment: Environment;
-  private readonly journal: Journal | undefined;
-  /** Durable in the journal, not in LMDB. */
+  private readonly log: Log | undefined;
+  private readonly applyBytes: number;
+  /** Durable in the log, not in LMDB. */
   private readonly recent = new RecentRows();
-  /** Of the last record whose changes `recent` has, or LMDB. */
-  private recentEnd: JournalEnd = journalBegin;
+  /** Bytes of records that LMDB does not have, about. */
+  private recentBytes = 0;
   /** Taken, on their way to the disk. */
   private readonly pending = new RecentRows();
   private queue: Taken[] = [];
@@ -70,52 +79,44 @@ export class Tables {
   private applyTimer: NodeJS.Timeout | undefined;
   private isApplying = false;
   private checking = false;
-  /** LMDB says what it has of the journal: before that no record may be written. */
-  private isFollowed = false;
+  /** A row was damaged: the next start is to look at all of them. */
+  private isDamaged = false;
   /** Transactions that are not to be done at once, since the last one that was took long. */
   private pausing = 0;
   private pause = pauseMin;
-  /** What is wrong with the journal: tables that are open for reading alone have the records before. */
-  readonly journalFault: string | undefined;
-  /** Told of each transaction's changes once they are durable. Must neither throw nor take time: acknowledgements wait behind it. */
-  written: ((changes: readonly Change[]) => void) | undefined;
-  /** Told when LMDB could not be given what the journal has. */
+  /** Told when LMDB could not be given what the log has. */
   lagged: ((fault: unknown) => void) | undefined;
+  /** Told when LMDB has been given what the log had. */
+  applied: (() => void) | undefined;
+  /** Told when transactions that were taken do not come; nothing else is on its way then. */
+  refused: (() => void) | undefined;
 
-  /** Opens or makes the tables in this directory. @throws lake-newer, lake-unreadable, storage-full */
-  constructor(directory: string, options: TablesOptions = {}) {
-    this.environment = new Environment(directory, tableNames, options.readOnly ?? false);
+  constructor({ environment, log, records = [], applyBytes = applyBytesDefault }: TablesParts) {
+    this.environment = environment;
+    this.log = log;
+    this.applyBytes = applyBytes;
+    for (const changes of records) this.recent.put(changes);
+    if (log && records.length > 0) this.applySoon();
+  }
+
+  /** The same rows, with what records changed behind them; read only. */
+  with(records: readonly (readonly Change[])[]): Tables { return new Tables({ environment: this.environment, records }); }
+
+  /** Of its rows' layout; 0: it does not say. */
+  version(): number { return Number(this.get('about', versionKey)?.toString('latin1') ?? 0); }
+  /** @throws lake-newer */
+  checkVersion(directory: string): void {
+    const version = this.version();
+    if (version > formatVersion) throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
+  }
+  /** Up to where LMDB has the log; undefined if it does not say. */
+  place(): LogPlace | undefined {
     try {
-      this.checkVersion(directory);
-      const row = this.get('about', journalKey), tablesEnd = row && decodeJournalEnd(row), { records, end, fault } = readJournal(directory, tablesEnd);
-      for (const changes of records) this.recent.put(changes);
-      this.recentEnd = end;
-      this.journalFault = fault;
-      this.isFollowed = row !== undefined;
-      if (options.readOnly) return;
-      if (fault !== undefined) throw new LakeError('lake-unreadable', { directory: dirname(directory), fault });
-      this.journal = openJournal({ directory, end, tablesEnd: tablesEnd ?? end, ...(options.journalBytes !== undefined && { bytes: options.journalBytes }) });
-    } catch (error) {
-      void this.environment.close();
-      throw error;
+      const row = this.get('about', placeKey);
+      return row && decodePlace(row);
+    } catch {
+      return undefined;
     }
-    if (this.recent.size > 0) this.applySoon();
-  }
-
-  private checkVersion(directory: string): void {
-    const row = this.get('about', versionKey);
-    if (row === undefined) return;
-    const version = Number(row.toString('latin1'));
-    if (version <= formatVersion) return;
-    throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
-  }
-
-  /** Marks an environment with the version of its rows, in LMDB itself, before anything else is written; answers whether it was new, so that its folder is still to be made durable. */
-  async initialize(): Promise<boolean> {
-    const row = this.get('about', versionKey), payload = Buffer.from(String(formatVersion));
-    if (row?.equals(payload)) return false;
-    await this.apply([{ table: 'about', key: versionKey, payload }]);
-    return row === undefined;
   }
 
   /** What was written to the key last, as far as who asks may know: undefined if LMDB has it. */
@@ -126,7 +127,15 @@ export class Tables {
     const own = this.own(table, key);
     if (own) return own.payload && Buffer.from(own.payload);
     const value = this.environment.get(table, key);
-    return value && unframe(table, key, value);
+    return value && this.unframed(table, key, value);
+  }
+  private unframed(table: TableName, key: Uint8Array, value: Buffer): Buffer {
+    try {
+      return unframe(table, key, value);
+    } catch (fault) {
+      this.isDamaged = true;
+      throw fault;
+    }
   }
   has(table: TableName, key: Uint8Array): boolean {
     if (!isKey(key)) return false;
@@ -137,7 +146,7 @@ export class Tables {
   /** Rows whose key begins with `prefix`, in key order, from `start` (included) on. Read at once: for ranges with a known limit. @throws table-corrupt */
   rows(table: TableName, options: RangeOptions = {}): KeyValue[] {
     const found: KeyValue[] = [];
-    for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: unframe(table, key, value) });
+    for (const { key, value } of this.range(table, options)) found.push({ key: Buffer.from(key), payload: this.unframed(table, key, value) });
     return found;
   }
   /** The rows whose checksums hold and that an encoder made, one by one, all in one read: for whoever is alone with the tables. */
@@ -186,34 +195,38 @@ export class Tables {
 
   /**
    * Runs `check`, then writes all changes in one durable transaction. What `check` throws comes out as it is. Payloads are kept as they are: they must not change any more.
+   * `changes`: called when nothing was refused, in the order in which transactions become durable, if they are not known before.
    * @throws StoreFailure when the disk failed (no later write is tried), storage-full when there is no room (nothing was written)
    */
-  async write(changes: readonly Change[], check?: () => void, options: WriteOptions = {}): Promise<void> {
+  async write(changes: readonly Change[] | (() => readonly Change[]), check?: () => void, options: WriteOptions = {}): Promise<void> {
     const finding = this.environment.whenKnown();
     if (finding) await finding;
+    // LMDB falls behind: what it does not have is held in memory.
+    while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
     this.environment.checkFailure();
-    this.environment.checkRoom();
+    if (!options.frees) this.environment.checkRoom();
     killPoint('transaction: asked');
     this.check(check);
-    if (changes.length === 0) return;
-    // What is in the journal must go into LMDB.
-    assert(changes.every(({ key }) => isKey(key)), 'keys are of 1 to 255 bytes');
+    const made = typeof changes === 'function' ? changes() : changes;
+    if (made.length === 0) return;
+    // What is in the log must go into LMDB.
+    assert(made.every(({ key }) => isKey(key)), 'keys are of 1 to 255 bytes');
     killPoint('transaction: in it');
-    const { journal } = this;
-    assert(journal, 'the tables are open for writing');
-    const isAlone = options.alone === true && this.isFollowed && !this.pumping && this.pausing === 0;
-    if (isAlone && journal.add(changes)) {
-      if (journal.hasRoom()) this.writeNow(journal, changes);
+    const { log } = this;
+    if (!log) return this.environment.write(made.map(valueOf));
+    const isAlone = options.alone === true && !this.pumping && this.pausing === 0;
+    if (isAlone) {
+      log.add(made);
+      if (log.fits()) this.writeNow(log, made);
       else {
-        journal.clear();
-        await this.taken(changes);
+        log.clear();
+        await this.taken(made);
       }
     } else {
       this.pausing = Math.max(0, this.pausing - 1);
-      await this.taken(changes);
+      await this.taken(made);
     }
     killPoint('transaction: durable');
-    this.written?.(changes);
   }
   private check(check: (() => void) | undefined): void {
     this.checking = true;
@@ -224,13 +237,15 @@ export class Tables {
     }
   }
 
-  /** In this thread: the journal's record has the changes already. */
-  private writeNow(journal: Journal, changes: readonly Change[]): void {
+  /** In this thread: the log's record has the changes already. */
+  private writeNow(log: Log, changes: readonly Change[]): void {
     const began = performance.now();
     try {
-      journal.writeSync();
+      log.writeSync();
     } catch (fault) {
-      throw this.failed(fault);
+      const error = this.failed(fault);
+      this.refused?.();
+      throw error;
     }
     this.keep([changes]);
     if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
@@ -256,14 +271,17 @@ export class Tables {
     this.pumping = undefined;
   }
   private async writeGroup(group: readonly Taken[]): Promise<void> {
+    const log = this.log!;
     try {
-      if (!this.isFollowed || changesLength(group[0]!.changes) > this.journal!.changesBytesMax) await this.apply(group[0]!.changes);
-      else await this.writeRecord(group);
+      for (const { changes } of group) log.add(changes);
+      await log.write();
     } catch (fault) {
       // Those behind were checked against what does not come.
       this.settle([...group, ...this.queue.splice(0)], this.failed(fault));
+      this.refused?.();
       return;
     }
+    this.keep(group.map(({ changes }) => changes));
     this.settle(group);
   }
   private settle(group: readonly Taken[], error?: unknown): void {
@@ -274,31 +292,27 @@ export class Tables {
     }
   }
   private nextGroup(): readonly Taken[] {
-    const { queue } = this;
+    const { queue } = this, { groupBytesMax } = this.log!;
     let bytes = changesLength(queue[0]!.changes), end = 1;
-    for (; this.isFollowed && end < queue.length; end++) {
+    for (; end < queue.length; end++) {
       bytes += changesLength(queue[end]!.changes);
-      if (bytes > this.journal!.changesBytesMax) break;
+      if (bytes > groupBytesMax) break;
     }
     return queue.splice(0, end);
   }
-  private async writeRecord(group: readonly Taken[]): Promise<void> {
-    const journal = this.journal!;
-    for (const { changes } of group) assert(journal.add(changes));
-    while (!journal.hasRoom()) await this.apply();
-    await journal.write();
-    this.keep(group.map(({ changes }) => changes));
-  }
-  /** The journal's last record is durable: who reads sees what it changes, and LMDB is given it with its number. */
+  /** The log's last record is durable: who reads sees what it changes, and LMDB is given it with its number. */
   private keep(record: readonly (readonly Change[])[]): void {
-    for (const changes of record) this.recent.put(changes);
-    this.recentEnd = this.journal!.end;
-    this.applyLater();
+    for (const changes of record) {
+      this.recent.put(changes);
+      this.recentBytes += changesLength(changes);
+    }
+    if (this.recentBytes >= this.applyBytes) this.applySoon();
+    else this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
   }
 
   /** The error that tells of a fault of the disk. */
   private failed(fault: unknown): unknown {
-    this.journal!.clear();
+    this.log!.clear();
     if (fault instanceof StoreFailure || fault instanceof LakeError) return fault;
     const reason = fault instanceof Error ? fault.message : String(fault);
     if (isNoRoom(reason)) return new LakeError('storage-full', { fault: reason }, { cause: fault });
@@ -306,53 +320,43 @@ export class Tables {
     return new StoreFailure(reason, { cause: fault });
   }
 
-  private applyLater(): void {
-    if (this.journal!.share >= applyShare) this.applySoon();
-    else this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
-  }
-  /** What cannot be done now stays in the journal: the next write tries again, or hears that the store failed. */
+  /** What cannot be done now stays in the log: the next write tries again, or hears that the store failed. */
   private applySoon(): void {
     if (!this.isApplying) this.apply().catch((fault: unknown) => { this.lagged?.(fault); });
   }
-  /** Gives LMDB what it does not have, then these changes, in one transaction of its own. */
-  private apply(changes: readonly Change[] = []): Promise<void> {
-    this.applying = this.applying.catch(() => undefined).then(() => this.doApply(changes));
+  /** Gives LMDB what it does not have, in one transaction of its own. */
+  private apply(): Promise<void> {
+    this.applying = this.applying.catch(() => undefined).then(() => this.doApply());
     return this.applying;
   }
-  private async doApply(changes: readonly Change[]): Promise<void> {
+  private async doApply(): Promise<void> {
     clearTimeout(this.applyTimer);
     this.applyTimer = undefined;
-    const end = this.recentEnd, rows = this.recent.all();
-    if (rows.length + changes.length === 0) return;
+    const rows = this.recent.all(), { place } = this.log!;
+    if (rows.length === 0) return;
+    const bytes = this.recentBytes;
     this.isApplying = true;
+    this.recentBytes = 0;
     try {
-      const sound = rows.filter(this.hasKey);
-      await this.environment.write([...sound, ...changes, { table: 'about', key: journalKey, payload: encodeJournalEnd(end) } as const].map(valueOf));
+      await this.environment.write([...rows, versionRow, placeRow(place)].map(valueOf));
       killPoint('tables: written');
-      this.isFollowed = true;
       this.recent.drop(rows);
-      this.journal!.free(end);
+    } catch (fault) {
+      this.recentBytes += bytes;
+      throw fault;
     } finally {
       this.isApplying = false;
     }
+    // What came meanwhile.
+    if (this.recent.size > 0) this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
+    this.applied?.();
   }
-
-  /** A version that drew malformed ids left rows in the journal that LMDB does not take: all others must not stay behind for them. */
-  private readonly hasKey = ({ table, key }: Change): boolean => {
-    if (isKey(key)) return true;
-    this.lagged?.(keyless(table, key));
-    return false;
-  };
 
   /** Reads every value of a table and tells of each that fails its checksum; `look`: of each, too, that is not found by its key or that no encoder made. Answers with the number of rows. */
   verify(table: TableName, onFault: (fault: string) => void, look = false): number {
     let rows = 0;
     for (const { key, value } of this.range(table)) {
       rows++;
-      if (!isKey(key)) {
-        onFault(keyless(table, key).message);
-        continue;
-      }
       if (look && !this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
       try {
         const payload = unframe(table, key, value);
@@ -371,17 +375,24 @@ export class Tables {
   /** Number of rows. */
   count(table: TableName): number {
     let count = this.environment.count(table);
-    for (const { key, payload } of this.recent.of(table)) if (isKey(key)) count += Number(payload !== undefined) - Number(this.environment.has(table, key));
+    for (const { key, payload } of this.recent.of(table)) count += Number(payload !== undefined) - Number(this.environment.has(table, key));
     return count;
   }
 
-  /** What LMDB lacks is given to it before; where that fails the next start does it. */
-  async close(): Promise<void> {
+  /** What LMDB lacks is given to it before; where that fails the next start does it. Answers whether LMDB has all, as far as it is known. */
+  async close(): Promise<boolean> {
     await this.pumping;
-    if (this.journal && this.environment.failure === undefined) await this.apply().catch(() => undefined);
-    else await this.applying.catch(() => undefined);
+    const isWhole = this.log !== undefined && this.environment.failure === undefined && await this.apply().then(() => true, () => false);
+    await this.applying.catch(() => undefined);
     clearTimeout(this.applyTimer);
-    this.journal?.close();
+    await this.log?.close();
     await this.environment.close();
+    return isWhole && !this.isDamaged;
   }
 }
+
+/** LMDB's rows alone, read only. */
+export const openIndex = (folder: string): Tables => new Tables({ environment: new Environment(folder, tableNames, true) });
+
+/** Says up to where LMDB has the log. */
+export const placeRow = (place: LogPlace): Change => ({ table: 'about', key: placeKey, payload: encodePlace(place) });

@@ -49,7 +49,7 @@ export const removeObjects = async (store: PoolStore, entries: readonly ObjectEn
     for (let i = 0; i < entries.length; i += objectsPerTransaction) {
       const part = entries.slice(i, i + objectsPerTransaction);
       const ids = part.map((e) => e.id);
-      await store.stores.tables.write([...part.flatMap((e) => marks(store.poolId, e)), ...store.packs.removals(ids)], () => store.checkPool());
+      await store.stores.tables.write([...part.flatMap((e) => marks(store.poolId, e)), ...store.packs.removals(ids)], () => store.checkPool(), { frees: true });
       store.packs.forget(ids);
       killPoint('vacuum: marked');
       for (const entry of part) if (!entry.inTable) await files.delete(entry.id).catch(report);

@@ -1,14 +1,13 @@
 /** Clocks that are wrong: before the first second of KSUIDs, after the last one, and set to and fro; between starts too. */
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LakeDraws } from '../../../src/lake/draws.ts';
 import { IdDraws, idBuffer, newIdText, parseId, zeroId } from '../../../src/lake/ksuid.ts';
 import type { ClockNote } from '../../../src/lake/lake.types.ts';
 import { Retries } from '../../../src/lake/retries.ts';
 import { branchKey, encodeBranch } from '../../../src/lake/rows.ts';
-import { Tables } from '../../../src/lake/tables.ts';
+
 import { randomOf, seedOf } from '../../support/random.ts';
-import { inlineObject, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
+import { inlineObject, metaRows, newPool, openTestLake, tablesOf, temporaryDirectory } from './support.ts';
 
 const epochMs = Date.UTC(2014, 4, 13, 16, 53, 20), lastMs = epochMs + 0xffff_ffff * 1000;
 const moments: Readonly<Record<string, number>> = {
@@ -99,8 +98,7 @@ describe('a lake', () => {
 });
 
 test('a key that was used a moment ago is known when the clock has jumped, either way', async () => {
-  const tables = new Tables(join(await temporaryDirectory(), 'tables')), key = (n: number): string => String(n).repeat(64);
-  onTestFinished(() => tables.close());
+  const tables = await tablesOf(await temporaryDirectory()), key = (n: number): string => String(n).repeat(64);
   setClock(0);
   const pool = '2'.repeat(40), branch = { name: 'main', tsNs: 1n, commit: zeroId }, branchRow = { table: 'branches', key: branchKey(pool, 'main'), payload: encodeBranch(branch) } as const;
   await tables.write([branchRow]);

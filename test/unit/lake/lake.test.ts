@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { base62, zeroId } from '../../../src/lake/ksuid.ts';
-import type { LakeEvent } from '../../../src/lake/lake.types.ts';
+import type { Lake, LakeEvent } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
-import { failure, inlineObject, keysAt, metaRows, newPool, openTestLake } from './support.ts';
+import { failure, inlineObject, keysAt, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
 
 describe('pools', () => {
   test('a new pool has the defaults and a main branch at the zero commit', async () => {
@@ -197,5 +197,46 @@ describe('events', () => {
     end();
     await lake.createPool({ name: 'r' });
     expect(heard).toHaveLength(8);
+  });
+
+  test('listeners hear of everything in the order of the numbers, whichever pool is first, and can go on behind any of them (P3)', async () => {
+    const lake = await openTestLake(), heard: number[] = [], gone: number[] = [];
+    lake.onEvent(({ id }) => {
+      heard.push(id);
+      // Who comes back now has the rest still before him, and nothing behind.
+      if ((lake.eventsSince(id - 1) ?? []).map((event) => event.id).join() !== String(id)) gone.push(id);
+    });
+    await lake.createPool({ name: 'p' });
+    await Promise.all([
+      ...Array.from({ length: 8 }, async (_, of) => { for (let n = 0; n < 40; n++) await lake.pool('p').load('main', [inlineObject(of * 100 + n)]); }),
+      ...Array.from({ length: 4 }, async (_, of) => {
+        for (let n = 0; n < 15; n++) {
+          await lake.createPool({ name: `q${of} ${n}` });
+          await Promise.allSettled([lake.createPool({ name: `q${of} ${n}` }), lake.pool(`q${of} ${n}`).load('main', [inlineObject(n)]), lake.pool(`q${of} ${n}`).load('absent', [inlineObject(n)])]);
+          await lake.deletePool(`q${of} ${n}`);
+        }
+      }),
+    ]);
+    expect(heard).toEqual(Array.from({ length: heard.length }, (_, i) => i + 1));
+    expect([lake.lastEventId(), gone]).toEqual([heard.length, []]);
+  });
+
+  test('a change that is refused takes no number: what is not kept any more is never skipped over in silence', async () => {
+    const directory = await temporaryDirectory(), lake = await openTestLake({ directory, eventsKeptMax: 10 });
+    for (let n = 0; n < 3; n++) {
+      const twins = await Promise.allSettled([lake.createPool({ name: `p${n}` }), lake.createPool({ name: `p${n}` })]);
+      expect(twins.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    }
+    expect(lake.lastEventId()).toBe(3);
+    for (let n = 0; n < 30; n++) await lake.pool('p0').load('main', [inlineObject(n)]);
+    const sinceEach = (of: Lake): readonly (number | undefined)[] => Array.from({ length: 34 }, (_, id) => of.eventsSince(id)?.length);
+    const expected = Array.from({ length: 34 }, (_, id) => (id < 23 ? undefined : 33 - id));
+    expect(sinceEach(lake)).toEqual(expected);
+    await lake.close();
+    // Fewer are kept from now on: the rest goes, some with each change.
+    const again = await openTestLake({ directory, eventsKeptMax: 4 });
+    for (let n = 0; n < 3; n++) await again.pool('p1').load('main', [inlineObject(n)]);
+    expect(Array.from({ length: 37 }, (_, id) => again.eventsSince(id)?.length)).toEqual(Array.from({ length: 37 }, (_, id) => (id < 32 ? undefined : 36 - id)));
+    await again.close();
   });
 });

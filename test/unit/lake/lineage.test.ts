@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { base62 } from '../../../src/lake/ksuid.ts';
 import type { Id, Lake, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
-import { formatVersion, Tables } from '../../../src/lake/tables.ts';
-import { failure, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from './support.ts';
+import { formatVersion, type Tables } from '../../../src/lake/tables.ts';
+import { edited, failure, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from './support.ts';
 
 const start = async (directory?: string): Promise<{ lake: Lake; pool: Pool; object: ObjectMeta }> => {
   const lake = await openTestLake(directory === undefined ? {} : { directory }), pool = await newPool(lake), object = inlineObject(1, 2, 2);
@@ -132,13 +132,12 @@ describe('a merge', () => {
 
 /** What the table has, in order, after a change of the closed lake. */
 const lineageIn = async (directory: string, change?: (tables: Tables) => Promise<void>): Promise<readonly string[]> => {
-  const tables = new Tables(`${directory}/tables`);
-  try {
+  let rows: readonly string[] = [];
+  await edited(directory, async (tables) => {
     await change?.(tables);
-    return tables.rows('lineage').map(({ key, payload }) => `${Buffer.from(key).toString('hex')} ${payload.toString('hex')}`);
-  } finally {
-    await tables.close();
-  }
+    rows = tables.rows('lineage').map(({ key, payload }) => `${Buffer.from(key).toString('hex')} ${payload.toString('hex')}`);
+  });
+  return rows;
 };
 
 test('in a lake of an earlier build, or a repaired one, the lineage is derived from the commits; the revert of a revert is no rewrite', async () => {

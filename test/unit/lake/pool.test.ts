@@ -3,7 +3,8 @@ import { base62, newId, zeroId } from '../../../src/lake/ksuid.ts';
 import type { ObjectMeta, Snapshot } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
 import { purgePool } from '../../../src/lake/purge.ts';
-import { failure, fileObject, inlineObject, keysAt, metaRows, newPool, openTestLake } from './support.ts';
+import { edited, failure, fileObject, inlineObject, keysAt, metaRows, newPool, openTestLake } from './support.ts';
+import { tableNames } from '../../../src/lake/tables.ts';
 
 const files = async (directory: string): Promise<string[]> => {
   const found: string[] = [];
@@ -268,13 +269,11 @@ describe('start', () => {
     snapshot.release();
     while ((await files(lake.directory)).length > 0) await new Promise((resolve) => { setImmediate(resolve); });
     await lake.close();
-    const { Tables, tableNames } = await import('../../../src/lake/tables.ts');
-    const tables = new Tables(`${lake.directory}/tables`);
-    // Closing interrupted it; the next start goes on.
-    await purgePool(tables, openObjects(lake.directory), pool.config.id, () => false);
-    const left = tableNames.filter((name) => name !== 'about' && name !== 'events' && tables.keys(name).length > 0);
-    await tables.close();
-    expect(left).toEqual([]);
+    await edited(lake.directory, async (tables) => {
+      // Closing interrupted it; the next start goes on.
+      await purgePool(tables, openObjects(lake.directory), pool.config.id, () => false);
+      expect(tableNames.filter((name) => name !== 'about' && name !== 'events' && tables.keys(name).length > 0)).toEqual([]);
+    });
   });
 });
 

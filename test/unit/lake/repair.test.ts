@@ -6,7 +6,7 @@ import { fsck } from '../../../src/lake/fsck.ts';
 import { base62 } from '../../../src/lake/ksuid.ts';
 import type { Lake, ObjectMeta } from '../../../src/lake/lake.types.ts';
 import { moveObject, openObjects } from '../../../src/lake/objects.ts';
-import { logFolder } from '../../../src/lake/log-copy-reader.ts';
+import { listSegments, logFolder, readLog, segmentPath } from '../../../src/lake/log/reader.ts';
 import { repair, type RepairReport } from '../../../src/lake/repair.ts';
 import { bound, failure, fileObject, inlineObject, keysAt, metaRows, newPool, openTestLake, temporaryDirectory } from './support.ts';
 import { newId } from '../../../src/lake/ksuid.ts';
@@ -71,7 +71,7 @@ const reopened = async (directory: string): Promise<string> => {
   return state;
 };
 const tablesFile = (directory: string): string => join(directory, 'tables', 'data.mdb');
-const logFile = (directory: string): string => join(logFolder(directory), readdirSync(logFolder(directory)).sort().at(-1)!);
+const logFile = (directory: string): string => segmentPath(directory, listSegments(directory)[0]!);
 const change = (path: string, edit: (bytes: Buffer) => Buffer | void): void => {
   const bytes = readFileSync(path);
   writeFileSync(path, edit(bytes) ?? bytes);
@@ -81,7 +81,6 @@ const flip = (path: string, text: string): void => change(path, (b) => { for (le
 
 describe('the tables', { timeout: 60_000 }, () => {
   const damages: readonly (readonly [string, (directory: string) => void])[] = [
-    ['are gone', (d) => rmSync(join(d, 'tables'), { recursive: true })],
     ['are all zeros', (d) => change(tablesFile(d), (b) => { b.fill(0); })],
     ['are noise behind their head', (d) => change(tablesFile(d), (b) => { b.fill(0xa5, 8192); })],
     ['lost one value', (d) => flip(tablesFile(d), '3..5')],
@@ -91,29 +90,30 @@ describe('the tables', { timeout: 60_000 }, () => {
     })],
   ];
   for (const [name, damage] of damages) {
-    test(`${name}: all of it comes back from the copy, what was there is kept`, async () => {
+    test(`${name}: all of it comes back from the log, what was there is kept`, async () => {
       const { directory, state } = await makeLake();
       damage(directory);
       const { after, lost, kept } = await repairAt(directory);
-      expect({ faults: after?.faults, lost: lost.filter((line) => !line.startsWith('what was committed after event')), kept: existsSync(join(kept!, 'log')) }).toEqual({ faults: [], lost: [], kept: true });
+      expect({ faults: after?.faults, lost, kept: existsSync(join(kept!, 'tables')) }).toEqual({ faults: [], lost: [], kept: true });
       expect(await reopened(directory)).toEqual(state);
     });
   }
 
-  test('a body that is damaged is named with pool, branch, commit, objects and rows', async () => {
+  test('a body that is damaged in the log and the tables is named with pool, branch, commit, objects and rows', async () => {
     const { directory } = await makeLake();
     flip(tablesFile(directory), '3..5');
+    flip(logFile(directory), '3..5');
     const { faults, affected } = await fsck({ directory, files: openObjects(directory), checkObject: checkObject(directory) });
-    expect(faults.join('\n')).toMatch(/table bodies, key [0-9a-f]{40}: checksum does not match/);
+    expect(faults.join('\n')).toMatch(/log\/00000001, byte \d+: record \d+ is damaged or missing[\s\S]*table bodies, key [0-9a-f]{40}: checksum does not match/);
     expect(affected.map((line) => line.replaceAll(/[0-9A-Za-z]{27}/g, 'ID'))).toEqual(['pool "p", branch "main": 1 of 4 data objects (ID), 1 of 4 rows', 'pool "p": data objects of commits ID, ID']);
   });
 });
 
-describe('the copy', { timeout: 60_000 }, () => {
-  test('is damaged, the tables are sound: it is written anew from them, nothing is lost', async () => {
+describe('the log', { timeout: 60_000 }, () => {
+  test('is damaged, the tables are sound: it is begun anew from them, nothing is lost', async () => {
     const { directory, state } = await makeLake();
     change(logFile(directory), (b) => { b.fill(0, 500, 900); });
-    expect((await fsck({ directory, files: openObjects(directory) })).faults.join('\n')).toMatch(/copy of the commit log, 00000001-00000001.log, byte \d+: \d+ bytes are no record\n.*: records? \d+.* (is|are) missing/);
+    expect((await fsck({ directory, files: openObjects(directory) })).faults.join('\n')).toMatch(/log\/00000001, byte \d+: records? \d+.* (is|are) damaged or missing/);
     const { after, lost } = await repairAt(directory);
     expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
     expect(await reopened(directory)).toEqual(state);
@@ -121,9 +121,19 @@ describe('the copy', { timeout: 60_000 }, () => {
 
   test('has lost the record by which a pool went: the pool does not come back', async () => {
     const { directory, state } = await makeLake();
-    change(logFile(directory), (b) => b.subarray(0, b.length - 600));
+    const { end } = readLog(directory).place!;
+    change(logFile(directory), (b) => { b.fill(0, end - 600); });
     const { before, after, lost } = await repairAt(directory);
-    expect({ tablesSound: before.tablesSound, faults: after?.faults, lost }).toEqual({ tablesSound: true, faults: [], lost: [] });
+    expect({ rowsSound: before.rowsSound, faults: after?.faults, lost }).toEqual({ rowsSound: true, faults: [], lost: [] });
+    expect(await reopened(directory)).toBe(state);
+  });
+
+  test('has lost the end of its last record: the tables know it, a start is refused, a repair keeps it', async () => {
+    const { directory, state } = await makeLake(), { number, at, end } = readLog(directory).place!;
+    change(logFile(directory), (b) => { b.fill(0, end - 16, end); });
+    expect((await failure(openTestLake({ directory }))).text).toMatch(new RegExp(`log/00000001, byte ${at}: record ${number} is not there`));
+    const { after, lost } = await repairAt(directory);
+    expect({ faults: after?.faults, lost }).toEqual({ faults: [], lost: [] });
     expect(await reopened(directory)).toBe(state);
   });
 
@@ -136,7 +146,7 @@ describe('the copy', { timeout: 60_000 }, () => {
     change(logFile(directory), (b) => { b[b.indexOf('load number 3')]! ^= 1; });
     const { after, lost } = await repairAt(directory);
     expect(after?.faults).toEqual([]);
-    expect(lost.join('\n')).toMatch(/record \d+ is missing[\s\S]*pool "p", branch "main": set back to commit \w{27}, lost with what they did: \w{27}, \w{27}/);
+    expect(lost.join('\n')).toMatch(/record \d+ is damaged or missing[\s\S]*pool "p", branch "main": set back to commit \w{27}, lost with what they did: \w{27}, \w{27}/);
     const again = await openTestLake({ directory });
     expect(await keysAt(again, 'p', 'main')).toEqual(['0', '1', '2']);
     // Numbers of events are not given twice.
@@ -177,13 +187,32 @@ describe('data objects', { timeout: 60_000 }, () => {
     await lake.close();
   });
 
+  test('that were vacuumed since the commit to which a branch is set back are taken out of it, and named', async () => {
+    const lake = await openTestLake(), pool = await newPool(lake), [one, two] = [inlineObject(1), await fileObject(lake, 2)];
+    await pool.load('main', [one, two]);
+    await pool.load('main', [inlineObject(3)], { body: 'lost with its record' });
+    await pool.deleteObjects('main', [one.id, two.id]);
+    await pool.vacuum('main', { dryRun: false });
+    await lake.close();
+    const { directory } = lake;
+    rmSync(join(directory, 'tables'), { recursive: true });
+    change(logFile(directory), (b) => { b[b.indexOf('lost with its record')]! ^= 1; });
+    const { after, lost } = await repairAt(directory);
+    expect(after?.faults).toEqual([]);
+    expect(lost.join('\n')).toMatch(/pool "p", branch "main": set back to commit[\s\S]*pool "p", branch "main": commit \w{27} takes out 2 lost data objects with 2 rows/);
+    const again = await openTestLake({ directory });
+    expect(await keysAt(again, 'p', 'main')).toEqual([]);
+    await again.close();
+  });
+
   test('that no row names are kept beside, not swept', async () => {
     const { directory } = await makeLake(), id = newId();
     await openObjects(directory).put(id, Uint8Array.of(1, 2, 3));
     rmSync(join(directory, 'tables'), { recursive: true });
+    change(logFile(directory), (b) => { b[b.indexOf('third')]! ^= 1; });
     const { lost, kept } = await repairAt(directory);
-    expect(readdirSync(join(kept!, 'objects'))).toEqual([id]);
-    expect(lost.join('\n')).toContain(`1 file of data objects that no commit names is kept in ${join(kept!, 'objects')}`);
+    expect(readdirSync(join(kept!, 'objects'))).toContain(id);
+    expect(lost.join('\n')).toMatch(new RegExp(`files? of data objects that no commit names (is|are) kept in ${join(kept!, 'objects')}`));
   });
 });
 

@@ -1,12 +1,16 @@
 /** A real lake in a temporary directory, and objects for it whose bodies nobody reads. */
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { newId } from '../../../src/lake/ksuid.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { KeyBound, Lake, LakeOptions, MetaRow, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects.ts';
+import { markClosed, type OpenOptions, openTables, tablesFolder } from '../../../src/lake/recovery.ts';
+import type { Tables } from '../../../src/lake/tables.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
 
@@ -26,6 +30,27 @@ export const openTestLake = async (options: Partial<LakeOptions> = {}): Promise<
     if (faults.length > 0) throw faults[0];
   });
   return lake;
+};
+
+/** The tables of a lake that is closed, or of a new one. */
+export const tablesOf = async (directory: string, options: Partial<OpenOptions> = {}): Promise<Tables> => {
+  const { tables } = await openTables({ directory, ...options });
+  onTestFinished(async () => { await tables.close().catch(() => undefined); });
+  return tables;
+};
+const opener = fileURLToPath(new URL('./lake-opener.ts', import.meta.url));
+/** Opens and closes the lake in a process of its own, or repairs it; the signal or the status that it ended with. */
+export const openIn = (directory: string, { killAt = '', what = '' } = {}): Promise<string> => new Promise((resolve, reject) => {
+  const child = spawn(process.execPath, ['--import', 'tsx', opener, directory, what], { stdio: 'ignore', env: { ...process.env, LAKE_KILL_AT: killAt } });
+  child.on('error', reject);
+  child.on('close', (status, signal) => { resolve(signal ?? String(status)); });
+});
+
+/** Changes rows of a closed lake behind its back: the log has what was changed. */
+export const edited = async (directory: string, edit: (tables: Tables) => Promise<void>): Promise<void> => {
+  const { tables } = await openTables({ directory });
+  await edit(tables);
+  if (await tables.close()) markClosed(tablesFolder(directory));
 };
 
 export const newPool = async (lake: Lake, name = 'p', order: 'asc' | 'desc' = 'asc'): Promise<Pool> => {

@@ -1,10 +1,11 @@
 /**
- * Changes of rows as bytes, as the journal and the copy of the commit log have them: each table u8 (its high bit: the row goes), length of the key u8, key, and unless the row
- * goes: length u32 little-endian, bytes. Which code a table has is theirs to say.
+ * Changes of rows as bytes, one after the other: table u8 (its high bit: the row goes), length of the key u8, key, and unless the row goes: length u32 little-endian, bytes.
+ * A table's code is its place among the names, to which others are only ever added.
  */
-import type { Change, TableName } from './table-rows.ts';
+import { type Change, type TableName, tableNames } from '../table-rows.ts';
 
 const goesFlag = 0x80;
+const codes = new Map(tableNames.map((name, i) => [name, i]));
 
 /** Bytes that they take. */
 export const changesLength = (changes: readonly Change[]): number => {
@@ -14,10 +15,10 @@ export const changesLength = (changes: readonly Change[]): number => {
 };
 
 /** Writes them at `at`; answers their end. */
-export const writeChanges = (out: Buffer, at: number, changes: readonly Change[], codeOf: (table: TableName) => number): number => {
+export const writeChanges = (out: Buffer, at: number, changes: readonly Change[]): number => {
   let end = at;
   for (const { table, key, payload } of changes) {
-    out[end++] = codeOf(table) | (payload ? 0 : goesFlag);
+    out[end++] = codes.get(table)! | (payload ? 0 : goesFlag);
     out[end++] = key.length;
     out.set(key, end);
     end += key.length;
@@ -30,10 +31,10 @@ export const writeChanges = (out: Buffer, at: number, changes: readonly Change[]
 };
 
 /** Those between `from` and `end`, as views of the bytes. */
-export const readChanges = (bytes: Buffer, from: number, end: number, tableOf: (code: number) => TableName): readonly Change[] => {
+export const readChanges = (bytes: Buffer, from: number, end: number): readonly Change[] => {
   const changes: Change[] = [];
   for (let at = from; at < end;) {
-    const code = bytes[at]!, table = tableOf(code & ~goesFlag), keyEnd = at + 2 + bytes[at + 1]!, key = bytes.subarray(at + 2, keyEnd);
+    const code = bytes[at]!, table: TableName = tableNames[code & ~goesFlag]!, keyEnd = at + 2 + bytes[at + 1]!, key = bytes.subarray(at + 2, keyEnd);
     if (code & goesFlag) {
       changes.push({ table, key });
       at = keyEnd;

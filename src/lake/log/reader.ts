@@ -1,0 +1,248 @@
+/**
+ * Reads the log: the chain of records from a place on, and what is wrong with it.
+ *
+ * Invariants:
+ * - The chain ends where no record follows. What is behind is half a write that nobody was told of, unless something later shows that there was more: then it is damage, told with its
+ *   place, and those records are read too, for whoever wants what is left.
+ * - A record counts only with the salt's digest, its number and the digest of the one before.
+ */
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { LakeError } from '../../errors.ts';
+import type { Change } from '../table-rows.ts';
+import { readChanges } from './changes.ts';
+import { decodeHead, type FileHead, formatOfLog, type FoundRecord, guessHead, headBytes, type LogIdentity, type LogPlace, newerVersion, recordAt, recordBytes, recordHeadBytes } from './format.ts';
+
+/** Where segments and bases are in the lake's folder, and what their files are called. */
+export const logFolder = (directory: string): string => join(directory, 'log');
+export const baseFolder = (directory: string): string => join(directory, 'base');
+export const segmentName = (segment: number): string => String(segment).padStart(8, '0');
+const filesIn = (folder: string): readonly number[] => (existsSync(folder) ? readdirSync(folder) : []).filter((name) => /^\d{8,16}$/.test(name)).map(Number).filter(Number.isSafeInteger).sort((a, b) => a - b);
+/** Numbers of the segments, whether begun or not. */
+export const listSegments = (directory: string): readonly number[] => filesIn(logFolder(directory));
+/** Numbers of the records up to which there are bases, oldest first. */
+export const listBases = (directory: string): readonly number[] => filesIn(baseFolder(directory));
+export const segmentPath = (directory: string, segment: number): string => join(logFolder(directory), segmentName(segment));
+export const basePath = (directory: string, record: number): string => join(baseFolder(directory), String(record).padStart(16, '0'));
+
+/** Bytes of all segments. */
+export const bytesOfLog = (directory: string): number => listSegments(directory).reduce((sum, segment) => sum + statSync(segmentPath(directory, segment)).size, 0);
+/** Bytes of all bases. */
+export const bytesOfBases = (directory: string): number => listBases(directory).reduce((sum, record) => sum + statSync(basePath(directory, record)).size, 0);
+
+/** A record's changes, which view the file's bytes, and the digest of the record before. */
+export interface LogRecord { readonly number: number; readonly before: Buffer; readonly changes: readonly Change[] }
+
+/** What there is of a log. */
+export interface LogRead {
+  /** Undefined: no segment was begun. */
+  readonly identity: LogIdentity | undefined;
+  /** Of the last record. */
+  readonly place: LogPlace | undefined;
+  /** Number of the first record that its segments have. */
+  readonly first: number;
+  /** It began with a base. */
+  readonly hasBase: boolean;
+  /** Records that were read. */
+  readonly records: number;
+  /** Bytes behind the last record that are none. */
+  readonly tailBytes: number;
+  /** A line each, with file and byte. */
+  readonly faults: readonly string[];
+}
+
+/** Its records from a place on, or all of them; returns what was found. */
+export const logRecords = (directory: string, from?: LogPlace): Generator<LogRecord, LogRead> => new LogReader(directory, from).read();
+/** The same at once. */
+export const readLog = (directory: string, onRecord: (record: LogRecord) => void = () => undefined, from?: LogPlace): LogRead => {
+  const records = logRecords(directory, from);
+  for (let next = records.next(); ; next = records.next()) {
+    if (next.done) return next.value;
+    onRecord(next.value);
+  }
+};
+
+class LogReader {
+  private readonly directory: string;
+  private readonly from: LogPlace | undefined;
+  private readonly faults: string[] = [];
+  private identity: LogIdentity | undefined;
+  private place: LogPlace | undefined;
+  private first = 1;
+  private hasBase = false;
+  private records = 0;
+  private tailBytes = 0;
+  private damagedHead: number | undefined;
+
+  constructor(directory: string, from: LogPlace | undefined) {
+    this.directory = directory;
+    this.from = from;
+  }
+
+  *read(): Generator<LogRecord, LogRead> {
+    let unbegun: number | undefined, before: number | undefined;
+    for (const segment of listSegments(this.directory)) {
+      if (this.from && segment < this.from.segment) continue;
+      if (!statSync(segmentPath(this.directory, segment)).isFile()) {
+        this.fault(segment, 0, 'it is no file');
+        continue;
+      }
+      const bytes = readFile(segmentPath(this.directory, segment)), sound = decodeHead(bytes, 'segment'), head = sound?.number === segment ? sound : guessHead(bytes, segment);
+      if (!head) {
+        unbegun ??= segment;
+        continue;
+      }
+      if (head !== sound) this.damagedHead = segment;
+      if (unbegun !== undefined) this.fault(unbegun, 0, 'its head is damaged');
+      else if (before !== undefined && segment > before + 1) this.fault(segment, 0, `the segments before it are missing (${segmentName(before + 1)} to ${segmentName(segment - 1)})`);
+      unbegun = undefined;
+      before = segment;
+      // One write makes the head and the first record, so that the head alone is never half.
+      if (this.damagedHead === segment) this.fault(segment, 0, 'its head is damaged');
+      if (this.begin(segment, head)) yield* this.segment(segment, bytes, head);
+    }
+    // A segment that was never begun is all zeros, or what is there of its head and first record: those were one write. With more behind them it was begun.
+    if (unbegun !== undefined && this.place && this.later(readFile(segmentPath(this.directory, unbegun)), unbegun, headBytes, this.place.number + 1)) this.fault(unbegun, 0, 'its head is damaged');
+    if (!this.identity && unbegun !== undefined) this.fault(unbegun, 0, 'its head is damaged');
+    if (this.from && !this.place) this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
+    const { identity, place, first, hasBase, records, tailBytes, faults } = this;
+    return { identity, place, first, hasBase, records, tailBytes, faults };
+  }
+
+  /** Whether the segment is one of this log. */
+  private begin(segment: number, { identity, first, before, hasBase }: FileHead): boolean {
+    if (!this.identity) {
+      this.identity = identity;
+      this.hasBase = hasBase;
+      this.first = first;
+      if (this.from && !identity.lake.equals(this.from.lake)) this.fault(segment, 0, 'it is of another lake than the tables');
+      else if (this.from && segment !== this.from.segment) this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
+      if (segment !== this.from?.segment) this.place = { lake: identity.lake, number: first - 1, digest: before, segment, at: 0, end: headBytes };
+      return true;
+    }
+    // What a damaged head says of the lake is borne out by the salt.
+    if (!identity.salt.equals(this.identity.salt) || (this.damagedHead !== segment && !identity.lake.equals(this.identity.lake))) {
+      this.fault(segment, 0, 'it is of another lake');
+      return false;
+    }
+    const { place } = this;
+    if (place && (first !== place.number + 1 || !before.equals(place.digest))) {
+      if (first <= place.number) {
+        this.fault(segment, 0, `it begins with record ${first}, which stands before it`);
+        return false;
+      }
+      this.gap(place.segment, place.end, place.number + 1, first - 1);
+    }
+    this.place = { lake: identity.lake, number: first - 1, digest: before, segment, at: 0, end: headBytes };
+    return true;
+  }
+
+  private *segment(segment: number, bytes: Buffer, { first, before }: FileHead): Generator<LogRecord, void> {
+    const { from, identity } = this;
+    let at = headBytes;
+    if (from?.segment === segment) {
+      // What is known of the log must be the log's.
+      const own = from.at > 0 ? recordAt(bytes, from.at, { salt: identity!.salt, file: segment, byte: from.at }) : undefined;
+      const isThere = from.at > 0 ? own?.isWhole === true && own.number === from.number && own.end === from.end && own.digest.equals(from.digest) : from.number === first - 1 && from.digest.equals(before);
+      if (!isThere) this.fault(segment, from.at, `record ${from.number} is not there`);
+      this.place = from;
+      at = from.end;
+    }
+    this.tailBytes = 0;
+    while (at < bytes.length) {
+      const next = this.place!.number + 1, here = recordAt(bytes, at, { salt: identity!.salt, file: segment, byte: at });
+      const isNext = here?.isWhole === true && here.kind === 'transactions' && here.number === next && here.before.equals(this.place!.digest);
+      // What is found elsewhere tells that there was more, and that it is damaged.
+      const found = isNext ? here : this.later(bytes, segment, here ? here.end : at + 8, next - 1);
+      if (!found) {
+        this.tailBytes = tailOf(bytes, at);
+        return;
+      }
+      const { number, digest } = found;
+      if (!isNext) this.gap(segment, at, next, number - 1);
+      this.place = { lake: identity!.lake, number, digest, segment, at: found.at, end: found.end };
+      this.records++;
+      yield { number, before: found.before, changes: readChanges(bytes, found.payloadAt, found.payloadEnd) };
+      at = found.end;
+    }
+  }
+
+  /** The first whole record after number `after` from a place on: behind damage. */
+  private later(bytes: Buffer, segment: number, from: number, after: number): FoundRecord | undefined {
+    const { salt } = this.identity!;
+    for (let at = from; at + recordHeadBytes <= bytes.length; at += 8) {
+      // Cheap to see in zeros and in most bytes: a length that fits, a kind, a number that may come.
+      const mayBe = bytes[at + 4] === 1 && bytes.readUInt32LE(at) <= bytes.length - at && bytes.readUInt32LE(at + 12) === Math.floor((after + 1) / 2 ** 32);
+      const found = mayBe ? recordAt(bytes, at, { salt, file: segment, byte: at }) : undefined;
+      if (found?.isWhole && found.kind === 'transactions' && found.number > after) return found;
+    }
+    return undefined;
+  }
+
+  private gap(segment: number, byte: number, first: number, last: number): void {
+    this.fault(segment, byte, last > first ? `records ${first} to ${last} are damaged or missing` : last === first ? `record ${first} is damaged or missing` : `record ${first} does not follow the one before it`);
+  }
+  private fault(segment: number, byte: number, text: string): void { this.faults.push(`log/${segmentName(segment)}, byte ${byte}: ${text}`); }
+}
+
+/** Bytes up to the last one that is not zero. */
+const tailOf = (bytes: Buffer, at: number): number => {
+  let end = bytes.length;
+  while (end > at && bytes[end - 1] === 0) end--;
+  return end - at;
+};
+
+/** What a log begins with, from the first segment that was begun. @throws lake-newer */
+export const logBegin = (directory: string): FileHead | undefined => {
+  for (const segment of listSegments(directory)) {
+    const bytes = withFile(segmentPath(directory, segment), (fd) => readAt(fd, 0, headBytes)), head = decodeHead(bytes, 'segment');
+    if (head) return head;
+    const version = newerVersion(bytes);
+    if (version !== undefined) throw new LakeError('lake-newer', { directory, version, versionMax: formatOfLog });
+  }
+  return undefined;
+};
+
+/** A base's head, how many rows it has, and what is wrong with it. */
+export interface BaseRead { readonly head: FileHead | undefined; readonly rows: number; readonly fault?: string }
+
+/** The records of a base, as far as they are sound; returns what was found. A base without its end is not complete. */
+export function* readBase(directory: string, record: number): Generator<LogRecord, BaseRead> {
+  const path = basePath(directory, record), fd = openSync(path, 'r');
+  let rows = 0, at = headBytes;
+  const fault = (text: string, head?: FileHead): BaseRead => ({ head, rows, fault: `base/${basename(path)}, byte ${at}: ${text}` });
+  try {
+    const size = fstatSync(fd).size, head = decodeHead(readAt(fd, 0, headBytes), 'base');
+    if (!head || head.first !== record + 1) return fault('its head is damaged');
+    let before = head.digest;
+    for (let number = 1; ; number++) {
+      const length = size - at < recordHeadBytes ? Infinity : recordBytes(readAt(fd, at, 4).readUInt32LE(0));
+      const bytes = readAt(fd, at, at + length <= size ? length : 0), found = recordAt(bytes, 0, { salt: head.identity.salt, file: 0, byte: at });
+      if (!found?.isWhole || found.number !== number || found.kind === 'transactions' || !found.before.equals(before)) return fault('the record there is damaged or missing', head);
+      if (found.kind === 'end') return { head, rows };
+      const changes = readChanges(bytes, found.payloadAt, found.payloadEnd);
+      rows += changes.length;
+      yield { number, before, changes };
+      before = found.digest;
+      at += found.end;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const readAt = (fd: number, position: number, length: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(length);
+  let done = 0;
+  for (let n = 1; done < length && n > 0; done += n) n = readSync(fd, bytes, done, length - done, position + done);
+  return bytes.subarray(0, done);
+};
+const withFile = <T>(path: string, read: (fd: number) => T): T => {
+  const fd = openSync(path, 'r');
+  try {
+    return read(fd);
+  } finally {
+    closeSync(fd);
+  }
+};
+const readFile = (path: string): Buffer => withFile(path, (fd) => readAt(fd, 0, fstatSync(fd).size));

@@ -1,0 +1,316 @@
+/**
+ * Opens the tables of a lake. The log is what there is; LMDB, its index, is gone on with where it is sound, and made again from base and log where it is lost, damaged, older, or another's.
+ *
+ * Invariants:
+ * - Records that LMDB knows of must be in the log: a log that ends before is damaged, and is not opened.
+ * - Whether LMDB's file is sound is known of one that was closed in order (its checksum was kept); any other is walked by a process of its own, since a damaged file ends its reader.
+ */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { LakeError } from '../errors.ts';
+import { Environment, isNoRoom } from './environment.ts';
+import { killPoint } from './kill-points.ts';
+import { syncFolder } from './lock.ts';
+import { changesLength } from './log/changes.ts';
+import { headBytes, newIdentity } from './log/format.ts';
+import { beginLog, type Log, openLog } from './log/log.ts';
+import { baseFolder, bytesOfLog, listBases, listSegments, logBegin, logFolder, type LogRead, type LogRecord, logRecords, readBase, readLog, segmentName, segmentPath } from './log/reader.ts';
+import { probeTables } from './probe.ts';
+import { RecentRows } from './recent-rows.ts';
+import { valueOf } from './row-frames.ts';
+import { type Change, openIndex, placeRow, tableNames, Tables, versionRow } from './tables.ts';
+import { hasTables } from './tables-head.ts';
+import { dropOld, upgrade } from './upgrade.ts';
+
+/** Which lake's tables are opened, and how they are kept. */
+export interface OpenOptions {
+  /** The lake's. */
+  readonly directory: string;
+  /** The last service was not stopped, it died. */
+  readonly isUnclean?: boolean;
+  /** Told why tables were made again. */
+  readonly rebuilt?: (why: string) => void;
+  readonly report?: (fault: unknown) => void;
+  /** See tables.ts, log.ts. `compactBytesMin`: free bytes of LMDB's file from which on it is made small. */
+  readonly applyBytes?: number | undefined;
+  readonly segmentBytes?: number | undefined;
+  readonly compactBytesMin?: number | undefined;
+}
+/** `isCovered`: without LMDB's tables there is all that is needed to make them. */
+interface OpenedTables { readonly tables: Tables; readonly log: Log; readonly isCovered: boolean }
+
+export const tablesFolder = (directory: string): string => join(directory, 'tables');
+const unreadable = (directory: string, fault: string): LakeError => new LakeError('lake-unreadable', { directory, fault });
+
+/** Opens them, or makes those of a new lake. @throws lake-unreadable, lake-newer, storage-full */
+export const openTables = async (options: OpenOptions): Promise<OpenedTables> => {
+  try {
+    return await open(options);
+  } catch (error) {
+    if (error instanceof LakeError) throw error;
+    const { message } = error as Error;
+    throw isNoRoom(message) ? new LakeError('storage-full', { fault: message }, { cause: error }) : new LakeError('lake-unreadable', { directory: options.directory, fault: message }, { cause: error });
+  }
+};
+
+const open = async (options: OpenOptions): Promise<OpenedTables> => {
+  const { directory, segmentBytes } = options, folder = tablesFolder(directory), sized = segmentBytes === undefined ? {} : { segmentBytes };
+  finishRepair(directory);
+  for (const name of ['tables.made', 'tables.check', 'tables.repair']) rmSync(join(directory, name), { recursive: true, force: true });
+  if (!logBegin(directory)) await begin(options);
+  dropOld(directory);
+  const begun = logBegin(directory)!, bad = await faultOfTables(options);
+  if (bad) {
+    if (hasTables(folder)) options.rebuilt?.(bad.why);
+    await rebuildTables(directory, bad.record);
+  }
+  dropMark(folder);
+  const environment = await openSmall(options);
+  try {
+    const records: (readonly Change[])[] = [], index = new Tables({ environment }), place = index.place()!;
+    const { faults, place: end, identity } = readLog(directory, ({ changes }) => { records.push(changes); }, place);
+    if (faults.length > 0) throw unreadable(directory, `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`);
+    const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, ...sized });
+    return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: begun.first === 1 && !begun.hasBase ? true : listBases(directory).length > 0 };
+  } catch (error) {
+    await environment.close();
+    throw error;
+  }
+};
+
+/** A lake without a log: a new one, or one of an earlier build. */
+const begin = async (options: OpenOptions): Promise<void> => {
+  const { directory, segmentBytes } = options, folder = tablesFolder(directory);
+  const left = leftOf(directory), version = hasTables(folder) ? await versionOf(directory, left !== undefined) : 0;
+  if (version > 0 && version < versionOfLog) {
+    await upgrade(directory, options.isUnclean ?? false);
+    return;
+  }
+  // What is there of a lake is never begun over.
+  if (version >= versionOfLog || left !== undefined) throw unreadable(directory, `its log is damaged: ${left ?? 'it is missing'} (lake fsck -repair brings back what is whole)`);
+  if (holdsFiles(join(directory, 'objects'))) throw unreadable(directory, 'there are data objects, and neither a log nor tables: no lake is made over them');
+  beginLog(directory, { identity: newIdentity(), hasBase: false, ...(segmentBytes !== undefined && { segmentBytes }) });
+};
+/** Since this version of the tables there is a log. */
+export const versionOfLog = 4;
+
+/** What a log that no segment's head tells of has left; undefined: nothing, or what a stop left while the first one was made. */
+export const leftOf = (directory: string): string | undefined => {
+  const segments = listSegments(directory), bases = listBases(directory);
+  if (segments.length > 1 || segments.some((segment) => usedBytes(segmentPath(directory, segment)) > headBytes)) return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
+  return bases.length > 0 ? `its segments are missing, there is a base up to record ${bases.at(-1)!}` : undefined;
+};
+/** Up to the last byte that is not zero. */
+const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
+const holdsFiles = (folder: string): boolean => existsSync(folder) && readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
+
+/** At least 1; of tables that cannot be read it is not known which build wrote them, unless there is `hasLog` something of a log. */
+const versionOf = async (directory: string, hasLog: boolean): Promise<number> => {
+  const { faults, version } = await probeTables(tablesFolder(directory));
+  if (faults.length === 0 || version >= versionOfLog) return Math.max(1, version);
+  if (hasLog) return versionOfLog;
+  throw unreadable(directory, `${faults.slice(0, 3).join('; ')} (an earlier build wrote them: lake fsck -repair of that build mends them)`);
+};
+
+/** `record`: the last one that they say they have. */
+interface BadTables { readonly why: string; readonly record?: number }
+/** Why LMDB's tables cannot be gone on with; undefined if they can. @throws lake-newer */
+const faultOfTables = async ({ directory, isUnclean = false }: OpenOptions): Promise<BadTables | undefined> => {
+  const folder = tablesFolder(directory), mark = hasTables(folder) ? markOf(folder) : 'none';
+  if (mark === 'none') return { why: 'there are none' };
+  // A stop in order leaves the mark, and takes its own back last: without either nothing is known against them.
+  if (mark === 'differs' || (isUnclean && mark === 'absent')) {
+    const { faults, record } = await probeTables(folder), known = record === undefined ? {} : { record };
+    if (faults.length > 0) return { why: faults.slice(0, 3).join('; '), ...known };
+    if (mark === 'differs') return { why: 'their file is not as it was left', ...known };
+  }
+  let tables: Tables;
+  try {
+    tables = openIndex(folder);
+  } catch (fault) {
+    return { why: (fault as Error).message };
+  }
+  try {
+    tables.checkVersion(directory);
+    const place = tables.place(), begun = logBegin(directory)!, first = listSegments(directory)[0]!;
+    if (!place) return { why: 'they do not say up to where they have the log' };
+    if (!place.lake.equals(begun.identity.lake)) return { why: 'they are not those of this log' };
+    return place.segment < first ? { why: `they end at record ${place.number}, before the log begins` } : undefined;
+  } finally {
+    await tables.close();
+  }
+};
+
+/** LMDB leaves the pages of removed rows for later ones, and never gives them back to the disk: a start makes the tables again when so many bytes, and so large a part, are free. */
+const freeBytesMin = 16 << 20, freeShareMin = 0.5;
+
+/** Opens LMDB, made small before if it is mostly free pages. */
+const openSmall = async ({ directory, compactBytesMin = freeBytesMin, report }: OpenOptions): Promise<Environment> => {
+  const folder = tablesFolder(directory), environment = new Environment(folder, tableNames, false), bytes = environment.fileBytes(), free = bytes - environment.usedBytes();
+  if (free < compactBytesMin || free < bytes * freeShareMin) return environment;
+  await environment.close();
+  await rebuildTables(directory).catch((fault: unknown) => { report?.(fault); });
+  return new Environment(folder, tableNames, false);
+};
+
+const rowsPerTransaction = 8000, bytesPerTransaction = 8 << 20;
+
+/** What the log says, as new tables in this folder. */
+interface Rebuilt { readonly log: LogRead; readonly faults: readonly string[] }
+
+/** Of a log up to this length only what its changes come to is written: rows that went leave no room in LMDB's file then. */
+const netBytesMax = 48 << 20;
+
+/** Makes tables in a folder from base and log. `faults`: what of them could not be read; all else is there. `see`: told of all changes, in their order. */
+export const makeTables = async (directory: string, folder: string, see: (changes: readonly Change[]) => void = () => undefined): Promise<Rebuilt> => {
+  const begun = logBegin(directory);
+  for (const base of [...[...listBases(directory)].reverse(), undefined]) {
+    const faults: string[] = [], done = base ?? 0, newest = new RecentRows(), isNet = bytesOfLog(directory) <= netBytesMax;
+    const follows = (record: LogRecord): boolean => {
+      if (record.number === done + 1 && before && !record.before.equals(before)) faults.push(`base/${base} is not of this log`);
+      return record.number > done;
+    };
+    let before: Buffer | undefined;
+    if (isNet) for (const record of logRecords(directory)) if (record.number > done) newest.put(record.changes);
+    rmSync(folder, { recursive: true, force: true });
+    const environment = new Environment(folder, tableNames, false), writer = new RowWriter(environment);
+    try {
+      if (base !== undefined) {
+        const rows = readBase(directory, base);
+        let next = rows.next();
+        for (; !next.done; next = rows.next()) {
+          see(next.value.changes);
+          await writer.put(next.value.changes.filter(({ table, key }) => !newest.get(table, key)));
+        }
+        before = next.value.head?.before;
+        if (next.value.fault !== undefined) faults.push(next.value.fault);
+        // An older one may do, or none, with the log behind it.
+        if (faults.length > 0 && (listBases(directory)[0]! < base || (begun?.first === 1 && !begun.hasBase))) continue;
+      }
+      const records = logRecords(directory);
+      let next = records.next();
+      for (; !next.done; next = records.next()) {
+        if (!follows(next.value)) continue;
+        see(next.value.changes);
+        if (!isNet) await writer.put(next.value.changes);
+      }
+      const log = next.value;
+      if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
+      if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
+      await writer.put(newest.all().filter(({ payload }) => payload));
+      await writer.put([versionRow, ...(log.place ? [placeRow(log.place)] : [])]);
+      await writer.end();
+      return { log, faults: [...faults, ...log.faults] };
+    } finally {
+      await environment.close();
+    }
+  }
+  throw new Error('unreachable');
+};
+
+/** In the folder of what a repair kept: what it could not bring back. */
+export const lostFile = 'lost.txt';
+export const repairedFolder = (directory: string): string => join(directory, 'repaired');
+/** Ends a repair that made a new log: puts it in the place of the old one, which is kept. A stop in between is gone on from. */
+export const finishRepair = (directory: string): void => {
+  const made = repairedFolder(directory);
+  if (!existsSync(made)) return;
+  const kept = readFileSync(join(made, 'kept'), 'utf8'), move = (from: string, to: string, name: string): void => { if (existsSync(join(from, name))) renameSync(join(from, name), join(to, name)); };
+  mkdirSync(kept, { recursive: true });
+  // The new log comes in last: as long as it is not there, what is there is the old one.
+  if (existsSync(logFolder(made))) {
+    for (const name of ['log', 'tables']) move(directory, kept, name);
+    killPoint('repair: old log kept');
+    if (existsSync(baseFolder(made))) move(directory, kept, 'base');
+    move(made, directory, 'base');
+    killPoint('repair: swapped');
+    syncFolder(kept);
+    move(made, directory, 'log');
+  }
+  syncFolder(directory);
+  rmSync(made, { recursive: true, force: true });
+};
+
+/** Replaces LMDB's tables by those that base and log give. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
+export const rebuildTables = async (directory: string, record = 0): Promise<void> => {
+  const folder = tablesFolder(directory), isNew = !hasTables(folder);
+  // Tables whose making was cut off do not say up to where they have the log.
+  const made = isNew ? folder : join(directory, 'tables.made'), { log, faults: found } = await makeTables(directory, made), last = log.place?.number ?? 0;
+  const faults = last < record ? [...found, `it ends at record ${last}, the tables have record ${record}`] : found;
+  if (faults.length > 0) {
+    rmSync(made, { recursive: true, force: true });
+    throw unreadable(directory, `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`);
+  }
+  syncFolder(made);
+  killPoint('rebuild: made');
+  if (isNew) return syncFolder(directory);
+  rmSync(folder, { recursive: true, force: true });
+  killPoint('rebuild: old tables gone');
+  renameSync(made, folder);
+  syncFolder(directory);
+  killPoint('rebuild: named');
+};
+
+class RowWriter {
+  private readonly environment: Environment;
+  private waiting: Change[] = [];
+  private bytes = 0;
+  constructor(environment: Environment) { this.environment = environment; }
+
+  async put(changes: readonly Change[]): Promise<void> {
+    for (const change of changes) this.waiting.push(change);
+    this.bytes += changesLength(changes);
+    if (this.waiting.length >= rowsPerTransaction || this.bytes >= bytesPerTransaction) await this.end();
+  }
+  async end(): Promise<void> {
+    const { waiting } = this;
+    this.waiting = [];
+    this.bytes = 0;
+    await this.environment.write(waiting.map(valueOf));
+  }
+}
+
+const markPath = (folder: string): string => join(folder, 'closed');
+const dataPath = (folder: string): string => join(folder, 'data.mdb');
+
+/** Keeps the checksum of the tables' file, which is closed: the next start need not look at its rows. Answers whether it could: a stop without it is not one in order. */
+export const markClosed = (folder: string): boolean => {
+  try {
+    writeMark(folder);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const writeMark = (folder: string): void => {
+  const fd = openSync(markPath(folder), 'w');
+  try {
+    writeSync(fd, checksumOf(dataPath(folder)));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncFolder(folder);
+};
+const markOf = (folder: string): 'matches' | 'differs' | 'absent' => {
+  if (!existsSync(markPath(folder))) return 'absent';
+  return statSync(markPath(folder)).isFile() && readFileSync(markPath(folder), 'utf8') === checksumOf(dataPath(folder)) ? 'matches' : 'differs';
+};
+const dropMark = (folder: string): void => {
+  rmSync(markPath(folder), { recursive: true, force: true });
+  syncFolder(folder);
+};
+const checksumOf = (path: string): string => {
+  const fd = openSync(path, 'r'), bytes = Buffer.allocUnsafe(4 << 20);
+  let sum = 0, size = 0;
+  try {
+    for (let n = readSync(fd, bytes); n > 0; n = readSync(fd, bytes)) {
+      sum = crc32(bytes.subarray(0, n), sum);
+      size += n;
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return `${size} ${sum.toString(16)}\n`;
+};
