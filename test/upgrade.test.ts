@@ -8,9 +8,17 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { formatVersion, Tables, tableNames } from '../src/lake/tables.ts';
+import { crc32 } from 'node:zlib';
+import { Environment } from '../src/lake/environment.ts';
+import { openLake } from '../src/lake/lake.ts';
+import { changesLength, writeChanges } from '../src/lake/log/changes.ts';
+import { openObjects } from '../src/lake/objects.ts';
+import { branchKey, encodeBranch, encodeName, encodePool, nameKey } from '../src/lake/rows.ts';
+import { type Change, journalKey } from '../src/lake/table-rows.ts';
+import { formatVersion, openIndex, Tables, tableNames } from '../src/lake/tables.ts';
 import { startBuiltService } from './support/built-service.ts';
 import { clientOf } from './support/client.ts';
+import { openIn } from './unit/lake/support.ts';
 import { checkLake, runProgram } from './support/lake-command.ts';
 
 interface Kept { readonly first: string; readonly deletion: string; readonly before: string; readonly events: string; readonly answers: readonly { readonly query: string; readonly answer: string }[] }
@@ -75,8 +83,63 @@ describe.each(names)('the lake of %s', { timeout: 120_000 }, (name) => {
   test('is sound for fsck before anything was written', async () => { expect(await checkLake(unpacked(name))).toMatchObject({ status: 0, complaint: '' }); });
 });
 
+describe('the ring of formats 2 and 3', { timeout: 120_000 }, () => {
+  /** LMDB's own place in it, and the rows that it has. */
+  const placeIn = async (lake: string): Promise<{ readonly number: number; readonly offset: number; readonly rows: number }> => {
+    const tables = openIndex(join(lake, 'tables')), row = tables.get('about', journalKey)!, rows = tables.rows('pools').length;
+    await tables.close();
+    return { number: Number(row.readBigUInt64LE(0)), offset: row.readUInt32LE(8), rows };
+  };
+  /** A record that makes a pool. */
+  const recordOf = (number: number, name: string): Buffer => {
+    const id = Buffer.alloc(20, 0x33), pool: Change[] = [
+      { table: 'pools', key: id, payload: encodePool({ tsNs: 1n, name, id: id.toString('hex'), layout: { order: 'asc', keys: [['ts']] }, seekStride: 65_536, threshold: 1000 }) },
+      { table: 'names', key: nameKey(name), payload: encodeName(name, id.toString('hex')) },
+      { table: 'branches', key: branchKey(id.toString('hex'), 'main'), payload: encodeBranch({ tsNs: 1n, name: 'main', commit: '0'.repeat(40) }) },
+    ];
+    const bytes = Buffer.alloc(20 + changesLength(pool));
+    bytes.write('LJRN');
+    bytes.writeUInt32LE(bytes.length - 20, 4);
+    bytes.writeBigUInt64LE(BigInt(number), 8);
+    writeChanges(bytes, 20, pool);
+    bytes.writeUInt32LE(crc32(bytes.subarray(20), crc32(bytes.subarray(4, 16))), 16);
+    return bytes;
+  };
+  const poolsOf = async (lake: string): Promise<readonly string[]> => {
+    const opened = await openLake({ directory: lake, objects: openObjects(lake), report: (fault) => { throw fault; } }), pools = opened.pools().map(({ name }) => name);
+    await opened.close();
+    return pools;
+  };
+  const put = (lake: string, at: number, record: Buffer): void => {
+    const path = join(lake, 'tables', 'journal'), ring = readFileSync(path);
+    record.copy(ring, at);
+    writeFileSync(path, ring);
+  };
+
+  test.each(['f5dad02', '2e4e35a'])('%s: what stands behind its end after a stop in order is of no meaning, whatever it looks like; after a kill it is the newest transactions', async (name) => {
+    const forged = unpacked(name), { number, offset, rows } = await placeIn(forged);
+    put(forged, offset, recordOf(number + 1, 'nobody made it'));
+    // Twenty bytes in anybody's row that look like a record of a far later time.
+    put(forged, offset + 4000, Buffer.from('4c4a524e00000000000000000001000058ac177a', 'hex'));
+    expect((await poolsOf(forged)).length).toBe(rows);
+    const killed = unpacked(name);
+    put(killed, offset, recordOf(number + 1, 'the newest'));
+    writeFileSync(join(killed, 'running'), 'process 1\n');
+    expect((await poolsOf(killed)).filter((pool) => pool === 'the newest')).toEqual(['the newest']);
+    expect(await checkLake(killed)).toMatchObject({ status: 0, complaint: '' });
+  });
+
+  test.each(['base: half written', 'base: written', 'base: named', 'upgrade: base written', 'upgrade: log begun', 'rebuild: made', 'rebuild: old tables gone'])('a kill at "%s" of taking a lake over leaves it whole', async (killAt) => {
+    const lake = unpacked('2e4e35a'), pools = (await placeIn(lake)).rows;
+    expect(await openIn(lake, { killAt })).toBe('SIGKILL');
+    expect((await poolsOf(lake)).length).toBe(pools);
+    expect(readdirSync(join(lake, 'log')).filter((file) => file.endsWith('.log'))).toEqual([]);
+    expect(await checkLake(lake)).toMatchObject({ status: 0, complaint: '' });
+  });
+});
+
 test('a lake of a newer format is refused, by name and number, and left as it is: by the service, after a kill too, by fsck and its repair', { timeout: 120_000 }, async () => {
-  const lake = unpacked('10c3400'), tables = new Tables(join(lake, 'tables')), versions = [...tables.rows('about')].filter(({ payload }) => Buffer.from(payload).toString() === '1');
+  const lake = unpacked('10c3400'), tables = new Tables({ environment: new Environment(join(lake, 'tables'), tableNames, false) }), versions = [...tables.rows('about')].filter(({ payload }) => Buffer.from(payload).toString() === '1');
   expect([tableNames[0], versions.length]).toEqual(['about', 1]);
   await tables.write([{ table: 'about', key: versions[0]!.key, payload: Buffer.from(String(formatVersion + 1)) }]);
   await tables.close();
