@@ -21,7 +21,7 @@ import { faultOfState, type LakeState, referenceOf, runVictim } from './run-vict
 import { scriptOf, type Step } from './scripts.ts';
 
 /** Seeds that npm test runs; other parts have tests of their own. */
-const small: Partial<Record<PartName, readonly number[]>> = { kills: [3, 4], power: [0], faults: [3], objects: [0], tables: [0], floods: [0], clocks: [0, 1, 2, 3, 4, 5] };
+const small: Partial<Record<PartName, readonly number[]>> = { kills: [3, 4], power: [0], faults: [3], objects: [0], tables: [0, 1, 2, 3], logs: [0, 1, 2, 3], forged: [0], floods: [0], clocks: [0, 1, 2, 3, 4, 5] };
 const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
 
 describe('nothing is lost, nothing is wrong, nothing hangs', { timeout: 300_000 }, () => {
@@ -78,7 +78,7 @@ describe.skipIf(lacksStrace())('the traced disk', { timeout: 300_000 }, () => {
     const { trace, faultAt, said } = await traced(scriptOf(1, 2));
     for (const end of said) expect(await faultAt(trace, end), `call ${end}`).toBeUndefined();
     const lying: Trace = { events: trace.events.map((event) => (event.kind === 'sync' ? { ...event, from: 0 } : event.kind === 'write' ? { ...event, synced: false } : event)) };
-    expect(await faultAt(lying, said.at(-1)!)).toMatch(/in place of|lost/);
+    expect(await faultAt(lying, said.at(-1)!)).toMatch(/in place of|lost|neither a log nor tables/);
   });
 
   test('while the first tables are made the power may go at any call, with any sectors written: the lake is made again', async () => {
@@ -88,12 +88,24 @@ describe.skipIf(lacksStrace())('the traced disk', { timeout: 300_000 }, () => {
       for (let times = 0; times < 3; times++) expect(await faultAt(trace, end, { keep: 'some', sectorBytes: 512, random }), `call ${end}`).toBeUndefined();
     }
   });
+  test('the lake\'s own name is durable in the folder above before anything is acknowledged', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lake-named-')), lake = join(folder, 'new', 'lake');
+    onTestFinished(() => { rmSync(folder, { recursive: true, force: true }); });
+    expect((await runVictim(lake, [{ do: 'create pool', pool: 'p' }], { wrap: straceCommand(join(folder, 'trace')) })).status).toBe(0);
+    const { events } = readTrace(join(folder, 'trace'), folder), first = (kind: string, path: string): number => events.findIndex((event) => event.kind === kind && 'path' in event && event.path === path);
+    const said = events.findIndex((event) => event.kind === 'said' && event.line.startsWith('ack'));
+    for (const [name, above] of [['new', ''], ['new/lake', 'new']] as const) {
+      expect(first('link', name)).toBeGreaterThanOrEqual(0);
+      expect([first('sync folder', above) > first('link', name), first('sync folder', above) < said]).toEqual([true, true]);
+    }
+  });
   test('names are durable by the sync of their folder: without the syncs of any one of them what was acknowledged is lost', async () => {
     const { trace, faultAt, said } = await traced([{ do: 'create pool', pool: 'p' }, { do: 'load', pool: 'p', branch: 'main', key: 1, large: true }, { do: 'load', pool: 'p', branch: 'main', key: 2, large: false }]);
     expect(await faultAt(trace, said.at(-1)!)).toBeUndefined();
     const folders = [...new Set(trace.events.flatMap((event) => (event.kind === 'sync folder' ? [event.path.replace(/^objects\/.+/, 'objects/XX')] : [])))].sort();
     expect(folders).toEqual(['', 'log', 'objects', 'objects/XX', 'tables']);
-    for (const folder of folders.filter((name) => name !== 'log')) {
+    // Tables that are lost are made again.
+    for (const folder of folders.filter((name) => name !== 'tables')) {
       const isOf = (path: string): boolean => (folder === 'objects/XX' ? /^objects\/./.test(path) : path === folder);
       const without: Trace = { events: trace.events.map((event) => (event.kind === 'sync folder' && isOf(event.path) ? { kind: 'said', line: '' } : event)) };
       expect(await faultAt(without, said.at(-1)!), `without the syncs of ${folder || 'the lake'}`).toBeDefined();
@@ -114,8 +126,8 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
   const ends = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => { const found = /^(ack|refused) \d+ ?(\S*)/.exec(line); return found ? [found[2] || 'done'] : []; });
   const last = (lines: readonly string[]): string => lines.findLast((line) => line.startsWith('state '))!.replace(/^state \d+ /, '');
 
-  test.skipIf(lacksStrace())('without room in the tables a load is a 507, and the next one goes on', async () => {
-    const { lines, status } = await failing(loads(60), 'tables/journal', 'pwrite64:error=ENOSPC:when=3');
+  test.skipIf(lacksStrace())('without room in the log a load is a 507, and the next one goes on', async () => {
+    const { lines, status } = await failing(loads(60), 'log/00000001', 'pwrite64:error=ENOSPC:when=3');
     const found = ends(lines);
     expect([...new Set(found)].sort()).toEqual(['done', 'storage-full']);
     expect(found.lastIndexOf('done')).toBeGreaterThan(found.indexOf('storage-full'));
@@ -134,9 +146,9 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
     }
   });
 
-  test.skipIf(lacksStrace())('after a write of the journal failed writes are refused with the reason, reads go on, the next start has what was acknowledged', async () => {
-    // The first writes make the journal itself.
-    const { lines, lake } = await failing(loads(60), 'tables/journal', 'pwrite64:error=EIO:when=4+'), found = ends(lines), first = found.indexOf('lake-failed');
+  test.skipIf(lacksStrace())('after a write of the log failed writes are refused with the reason, reads go on, the next start has what was acknowledged', async () => {
+    // The first write makes the segment itself.
+    const { lines, lake } = await failing(loads(60), 'log/00000001', 'pwrite64:error=EIO:when=4+'), found = ends(lines), first = found.indexOf('lake-failed');
     expect(first).toBeGreaterThan(1);
     expect(new Set(found.slice(0, first))).toEqual(new Set(['done']));
     expect(new Set(found.slice(first))).toEqual(new Set(['lake-failed']));
@@ -163,11 +175,11 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
 
     test('the tables are looked at before LMDB opens them: where its opening would end the process there is an error, and the next start goes on', async () => {
       for (const [place, struck, text] of [
-        [{ kind: kind('write'), n: 2, error: 'EIO' }, 'write tables/data.mdb by node', /its tables cannot be read: EIO/],
-        [{ kind: kind('write'), n: 2, error: 'ENOSPC' }, 'write tables/data.mdb by node', /no room left on the disk: ENOSPC/],
-        [{ kind: kind('write'), n: 3, error: 'ENOSPC' }, 'write tables/lock.mdb by node', /no room left on the disk: ENOSPC/],
-        [{ kind: kind('read'), n: 1, error: 'EIO' }, 'pread tables/data.mdb by node', /its tables cannot be read: EIO/],
-        [{ kind: kind('open'), n: 5, error: 'EMFILE' }, 'open tables/data.mdb by node', /its tables cannot be read: EMFILE/],
+        [{ kind: kind('write'), n: 3, error: 'EIO' }, 'write tables/data.mdb by node', /its tables cannot be read: EIO/],
+        [{ kind: kind('write'), n: 3, error: 'ENOSPC' }, 'write tables/data.mdb by node', /no room left on the disk: ENOSPC/],
+        [{ kind: kind('write'), n: 4, error: 'ENOSPC' }, 'write tables/lock.mdb by node', /no room left on the disk: ENOSPC/],
+        [{ kind: kind('read'), n: 4, error: 'EIO' }, 'pread tables/data.mdb by node', /its tables cannot be read: EIO/],
+        [{ kind: kind('open'), n: 10, error: 'EMFILE' }, 'open tables/data.mdb by node', /its tables cannot be read: EMFILE/],
       ] as const) {
         const told = await at(loads(1), place);
         expect({ struck: told.struck, status: told.status, complaint: told.complaint }).toEqual({ struck, status: 1, complaint: expect.stringMatching(text) as unknown });
@@ -177,10 +189,10 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
 
     test('when the page that names the newest state could not be written the tables are opened anew: reads go on, writes are refused with the reason', async () => {
       // That page comes last in a transaction; without another page that fails, which may end LMDB's binding.
-      const { counted } = await at(loads(16), undefined);
+      const { counted } = await at(loads(40), undefined);
       let reopened = 0;
       for (let n = counted![kind('write')]!; n > 0 && reopened === 0; n--) {
-        const { struck, lines, lake, status } = await at(loads(16), { kind: kind('write'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
+        const { struck, lines, lake, status } = await at(loads(40), { kind: kind('write'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
         if (!struck?.includes('tables/data.mdb') || status !== 0 || first < 2) continue;
         reopened++;
         expect([new Set(found.slice(0, first)), new Set(found.slice(first))]).toEqual([new Set(['done']), new Set(['lake-failed'])]);
@@ -191,7 +203,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
       expect(reopened).toBe(1);
     });
 
-    test('where LMDB has no room for a moment nothing is refused: the journal has it, and LMDB gets it the next time', async () => {
+    test('where LMDB has no room for a moment nothing is refused: the log has it, and LMDB gets it the next time', async () => {
       const { counted } = await at(loads(40), undefined);
       let met = 0;
       for (let n = counted![kind('writev')]!; n > 0 && met === 0; n--) {
@@ -204,11 +216,11 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
       expect(met).toBe(1);
     });
 
-    test('after a sync of LMDB failed writes are refused, and what the journal has is there: for reads, and after the next start', async () => {
-      const { counted } = await at(loads(16), undefined);
+    test('after a sync of LMDB failed writes are refused, and what the log has is there: for reads, and after the next start', async () => {
+      const { counted } = await at(loads(40), undefined);
       let met = 0;
       for (let n = counted![kind('sync')]! - 1; n > 0 && met === 0; n--) {
-        const { struck, lines, lake, status } = await at(loads(16), { kind: kind('sync'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
+        const { struck, lines, lake, status } = await at(loads(40), { kind: kind('sync'), n, error: 'EIO' }), found = ends(lines), first = found.indexOf('lake-failed');
         if (!/^fdatasync tables\/data\.mdb by .*\.node$/.test(struck ?? '') || first < 2) continue;
         met++;
         expect([status, new Set(found.slice(0, first)), new Set(found.slice(first))]).toEqual([0, new Set(['done']), new Set(['lake-failed'])]);
@@ -242,6 +254,9 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
       writeFileSync(join(folder, 'ballast'), Buffer.alloc(statfsSync(folder).bavail * 4096 - (600 << 10)));
       expect(await tell('q')).toMatch(/^storage-full no room left on the disk: \d+ KiB are left$/);
       expect(await stateOf(lake)).toEqual({ [pool]: { main: [] } });
+      // What makes room is done all the same.
+      await lake.deletePool(pool);
+      expect(await stateOf(lake)).toEqual({});
       rmSync(join(folder, 'ballast'));
       expect(await tell('q')).toBe('done');
     } finally {

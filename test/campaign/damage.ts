@@ -1,9 +1,9 @@
 /**
- * Parts `objects` and `tables`: bytes are flipped, zeroed, cut off, doubled, swapped. Of data objects the reader gives the right rows or an error that names
- * the object; of a lake whose tables or copy were damaged, the start gives the right rows or says what is wrong, `lake fsck` finds whatever is not as it was,
- * and `lake fsck -repair` brings the lake back or names what is lost.
+ * Parts `objects`, `tables` and `logs`: bytes are flipped, zeroed, cut off, doubled, swapped, files are lost. Of data objects the reader gives the right rows or an error that names
+ * the object. Tables that are damaged or lost come back by themselves. Of a log that is damaged, with the tables or without, the start gives right rows or says what is wrong, and
+ * `lake fsck -repair` brings the lake back or names what is lost.
  */
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../../src/errors.ts';
 import { openObject, sourceOfBytes } from '../../src/lake/object-reader.ts';
@@ -78,53 +78,115 @@ const rowsOf = async (bytes: Uint8Array): Promise<readonly string[]> => {
   return rows;
 };
 
-export const tables: PartRun = async ({ folder, seeds, count, failed }) => {
-  const lakes = new Map<number, LakeState>();
-  for (const seed of seeds) {
-    const number = seed % scriptCount, random = randomOf(seed + 31), sound = join(folder, `sound-${number}`), lake = join(folder, 'lake');
-    let wanted = lakes.get(number);
-    if (!wanted) {
-      wanted = (await referenceOf(sound, scriptOf(number))).states.at(-1)!;
-      lakes.set(number, wanted);
-    }
+/** Lakes as an undisturbed run of a script leaves them, and what they held after each step. */
+class SoundLakes {
+  private readonly folder: string;
+  private readonly known = new Map<number, readonly LakeState[]>();
+  constructor(folder: string) { this.folder = folder; }
+
+  /** A copy of one, to be damaged. */
+  async copy(number: number): Promise<{ readonly lake: string; readonly states: readonly LakeState[] }> {
+    const sound = join(this.folder, `sound-${number}`), lake = join(this.folder, 'lake');
+    let states = this.known.get(number);
+    if (!states) this.known.set(number, (states = (await referenceOf(sound, scriptOf(number))).states));
     rmSync(lake, { recursive: true, force: true });
     cpSync(sound, lake, { recursive: true });
-    const log = readdirSync(join(lake, 'log'))[0]!, part = random.below(3) === 0 ? join('log', log) : join('tables', 'data.mdb'), path = join(lake, part), how: string[] = [];
-    for (let n = 1 + random.below(3); n > 0; n--) {
-      const change = damaged(readFileSync(path), random);
-      if (!change) continue;
-      how.push(change.how);
-      writeFileSync(path, change.bytes);
+    return { lake, states };
+  }
+}
+/** Damages a file some times; says how. */
+const damageFile = (path: string, random: Random): readonly string[] => Array.from({ length: 1 + random.below(3) }, () => {
+  const change = damaged(readFileSync(path), random);
+  if (change) writeFileSync(path, change.bytes);
+  return change?.how ?? 'nothing';
+});
+
+export const tables: PartRun = async ({ folder, seeds, count, failed }) => {
+  const lakes = new SoundLakes(folder);
+  for (const seed of seeds) {
+    const number = seed % scriptCount, random = randomOf(seed + 31), { lake, states } = await lakes.copy(number), wanted = canonical(states.at(-1)!);
+    const isLost = random.below(6) === 0, isUnclean = random.below(3) === 0;
+    const how = isLost ? 'lost' : damageFile(join(lake, 'tables', 'data.mdb'), random).join(', ');
+    if (isLost) rmSync(join(lake, 'tables'), { recursive: true });
+    if (isUnclean) {
+      rmSync(join(lake, 'tables', 'closed'), { force: true });
+      writeFileSync(join(lake, 'running'), 'process 1\n');
     }
-    count('lakes');
-    const fault = await faultOfDamage(lake, wanted, count);
-    if (fault !== undefined) failed(seed, `${part} of script ${number}, ${how.join(', ')}: ${fault}`);
+    count(isLost ? 'lost' : 'damaged');
+    const fault = await startOf(lake, wanted);
+    if (fault !== undefined) failed(seed, `tables of script ${number}, ${how}: ${fault}`);
+  }
+};
+/** A start, and a look at what it left. */
+const startOf = async (lake: string, wanted: string): Promise<string | undefined> => {
+  const { status, complaint, state } = await readState(lake);
+  if (state === undefined) return `a start ended with ${status}: ${complaint}`;
+  if (state !== wanted) return `a start gave ${state} in place of ${wanted}`;
+  const { faults } = await checkBuiltLake(lake);
+  return faults.length === 0 ? undefined : `fsck: ${faults.join('; ')}`;
+};
+const readState = async (lake: string): Promise<{ readonly status: number | string; readonly complaint: string; readonly state?: string }> => {
+  const { status, complaint, lines } = await runVictim(lake, [], { mode: 'read' }), text = lines.map((line) => /^state end (.*) \{"state".*$/.exec(line)?.[1]).find((found) => found !== undefined);
+  return { status, complaint, ...(text !== undefined && { state: canonical(JSON.parse(text) as LakeState) }) };
+};
+
+export const logs: PartRun = async ({ folder, seeds, count, failed }) => {
+  const lakes = new SoundLakes(folder);
+  for (const seed of seeds) {
+    const number = seed % scriptCount, random = randomOf(seed + 37), { lake, states } = await lakes.copy(number);
+    const files = ['log', 'base'].flatMap((name) => (existsSync(join(lake, name)) ? readdirSync(join(lake, name)).map((file) => join(lake, name, file)) : [])), path = random.pick(files);
+    // Most of a segment is room for what comes.
+    const used = readFileSync(path), end = used.findLastIndex((byte) => byte !== 0) + 1, isLost = random.below(10) === 0, isAlone = random.below(3) > 0;
+    if (end === 0) continue;
+    let how = 'lost';
+    if (isLost) rmSync(path);
+    else {
+      const change = damaged(used.subarray(0, end), random);
+      if (!change) continue;
+      how = change.how;
+      writeFileSync(path, Buffer.concat([change.bytes, used.subarray(end)]));
+    }
+    if (isAlone) rmSync(join(lake, 'tables'), { recursive: true });
+    count(isAlone ? 'without tables' : 'with tables');
+    const fault = await faultOfLog(lake, states, isAlone, count).catch((problem: unknown) => String(problem));
+    if (fault !== undefined) failed(seed, `${path.slice(lake.length + 1)} of script ${number}, ${how}, tables ${isAlone ? 'lost' : 'sound'}: ${fault}`);
   }
 };
 
-const faultOfDamage = async (lake: string, wanted: LakeState, count: (name: string) => void): Promise<string | undefined> => {
-  const before = await checkBuiltLake(lake), text = canonical(wanted);
+type Flat = readonly (readonly [string, readonly (readonly [string, readonly number[]])[]])[];
+const branchesOf = (flat: Flat): string => JSON.stringify(flat.map(([pool, branches]) => [pool, branches.map(([name]) => name)]));
+const keysOf = (flat: Flat): readonly string[] => flat.flatMap(([pool, branches]) => branches.flatMap(([name, keys]) => keys.map((key) => `${pool} ${name} ${key}`)));
+/** Whether a state is one between two steps: of loads that came together some may be there. */
+const isPrefix = (found: Flat, states: readonly LakeState[]): boolean => [{}, ...states].some((state, i, all) => {
+  const before = JSON.parse(canonical(state)) as Flat, after = JSON.parse(canonical(all[Math.min(i + 1, all.length - 1)]!)) as Flat, own = new Set(keysOf(found)), later = new Set(keysOf(after));
+  const isBetween = branchesOf(found) === branchesOf(after) && branchesOf(before) === branchesOf(after) && keysOf(before).every((key) => own.has(key)) && [...own].every((key) => later.has(key));
+  return JSON.stringify(found) === JSON.stringify(before) || isBetween;
+});
+
+const faultOfLog = async (lake: string, states: readonly LakeState[], isAlone: boolean, count: (name: string) => void): Promise<string | undefined> => {
+  const wanted = canonical(states.at(-1)!), isKnown = (state: string): boolean => isPrefix(JSON.parse(state) as Flat, states), before = await checkBuiltLake(lake);
   count(before.faultCount === 0 ? 'harmless' : 'named by fsck');
-  // The next start after a stop that was not clean.
   const copy = `${lake}.started`;
   rmSync(copy, { recursive: true, force: true });
   cpSync(lake, copy, { recursive: true });
-  writeFileSync(join(copy, 'running'), 'process 1\n');
-  const told = await runVictim(copy, [], { mode: 'read' }), state = told.lines.map((line) => /^state end (.*) \{"state".*$/.exec(line)?.[1]).find((found) => found !== undefined);
+  const { status, complaint, state } = await readState(copy);
   rmSync(copy, { recursive: true, force: true });
-  if (typeof told.status === 'string') return `a start died of ${told.status}`;
-  if (state !== undefined && canonical(JSON.parse(state) as LakeState) !== text) return `a start gave wrong rows: ${state} in place of ${text}`;
-  if (state === undefined && !/its tables cannot be read|table \w+, key/.test(told.complaint)) return `a start was refused without a reason: ${told.complaint}`;
-  if (state === undefined && before.faultCount === 0) return `fsck found nothing, a start was refused: ${told.complaint}`;
-  if (before.faultCount > 0) {
-    const { after, lost } = await repairBuiltLake(lake);
-    if (!after || after.faultCount > 0) return `after the repair: ${after?.faults.join('; ') ?? 'nothing was done'}`;
-    count(lost.some((line) => !line.startsWith('what was committed after event')) ? 'repaired with losses' : 'repaired');
-  }
+  if (typeof status === 'string') return `a start died of ${status}`;
+  // Of the last records nobody knows that they were there, but the tables.
+  if (state !== undefined && state !== wanted && !(isAlone && isKnown(state))) return `a start gave wrong rows: ${state} in place of ${wanted}`;
+  if (state === undefined && !/its log is damaged: |its log is missing/.test(complaint)) return `a start was refused without a reason: ${complaint}`;
+  if (state === undefined && before.faultCount === 0) return `fsck found nothing, a start was refused: ${complaint}`;
+  if (before.faultCount === 0) return undefined;
+  const { after, lost } = await repairBuiltLake(lake);
+  if (!after || after.faultCount > 0) return `after the repair: ${after?.faults.join('; ') ?? 'nothing was done'}`;
+  count(lost.length > 0 ? 'repaired with losses' : 'repaired');
   const opened = await openBuiltLake(lake, (problem) => { throw problem; });
   try {
-    const found = canonical(await stateOf(opened));
-    return found === text ? undefined : `${before.faultCount > 0 ? 'repaired to' : 'fsck found nothing in'} ${found}, not ${text}`;
+    const found = await stateOf(opened);
+    if (lost.length === 0 && canonical(found) !== wanted && !(isAlone && isKnown(canonical(found)))) return `repaired to ${canonical(found)}, not ${wanted}, and nothing is said to be lost`;
+    const keys = new Set(states.flatMap((each) => Object.values(each).flatMap((branches) => Object.values(branches).flat())));
+    const strange = Object.values(found).flatMap((branches) => Object.values(branches).flat()).filter((each) => !keys.has(each));
+    return strange.length === 0 ? undefined : `rows that nobody committed: ${strange.join(', ')}`;
   } finally {
     await opened.close();
   }

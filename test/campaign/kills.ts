@@ -31,7 +31,7 @@ export const kills: PartRun = async ({ folder, seeds, count, failed }) => {
     }
     count('kills');
     if (seed % 3 === 0) {
-      const start = await runVictim(lake, [], { killAt: random.pick(['start: locked', 'start: tables open', 'start: orphans found', 'start: orphan gone', 'log: segment made', 'log: half written', 'log: written', 'log: base half written', 'purge: files gone', 'purge: rows gone', 'close: tables closed']) });
+      const start = await runVictim(lake, [], { killAt: random.pick(['start: locked', 'start: tables open', 'start: orphans found', 'start: orphan gone', 'log: segment made', 'log: segment begun', 'log: segment gone', 'log: half written', 'log: written', 'base: half written', 'base: written', 'base: named', 'tables: written', 'purge: files gone', 'purge: rows gone', 'close: tables closed']) });
       if (start.status === 'SIGKILL') count('kills');
       else if (start.status !== 0) failed(seed, `killed at ${killAt}: the start after it ended with ${start.status}: ${start.complaint}`);
     }

@@ -23,8 +23,8 @@ const bodyOf = (n, bytes) => Buffer.from(`${n}:`.repeat(1 + Math.ceil(bytes / (S
 const idOf = (n) => createHash('sha1').update(String(n)).digest('hex');
 const bound = (n) => ({ text: String(n), sort: sortKeyBytes(intValue(n)) });
 
-/** Of every second script: LMDB gets what it has after some five commits. The others hardly meet LMDB but at their ends. */
-const shortJournal = 8192;
+/** Of every second script: LMDB gets what it has after some commits, segments are short, and bases are written all the time. The others hardly meet LMDB but at their ends. */
+const shortLog = { applyBytes: 1024, segmentBytes: 16_384, baseBytesMin: 1 };
 
 class Run {
   directory;
@@ -41,7 +41,7 @@ class Run {
 
   say(text) { if (!this.isOver) writeSync(1, `${text}\n`); }
   async open() {
-    this.lake = await openLake({ directory: this.directory, objects: this.objects, journalBytes: this.script.length % 2 === 0 ? undefined : shortJournal, report: (fault) => { this.say(`fault ${fault instanceof Error ? fault.message : String(fault)}`); } });
+    this.lake = await openLake({ directory: this.directory, objects: this.objects, ...(this.script.length % 2 === 0 ? {} : shortLog), report: (fault) => { this.say(`fault ${fault instanceof Error ? fault.message : String(fault)}`); } });
   }
 
   async all() {
