@@ -62,6 +62,9 @@ export const probeTables = (directory: string, { look = false } = {}): Promise<T
     const report = code === 0 && out !== '' ? JSON.parse(out) as TablesReport | Newer : undefined;
     if (report && 'newer' in report) reject(new LakeError('lake-newer', report.newer));
     else if (report) resolve(report);
-    else resolve({ rows: {}, version: 0, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${fault.trim().split('\n').slice(-6).join(' | ')}` : ''}`] });
+    else resolve({ rows: {}, version: 0, faults: [`reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${causeOf(fault)}` : ''}`] });
   });
 });
+
+/** What the process threw, without the way to it. */
+const causeOf = (text: string): string => /^(?:\w*Error: )?(.+)$/.exec(text.split('\n').findLast((line) => /^\w*Error: /.test(line)) ?? text.trim().split('\n').slice(-6).join(' | '))?.[1] ?? text;
