@@ -192,6 +192,8 @@ class OpenLake implements Lake {
     return reason === null ? { state: 'ready' } : { state: 'failed', reason };
   }
 
+  full(): string | undefined { return this.status().state === 'ready' ? this.stores.tables.full() : undefined; }
+
   pools(): readonly PoolConfig[] { return [...this.pools_.values()].map((face) => face.config); }
   faces(): readonly PoolFace[] { return [...this.pools_.values()]; }
   pool(reference: string): PoolFace { return this.face(reference); }

@@ -244,6 +244,8 @@ export interface Lake {
   readonly directory: string;
   /** `failed` tells why writes are refused; reads go on. */
   status(): { readonly state: 'ready' | 'closing' | 'closed' | 'failed'; readonly reason?: string };
+  /** Why nothing is written at the moment though the lake is ready: the disk is full. Undefined: writes are taken. */
+  full(): string | undefined;
   pools(): readonly PoolConfig[];
   /** By `0x` and 40 hexadecimal digits, 27 characters of base 62, then by name. @throws pool-not-found */
   pool(reference: string): Pool;

@@ -368,6 +368,16 @@ export class Tables {
     return rows;
   }
 
+  /** Why there is no room for a transaction; undefined if there is. */
+  full(): string | undefined {
+    try {
+      this.environment.checkRoom();
+      return undefined;
+    } catch (fault) {
+      return (fault as Error).message;
+    }
+  }
+
   /** Bytes of the environment's pages that hold rows. */
   usedBytes(): number { return this.environment.usedBytes(); }
   /** Bytes of the environment's file. */

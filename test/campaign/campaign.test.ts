@@ -253,12 +253,13 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
       const pool = (await lake.createPool({ name: 'p', keys: [['k']] })).pool.name, tell = async (name: string): Promise<string> => lake.createPool({ name }).then(() => 'done', (error: LakeError) => `${error.code} ${error.message}`);
       writeFileSync(join(folder, 'ballast'), Buffer.alloc(statfsSync(folder).bavail * 4096 - (600 << 10)));
       expect(await tell('q')).toMatch(/^storage-full no room left on the disk: \d+ KiB are left$/);
+      expect(lake.full()).toMatch(/^no room left on the disk: \d+ KiB are left$/);
       expect(await stateOf(lake)).toEqual({ [pool]: { main: [] } });
       // What makes room is done all the same.
       await lake.deletePool(pool);
       expect(await stateOf(lake)).toEqual({});
       rmSync(join(folder, 'ballast'));
-      expect(await tell('q')).toBe('done');
+      expect([await tell('q'), lake.full()]).toEqual(['done', undefined]);
     } finally {
       await lake.close();
     }

@@ -18,8 +18,8 @@ export const serviceRoutes: readonly Route[] = [
     id: 'status', tag: 'Service', method: 'GET', path: '/status', summary: 'Health: ok, or why writes are refused', need: 'open', open: true, anyMethod: true, preflight: true,
     answers: { 200: { text: 'ok', content: { 'text/plain': Type.Literal('ok') } }, 503: { text: 'Why writes are refused.', content: { 'text/plain': Type.String() } } }, errors: [],
     handler: async ({ service, reply }) => {
-      const { state, reason } = service.lake.status();
-      return sendText(reply, state === 'ready' ? 200 : 503, 'text/plain; charset=utf-8', state === 'ready' ? 'ok' : `${state}${reason ? `: ${reason}` : ''}`);
+      const { state, reason } = service.lake.status(), why = state === 'ready' ? service.lake.full() : `${state}${reason ? `: ${reason}` : ''}`;
+      return sendText(reply, why === undefined ? 200 : 503, 'text/plain; charset=utf-8', why ?? 'ok');
     },
   }),
   route({
