@@ -12,7 +12,7 @@ import type { Id, ObjectFiles, ObjectMeta, PoolConfig } from './lake.types.ts';
 import { lockLake } from './lock.ts';
 import { baseFolder, listBases, logBegin, logFolder, readLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
-import { leftOf, lostFile, makeTables, tablesFolder, versionOfLog } from './recovery.ts';
+import { hasObjectsAlone, leftOf, lostFile, makeTables, objectsAlone, tablesFolder, versionOfLog } from './recovery.ts';
 import { decodeBranch, decodeCommit, decodeName, decodeObject, decodePool, idOfPair, nameKey, pairKey, type StoredCommit } from './rows.ts';
 import { objectMeta } from './snapshot.ts';
 import { type Change, isLogged } from './table-rows.ts';
@@ -79,15 +79,15 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
   try {
     const { own, fault } = index ? withRest(directory, index, hasLog) : { own: undefined, fault: [] }, logFaults = [...made?.faults ?? [], ...fault], isWhole = hasLog && logFaults.length === 0;
     const history = new Faults(), tableFaults = new Faults(), truth = isWhole ? wanted : own;
-    for (const line of probed.faults) tableFaults.add(line);
+    for (const line of [...probed.faults, ...(hasObjectsAlone(directory) ? [objectsAlone] : [])]) tableFaults.add(line);
     if (own && isWhole) for (const line of differences(own, wanted!)) tableFaults.add(line);
     if (isWhole) for (const table of tableNames) wanted!.verify(table, (line) => { history.add(line); }, true);
     const walk = truth && new Walk(truth, options, history), counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
     for (const line of [...logFaults, ...tableFaults.lines, ...history.lines]) faults.add(line);
     if (made && made.log.tailBytes > 0) notes.push(`log: ${made.log.tailBytes} bytes at its end are half a record, as a stop in the middle of writing leaves them`);
-    if (!hasTables(folder)) notes.push('there are no tables: the next start makes them from the log');
+    if (hasLog && !hasTables(folder)) notes.push('there are no tables: the next start makes them from the log');
     for (const name of existsSync(directory) ? readdirSync(directory) : []) if (existsSync(join(directory, name, lostFile))) notes.push(`${name}/${lostFile} says what a repair could not bring back`);
-    if (!hasLog) notes.push('an earlier build wrote this lake: the next start begins its log');
+    if (!hasLog && probed.version > 0) notes.push('an earlier build wrote this lake: the next start begins its log');
     const historySound = history.count === (walk?.objectFaults ?? 0), logSound = isWhole && historySound;
     if (logSound && tableFaults.count > 0) notes.push('the next start makes the tables again from the log');
     return {

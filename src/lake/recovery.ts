@@ -89,7 +89,7 @@ const begin = async (options: OpenOptions): Promise<void> => {
   }
   // What is there of a lake is never begun over.
   if (version >= versionOfLog || left !== undefined) throw unreadable(directory, `its log is damaged: ${left ?? 'it is missing'} (lake fsck -repair brings back what is whole)`);
-  if (holdsFiles(join(directory, 'objects'))) throw unreadable(directory, 'there are data objects, and neither a log nor tables: no lake is made over them');
+  if (hasObjectsAlone(directory)) throw unreadable(directory, `${objectsAlone}: no lake is made over them`);
   beginLog(directory, { identity: newIdentity(), hasBase: false, ...(segmentBytes !== undefined && { segmentBytes }) });
 };
 /** Since this version of the tables there is a log. */
@@ -103,7 +103,12 @@ export const leftOf = (directory: string): string | undefined => {
 };
 /** Up to the last byte that is not zero. */
 const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
-const holdsFiles = (folder: string): boolean => existsSync(folder) && readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
+/** What there is nothing to rebuild from. */
+export const objectsAlone = 'there are data objects, and neither a log nor tables';
+export const hasObjectsAlone = (directory: string): boolean => {
+  const folder = join(directory, 'objects');
+  return !logBegin(directory) && leftOf(directory) === undefined && !hasTables(tablesFolder(directory)) && existsSync(folder) && readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
+};
 
 /** At least 1; of tables that cannot be read it is not known which build wrote them, unless there is `hasLog` something of a log. */
 const versionOf = async (directory: string, hasLog: boolean): Promise<number> => {

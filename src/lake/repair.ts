@@ -17,7 +17,7 @@ import { allRows, writeBase } from './log/base.ts';
 import { newIdentity, noDigest } from './log/format.ts';
 import { beginLog } from './log/log.ts';
 import { baseFolder, logFolder, readLog } from './log/reader.ts';
-import { finishRepair, lostFile, makeTables, markClosed, openTables, rebuildTables, repairedFolder, tablesFolder, versionOfLog } from './recovery.ts';
+import { finishRepair, hasObjectsAlone, lostFile, makeTables, markClosed, objectsAlone, openTables, rebuildTables, repairedFolder, tablesFolder, versionOfLog } from './recovery.ts';
 import { mend } from './repair-mend.ts';
 import { Rebuilder } from './repair-rows.ts';
 import { type Change, openIndex, tableNames, Tables } from './tables.ts';
@@ -42,6 +42,7 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     finishRepair(directory);
     const before = await lookOver(options);
     if (before.faultCount === 0) return { before, lost: [] };
+    if (hasObjectsAlone(directory)) throw new LakeError('lake-unreadable', { directory, fault: `${objectsAlone}: there is nothing to rebuild from` });
     if (before.log === undefined) throw new LakeError('lake-unreadable', { directory, fault: `an earlier build wrote it (format below ${versionOfLog}): lake fsck -repair of that build mends it` });
     const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`), lost: string[] = [];
     mkdirSync(kept, { recursive: true });

@@ -174,9 +174,11 @@ const faultOfLog = async (lake: string, states: readonly LakeState[], isAlone: b
   if (typeof status === 'string') return `a start died of ${status}`;
   // Of the last records nobody knows that they were there, but the tables.
   if (state !== undefined && state !== wanted && !(isAlone && isKnown(state))) return `a start gave wrong rows: ${state} in place of ${wanted}`;
-  if (state === undefined && !/its log is damaged: |its log is missing/.test(complaint)) return `a start was refused without a reason: ${complaint}`;
+  if (state === undefined && !/its log is damaged: |neither a log nor tables/.test(complaint)) return `a start was refused without a reason: ${complaint}`;
   if (state === undefined && before.faultCount === 0) return `fsck found nothing, a start was refused: ${complaint}`;
   if (before.faultCount === 0) return undefined;
+  // Nothing is left to rebuild from but data objects.
+  if (before.faults.includes('there are data objects, and neither a log nor tables')) return undefined;
   const { after, lost } = await repairBuiltLake(lake);
   if (!after || after.faultCount > 0) return `after the repair: ${after?.faults.join('; ') ?? 'nothing was done'}`;
   count(lost.length > 0 ? 'repaired with losses' : 'repaired');

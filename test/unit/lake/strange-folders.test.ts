@@ -108,6 +108,10 @@ describe('what is there is never begun over', { timeout: 60_000 }, () => {
     const directory = await made();
     for (const name of [one, two]) rmSync(join(directory, name), { recursive: true });
     expect((await failure(openTestLake({ directory }))).text).toMatch(/there are data objects, and neither a log nor tables: no lake is made over them/);
+    if (existsSync(join(directory, 'log'))) {
+      expect((await check(directory)).faults).toEqual(['there are data objects, and neither a log nor tables']);
+      expect((await failure(mend(directory))).text).toMatch(/there is nothing to rebuild from/);
+    }
     expect(objectFiles(directory)).toBe(1);
   });
   test('a first segment that a stop left half made is made again', async () => {
