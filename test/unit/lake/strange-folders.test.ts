@@ -1,4 +1,4 @@
-/** What an outsider did to a lake's folder: pieces lost, swapped for other things, bytes of another course of the same lake. Nothing is begun over what is there, and each refusal says why. */
+/** Lakes whose folder was meddled with: pieces lost, swapped for other things, bytes of another course of the same lake. Nothing is begun over what is there, and each refusal says why. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ describe('bytes of another course of the same lake', { timeout: 60_000 }, () => 
     const { salt } = logBegin(trunk)!.identity, bytes = readFileSync(segmentPath(trunk, 1)), holders: { readonly at: number; readonly end: number }[] = [];
     for (let at = headBytes, found = recordAt(bytes, at, { salt, file: 1, byte: at }); found; at = found.end, found = recordAt(bytes, at, { salt, file: 1, byte: at })) if (found.at >= from) holders.push(found);
     expect(holders.length).toBe(9);
-    for (const { at, end } of holders.slice(0, 8)) {
+    for (const { at, end } of [0, 3, 5, 7].map((i) => holders[i]!)) {
       for (const [how, change] of [
         ['head', (b: Buffer) => { b[at + 9]! ^= 1; }], ['length', (b: Buffer) => { b[at]! ^= 8; }], ['payload', (b: Buffer) => { b[at + 70]! ^= 1; }],
         ['power cut', (b: Buffer) => b.fill(0, at, at + 64).fill(0, end - 40)],
