@@ -49,7 +49,7 @@ export class Checkpoints {
     return since > bytesMin / 2 && bytes > 2 * tables.usedBytes() + bytesMin;
   }
   private async write(): Promise<void> {
-    const { directory, log, tables } = this.options, { number: record, digest: before, segment } = log.place;
+    const { directory, log, tables } = this.options, { number: record, digest: before, segment } = tables.seen;
     if (await writeBase({ directory, identity: log.identity, record, before, rows: allRows(tables), ended: () => this.ended })) {
       log.forget(segment);
       this.isCovered = true;

@@ -2,7 +2,7 @@
  * The events of the lake: numbered, durable with the change that they tell of, readable again by number while they are kept.
  *
  * Invariants:
- * - An event's row is in the same transaction as its change; listeners hear of it after that is durable, in the order of the numbers of one pool.
+ * - An event's row is in the same transaction as its change; listeners hear of it after that is durable, in the order of the numbers.
  * - Numbers have no gaps: one is drawn when its change was not refused, in the order of the log, and numbers of changes that the disk did not take are drawn again. So what is not kept any more is
  *   seen by the first number that is.
  */

@@ -69,6 +69,8 @@ export class Tables {
   private readonly applyBytes: number;
   /** Durable in the log, not in LMDB. */
   private readonly recent = new RecentRows();
+  /** Of the last record whose changes `recent` or LMDB have: the log itself may be one ahead for a moment. */
+  private place_: LogPlace | undefined;
   /** Bytes of records that LMDB does not have, about. */
   private recentBytes = 0;
   /** Taken, on their way to the disk. */
@@ -94,6 +96,7 @@ export class Tables {
   constructor({ environment, log, records = [], applyBytes = applyBytesDefault }: TablesParts) {
     this.environment = environment;
     this.log = log;
+    this.place_ = log?.place;
     this.applyBytes = applyBytes;
     for (const changes of records) this.recent.put(changes);
     if (log && records.length > 0) this.applySoon();
@@ -109,6 +112,8 @@ export class Tables {
     const version = this.version();
     if (version > formatVersion) throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
   }
+  /** Up to where readers see the log. */
+  get seen(): LogPlace { return this.place_!; }
   /** Up to where LMDB has the log; undefined if it does not say. */
   place(): LogPlace | undefined {
     try {
@@ -306,6 +311,7 @@ export class Tables {
       this.recent.put(changes);
       this.recentBytes += changesLength(changes);
     }
+    this.place_ = this.log!.place;
     if (this.recentBytes >= this.applyBytes) this.applySoon();
     else this.applyTimer ??= setTimeout(() => { this.applySoon(); }, applyMs).unref();
   }
@@ -332,7 +338,7 @@ export class Tables {
   private async doApply(): Promise<void> {
     clearTimeout(this.applyTimer);
     this.applyTimer = undefined;
-    const rows = this.recent.all(), { place } = this.log!;
+    const rows = this.recent.all(), place = this.place_!;
     if (rows.length === 0) return;
     const bytes = this.recentBytes;
     this.isApplying = true;
