@@ -10,12 +10,12 @@ import { affected, type Damage, soundCommit, tipObjects } from './fsck-affected.
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { Id, ObjectFiles, ObjectMeta, PoolConfig } from './lake.types.ts';
 import { lockLake } from './lock.ts';
-import { baseFolder, listBases, logBegin, logFolder, readLog } from './log/reader.ts';
+import { baseFolder, listBases, logBegin, logFolder, restOfLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
 import { hasObjectsAlone, leftOf, lostFile, makeTables, objectsAlone, tablesFolder, versionOfLog } from './recovery.ts';
 import { decodeBranch, decodeCommit, decodeName, decodeObject, decodePool, idOfPair, nameKey, pairKey, type StoredCommit } from './rows.ts';
 import { objectMeta } from './snapshot.ts';
-import { type Change, isLogged } from './table-rows.ts';
+import { isLogged } from './table-rows.ts';
 import { hasTables } from './tables-head.ts';
 import { type KeyValue, openIndex, type TableName, tableNames, Tables } from './tables.ts';
 
@@ -117,10 +117,10 @@ const tablesOf = async (directory: string): Promise<{ readonly folder: string; r
 
 /** The index with what the log has and it does not; what is wrong with the log from there on. */
 const withRest = (directory: string, index: Tables, hasLog: boolean): { readonly own: Tables; readonly fault: readonly string[] } => {
-  const place = index.place(), records: (readonly Change[])[] = [];
+  const place = index.place();
   if (!hasLog || !place) return { own: index, fault: [] };
-  const { faults } = readLog(directory, ({ changes }) => { records.push(changes); }, place);
-  return { own: index.with(records), fault: faults };
+  const { faults, changes } = restOfLog(directory, place);
+  return { own: index.with(changes), fault: faults };
 };
 
 /** What the tables have otherwise than the log, row by row. */

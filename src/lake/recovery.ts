@@ -15,7 +15,7 @@ import { syncFolder } from './lock.ts';
 import { changesLength } from './log/changes.ts';
 import { headBytes, newIdentity } from './log/format.ts';
 import { beginLog, type Log, openLog } from './log/log.ts';
-import { baseFolder, bytesOfLog, listBases, listSegments, logBegin, logFolder, type LogRead, type LogRecord, logRecords, readBase, readLog, segmentName, segmentPath } from './log/reader.ts';
+import { baseFolder, bytesOfLog, listBases, listSegments, logBegin, logFolder, type LogRead, type LogRecord, logRecords, readBase, restOfLog, segmentName, segmentPath } from './log/reader.ts';
 import { probeTables } from './probe.ts';
 import { RecentRows } from './recent-rows.ts';
 import { valueOf } from './row-frames.ts';
@@ -43,6 +43,8 @@ interface OpenedTables { readonly tables: Tables; readonly log: Log; readonly is
 export const tablesFolder = (directory: string): string => join(directory, 'tables');
 const unreadable = (directory: string, fault: string): LakeError => new LakeError('lake-unreadable', { directory, fault });
 
+const damagedLog = (directory: string, faults: readonly string[]): LakeError => unreadable(directory, `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`);
+
 /** Opens them, or makes those of a new lake. @throws lake-unreadable, lake-newer, storage-full */
 export const openTables = async (options: OpenOptions): Promise<OpenedTables> => {
   try {
@@ -68,9 +70,8 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
   dropMark(folder);
   const environment = await openSmall(options);
   try {
-    const records: (readonly Change[])[] = [], index = new Tables({ environment }), place = index.place()!;
-    const { faults, place: end, identity } = readLog(directory, ({ changes }) => { records.push(changes); }, place);
-    if (faults.length > 0) throw unreadable(directory, `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`);
+    const { faults, place: end, identity, changes: records } = restOfLog(directory, new Tables({ environment }).place()!);
+    if (faults.length > 0) throw damagedLog(directory, faults);
     const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, ...sized });
     return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: begun.first === 1 && !begun.hasBase ? true : listBases(directory).length > 0 };
   } catch (error) {
@@ -88,7 +89,7 @@ const begin = async (options: OpenOptions): Promise<void> => {
     return;
   }
   // What is there of a lake is never begun over.
-  if (version >= versionOfLog || left !== undefined) throw unreadable(directory, `its log is damaged: ${left ?? 'it is missing'} (lake fsck -repair brings back what is whole)`);
+  if (version >= versionOfLog || left !== undefined) throw damagedLog(directory, [left ?? 'it is missing']);
   if (hasObjectsAlone(directory)) throw unreadable(directory, `${objectsAlone}: no lake is made over them`);
   beginLog(directory, { identity: newIdentity(), hasBase: false, ...(segmentBytes !== undefined && { segmentBytes }) });
 };
@@ -245,7 +246,7 @@ export const rebuildTables = async (directory: string, record = 0): Promise<void
   const faults = last < record ? [...found, `it ends at record ${last}, the tables have record ${record}`] : found;
   if (faults.length > 0) {
     rmSync(made, { recursive: true, force: true });
-    throw unreadable(directory, `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`);
+    throw damagedLog(directory, faults);
   }
   syncFolder(made);
   killPoint('rebuild: made');

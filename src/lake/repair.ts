@@ -16,11 +16,11 @@ import { lockLake, syncFolder } from './lock.ts';
 import { allRows, writeBase } from './log/base.ts';
 import { newIdentity, noDigest } from './log/format.ts';
 import { beginLog } from './log/log.ts';
-import { baseFolder, logFolder, readLog } from './log/reader.ts';
+import { baseFolder, logFolder, restOfLog } from './log/reader.ts';
 import { finishRepair, hasObjectsAlone, lostFile, makeTables, markClosed, objectsAlone, openTables, rebuildTables, repairedFolder, tablesFolder, versionOfLog } from './recovery.ts';
 import { mend } from './repair-mend.ts';
 import { Rebuilder } from './repair-rows.ts';
-import { type Change, openIndex, tableNames, Tables } from './tables.ts';
+import { openIndex, tableNames, Tables } from './tables.ts';
 
 /** Which lake is mended, and where what was there is kept. */
 export interface RepairOptions extends FsckOptions {
@@ -94,10 +94,10 @@ const beginAnew = async (directory: string, before: FsckReport, kept: string): P
 /** The tables, if they are sound and have all that is known of the log, or can be given it. */
 const wholeTables = async (directory: string, { rowsSound, historySound, log }: FsckReport): Promise<Tables | undefined> => {
   if (!rowsSound || !historySound) return undefined;
-  const index = openIndex(tablesFolder(directory)), place = index.place(), records: (readonly Change[])[] = [];
+  const index = openIndex(tablesFolder(directory)), place = index.place();
   if (place) {
-    const isWhole = readLog(directory, ({ changes }) => { records.push(changes); }, place).faults.length === 0;
-    if (isWhole || place.number >= log!.last) return index.with(isWhole ? records : []);
+    const { faults, changes } = restOfLog(directory, place), isWhole = faults.length === 0;
+    if (isWhole || place.number >= log!.last) return index.with(isWhole ? changes : []);
   }
   await index.close();
   return undefined;

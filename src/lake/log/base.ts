@@ -79,7 +79,7 @@ export const writeBase = async ({ directory, identity, record, before, rows, end
   return true;
 };
 /** Removes what a stop left of one. */
-export const dropUnfinished = (directory: string): void => {
+const dropUnfinished = (directory: string): void => {
   const folder = baseFolder(directory);
   for (const name of readdirSync(folder)) if (name.endsWith('.making')) rmSync(join(folder, name), { force: true });
 };

@@ -62,6 +62,12 @@ export const readLog = (directory: string, onRecord: (record: LogRecord) => void
   }
 };
 
+/** What the log has behind a place: the changes of each record, oldest first. */
+export const restOfLog = (directory: string, from: LogPlace): LogRead & { readonly changes: readonly (readonly Change[])[] } => {
+  const changes: (readonly Change[])[] = [], read = readLog(directory, (record) => { changes.push(record.changes); }, from);
+  return { ...read, changes };
+};
+
 class LogReader {
   private readonly directory: string;
   private readonly from: LogPlace | undefined;
