@@ -1,11 +1,18 @@
 /**
  * The bytes of a stream that are not used up yet, in one piece. Readers take what is whole from the front and ask for more when a value is cut.
  *
- * Invariants: `bytes[end]` is there and 0, so that scanners stop at the end without asking for it at every byte; what lies before `start` is used up.
+ * Invariants: `bytes[end]` is there and 0, so that scanners stop at the end without asking for it at every byte; what lies before `start` is used up;
+ * a byte-order mark at the beginning of a stream is never seen.
  */
 import { LakeError } from '../errors.ts';
 
 const partBytesLeast = 1 << 16;
+
+/** UTF-8's byte-order mark, which some programs put before a text: it is no part of it. */
+const mark = [0xef, 0xbb, 0xbf];
+/** Bytes of the mark that a text begins with: three, or none. */
+export const markLength = (bytes: Uint8Array, end: number): number => (end >= mark.length && mark.every((byte, i) => bytes[i] === byte) ? mark.length : 0);
+const isMarkCut = (bytes: Uint8Array, end: number): boolean => end > 0 && end < mark.length && mark.slice(0, end).every((byte, i) => bytes[i] === byte);
 
 export class ByteWindow {
   /** As long as the first chunk to begin with: most bodies of a busy service are small. */
@@ -53,9 +60,11 @@ export class ByteWindow {
       const size = Math.max(this.valueBytesMax, partBytesLeast);
       this.waiting = chunk.length > size ? chunk.subarray(size) : undefined;
       this.append(this.waiting ? chunk.subarray(0, size) : chunk);
-    } while (this.end - this.start < least);
+    } while (this.end - this.start < least || (this.atBeginning() && isMarkCut(this.bytes, this.end)));
+    if (this.atBeginning()) this.start = markLength(this.bytes, this.end);
     return true;
   }
+  private atBeginning(): boolean { return this.offset + this.start === 0; }
 
   /**
    * Takes the next line: it is bytes[lineStart, lineEnd), without its break. False when the rest is no whole line yet; at the end of the stream what is

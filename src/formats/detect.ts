@@ -34,12 +34,13 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
   if (!reader) return '';
   try {
     if (probe) return await probe(ahead.peek());
-    if (trial.delimiter !== undefined) {
-      const fault = await delimiterFault(trial.delimiter, ahead);
+    const delimiter = trial.name === 'csv' ? options.csvDelimiter ?? trial.delimiter : trial.delimiter;
+    if (delimiter !== undefined) {
+      const fault = await delimiterFault(delimiter, ahead);
       if (fault !== undefined) return fault;
     }
     let rows = 0;
-    for await (const batch of reader(ahead.peek(), { ...options, csvDelimiter: ',', batchRows: trial.values, helper: undefined })) {
+    for await (const batch of reader(ahead.peek(), { ...options, batchRows: trial.values, helper: undefined })) {
       rows += batch.length;
       if (rows >= trial.values) break;
     }
@@ -54,12 +55,11 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
 };
 
 const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
-  const code = delimiter.charCodeAt(0);
-  let found = false;
+  let line = Buffer.alloc(0);
   for await (const chunk of ahead.peek()) {
     const end = chunk.indexOf(0x0a);
-    found ||= (end < 0 ? chunk : chunk.subarray(0, end)).includes(code);
-    if (end >= 0) return found ? undefined : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
+    line = Buffer.concat([line, end < 0 ? chunk : chunk.subarray(0, end)]);
+    if (end >= 0) return line.includes(delimiter) ? undefined : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
   }
   return 'line 1: EOF';
 };

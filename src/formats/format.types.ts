@@ -51,7 +51,7 @@ export interface ReadOptions {
 }
 
 /** What a thread has to know to read blocks as the reader would. */
-export type BlockSetup = { readonly format: 'json' } | { readonly format: 'csv' | 'tsv'; readonly delimiter: number; /** Of the columns. */ readonly names: readonly string[] };
+export type BlockSetup = { readonly format: 'json' } | { readonly format: 'csv' | 'tsv'; /** One character. */ readonly delimiter: string; /** Of the columns. */ readonly names: readonly string[] };
 
 /** Limits of readers that a service is started with. */
 export type FormatLimits = Pick<ReadOptions, 'valueBytesMax' | 'bsupFrameBytesMax' | 'csupObjectBytesMax' | 'arrowBodyBytesMax' | 'parquetFileBytesMax' | 'typesMax' | 'columnsMax'>;

@@ -27,7 +27,6 @@ export const fieldsOf = (record: BodyRecord, schema: TSchema): Readonly<Record<s
 
 const fieldOf = (record: BodyRecord, name: string, shape: Shape): unknown => {
   const known = shape.anyOf?.find((s) => s.type !== 'null') ?? shape, { type, format, items } = known;
-  if (shape.anyOf?.some((s) => s.type === 'null') && record.isNull(name)) return undefined;
   if (type === 'string') return record.text(name);
   if (type === 'integer') return record.integer(name, format === 'int64' ? 'int64' : 'int');
   if (type === 'object') {

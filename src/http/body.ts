@@ -2,9 +2,9 @@
  * Request bodies on the main thread.
  *
  * - Loads are handed on as they come: but for their beginnings they are never held here, and paused while nobody reads.
- * - All other bodies are control bodies: one small record. They are read whole within `bodyBytesMax` and their first value is parsed here, since
- *   a message to a worker would cost more than parsing them; what follows the first value is not looked at. Content codings are undone
- *   here too, in the threads of node:zlib; gzip that is not announced is not.
+ * - All other bodies are control bodies: one small record. They are read whole within `bodyBytesMax` and parsed here, since a message to a worker
+ *   would cost more than parsing them; a second value is an error. Content codings are undone here too, in the threads of node:zlib; gzip that is
+ *   not announced is not.
  */
 import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -210,15 +210,13 @@ const readBody = async (raw: IncomingMessage, { bytesMax, held, ...terms }: Cont
 export const readControlBody = async (raw: IncomingMessage, contentType: string | undefined, terms: ControlTerms): Promise<BodyRecord> => {
   const declared = requestFormat(contentType);
   const format = declared === 'auto' ? 'sup' : declared;
-  if (format === 'csup') throw new LakeError('body-not-seekable', { name: 'Super Columnar requires a' });
-  if (format === 'parquet') throw new LakeError('body-not-seekable', { name: 'Parquet format requires' });
   const isPlain = raw.headers['content-encoding'] === undefined;
   // Said by the headers alone: nobody sends what is not read.
   if (isPlain && Number(raw.headers['content-length']) > terms.bytesMax) throw new LakeError('body-too-long', { limit: terms.bytesMax });
   const bytes = isPlain && raw.headers['content-length'] !== undefined ? await collected(raw, terms, { room: terms.held }) : await readBody(raw, terms);
   const texts = format === 'json' ? jsonTexts(bytes) : undefined;
   if (texts) return textRecord(texts);
-  return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await firstValue(bytes, format));
+  return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await onlyValue(bytes, format), { hasCells: format === 'csv' || format === 'tsv' });
 };
 
 /** The fields of a JSON record that holds strings alone, as most control bodies do; undefined for all else, faults too: then the reader says what it is. */
@@ -234,11 +232,16 @@ const jsonTexts = (bytes: Uint8Array): ReadonlyMap<string, string> | undefined =
   }
 };
 
-const firstValue = async (bytes: Uint8Array, format: FormatName): Promise<Value | undefined> => {
+/** @throws body-second-value, so that nobody takes what was not looked at for done */
+const onlyValue = async (bytes: Uint8Array, format: FormatName): Promise<Value | undefined> => {
   const { reader } = formatTable[format];
   if (!reader) throw new LakeError('format-not-read', { format });
-  for await (const batch of reader(once(bytes), { batchRows: 1 })) if (batch.length > 0) return valueAt(batch, 0);
-  return undefined;
+  let first: Value | undefined;
+  for await (const batch of reader(once(bytes), { batchRows: 2 })) {
+    if (batch.length > (first === undefined ? 1 : 0)) throw new LakeError('body-second-value');
+    if (batch.length > 0) first = valueAt(batch, 0);
+  }
+  return first;
 };
 
 const once = async function* (bytes: Uint8Array): AsyncIterable<Uint8Array> {

@@ -11,6 +11,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { newIdText } from '../lake/ksuid.ts';
 import { lastAnswer } from './linger.ts';
 
 /** When the second interim answer comes; each later one after twice the time, up to the bound. */
@@ -22,6 +23,8 @@ const unparsedMs = 1000;
 export const hearEnds = (server: Server): void => {
   // Node's own way is to end the connection, answered or not. Missing in the types of @types/node 20.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+  // A tunnel is for proxies.
+  server.on('connect', (_request, socket) => { socket.end(plainAnswer('405 Method Not Allowed')); });
   server.on('connection', (socket: Socket) => {
     socket.once('end', () => {
       const answer = lastAnswer(socket);
@@ -38,6 +41,10 @@ const probe = (answer: ServerResponse, nextMs: number): void => {
   setTimeout(probe, nextMs, answer, Math.min(2 * nextMs, probeMsMax)).unref();
 };
 
+/** A connection's last answer, to what never was a request of the framework's. */
+const plainAnswer = (status: string): string =>
+  `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nX-Request-Id: ${newIdText()}\r\nConnection: close\r\nContent-Length: ${status.length}\r\n\r\n${status}`;
+
 /** Answers what is no HTTP request, has headers beyond the limit, or ends in the middle of its body. */
 export const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {
   const cut = (): void => { socket.destroy(); };
@@ -50,7 +57,7 @@ export const answerUnparsed = (error: { readonly code?: string }, socket: Socket
   }
   if (answer?.headersSent) return cut();
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
-  const text = `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${status.length}\r\n\r\n${status}`;
+  const text = plainAnswer(status);
   if (error.code === 'HPE_INVALID_EOF_STATE') {
     // Nothing comes any more: no reset can overtake the answer.
     socket.end(text, cut);

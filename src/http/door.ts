@@ -11,6 +11,7 @@ import { LakeError } from '../errors.ts';
 import { hearEnds } from './client-ends.ts';
 import { isLastAnswer, listenTo } from './linger.ts';
 import { errorAnswer } from './reply.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** The port while nobody but health checks is answered. */
 export interface Door {
@@ -25,7 +26,8 @@ type HttpConfig = Pick<ServeConfig, 'headerBytesMax' | 'headerMsMax'>;
 
 /** A server that reads requests as all of ours do, for a listener; `unlisten` takes it back. */
 export const httpServer = ({ headerBytesMax, headerMsMax }: HttpConfig, listener: RequestListener): { readonly server: Server; readonly unlisten: () => void } => {
-  const server = createServer({ maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+  const server = createServer({ requireHostHeader: false, maxHeaderSize: headerBytesMax + 4096, connectionsCheckingInterval: Math.min(30_000, Math.ceil(headerMsMax / 4)) });
+  // Who names no Host is told so as everybody is told of errors (head.ts): Node's own answer has no body.
   // Node drops the headers behind the first 1,000 without a word; their bytes are bounded.
   server.maxHeadersCount = 0;
   // A load may take as long as it takes, as long as it comes; headers have a time limit.
@@ -74,7 +76,7 @@ const answerEarly = (request: IncomingMessage, response: ServerResponse): void =
   const body = Buffer.from(isHealth ? 'recovering' : errorAnswer(new LakeError('service-recovering')).body);
   response.writeHead(503, {
     ...(isLastAnswer(request) && { connection: 'close' }),
-    'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': body.length, 'retry-after': '1', 'cache-control': 'no-store',
+    'x-request-id': requestIdOf(request.headers), 'content-type': isHealth ? 'text/plain; charset=utf-8' : 'application/json', 'content-length': body.length, 'retry-after': '1', 'cache-control': 'no-store',
   });
   response.end(request.method === 'HEAD' ? undefined : body);
 };

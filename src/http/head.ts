@@ -5,9 +5,12 @@ import { LakeError } from '../errors.ts';
 /** Headers that have one value. Of two lines Node takes the first, or joins them to a value that nobody sent. */
 const singles: ReadonlyMap<string, string> = new Map(['Host', 'Idempotency-Key'].map((name) => [name.toLowerCase(), name]));
 
-/** Checks a request's head, before anything of its body is read. @throws header-twice, transfer-coding-unknown */
-export const checkHead = ({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): void => {
+/** Checks a request's head, before anything of its body is read. @throws host-missing, header-twice, expectation-unknown, transfer-coding-unknown */
+export const checkHead = ({ httpVersion, headers, rawHeaders }: Pick<IncomingMessage, 'httpVersion' | 'headers' | 'rawHeaders'>): void => {
   checkSingles(rawHeaders);
+  // RFC 9112, 3.2.
+  if (headers.host === undefined && httpVersion === '1.1') throw new LakeError('host-missing');
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') throw new LakeError('expectation-unknown', { expectation: headers.expect });
   const codings = headers['transfer-encoding'];
   if (codings !== undefined) checkTransferCodings(codings);
 };

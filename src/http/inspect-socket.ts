@@ -49,7 +49,6 @@ export const addInspectSocket = (app: FastifyInstance, { watch, inspection, watc
     scope.route({
       method: 'GET', url: feedPath, exposeHeadRoute: false,
       preValidation: async (request, reply) => {
-        reply.header('x-request-id', request.id);
         if (isUpgrade(request.raw)) endRefused(request, reply);
         await admission.admit(request, reply);
         if (!isUpgrade(request.raw)) throw new LakeError('feed-not-upgraded');

@@ -41,9 +41,12 @@ export const listenTo = (server: Server, listener: RequestListener): (() => void
   };
   server.on('request', onRequest);
   server.on('checkContinue', onExpect);
+  // Refused by who looks at heads (head.ts).
+  server.on('checkExpectation', onRequest);
   return () => {
     server.off('request', onRequest);
     server.off('checkContinue', onExpect);
+    server.off('checkExpectation', onRequest);
   };
 };
 

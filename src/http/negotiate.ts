@@ -1,36 +1,63 @@
 /** Formats of requests and responses by their headers. */
 import { LakeError } from '../errors.ts';
-import { type FormatName, formatOfMediaType, mediaTypeOf } from '../formats/formats.ts';
+import { type FormatName, formatOfMediaType, formatTable, mediaTypeOf } from '../formats/formats.ts';
 import { remembered } from './known.ts';
 import { parseMediaType } from './media.ts';
 
 /** A format and the media type under which it goes out. */
 export interface ResponseFormat { readonly format: FormatName; readonly mediaType: string }
 
-const fallback = remembered((format): ResponseFormat => ({ format: format as FormatName, mediaType: mediaTypeOf(format as FormatName) }));
+/** What an answer may come as; those before others are preferred where a client leaves it open. */
+const candidates: readonly ResponseFormat[] = (['sup', 'json', 'csv', ...Object.keys(formatTable)] as readonly FormatName[])
+  .flatMap((format) => formatTable[format].mediaTypes.map((mediaType) => ({ format, mediaType })));
+const byDefault = new Map<FormatName, { readonly response: ResponseFormat; readonly of: (accept: string) => ResponseFormat }>();
 
 /**
- * The format of the response: the first type of the list that is known; empty and any (`*`/`*`) mean the default. Quality values do not count.
- * `extra` types (`text/event-stream`) mean the default too.
+ * The format of the response by the Accept header (RFC 9110, 12.5.1): the one of highest quality; of equal ones the first in the header, where a range
+ * such as `text/*` means the default format if that is within it. Empty is as absent: the default.
+ * `extra`: a media type that means the default too (`text/event-stream`).
  * @throws accept-unknown
  */
 export const responseFormat = (accept: string | undefined, defaultFormat: FormatName, extra?: string): ResponseFormat => {
-  const chosen = accept === undefined ? 'default' : extra === undefined ? accepted(accept) : firstAccepted(accept, extra);
-  return chosen === 'default' ? fallback(defaultFormat) : chosen;
+  let known = byDefault.get(defaultFormat);
+  if (!known) {
+    const response = { format: defaultFormat, mediaType: mediaTypeOf(defaultFormat) };
+    byDefault.set(defaultFormat, (known = { response, of: remembered((text) => accepted(text, [response, ...candidates])) }));
+  }
+  if (accept === undefined) return known.response;
+  return extra === undefined ? known.of(accept) : accepted(accept, [{ ...known.response, mediaType: extra }, known.response, ...candidates]);
 };
 
-const firstAccepted = (accept: string, extra?: string): ResponseFormat | 'default' => {
-  for (const item of accept.split(',')) {
-    if (item.trim() === '') return 'default';
-    const media = parseMediaType(item);
-    if ('fault' in media) continue;
-    if (media.type === '*/*' || media.type === extra) return 'default';
-    const format = formatOfMediaType(media.type);
-    if (format) return { format: format.name, mediaType: media.type };
+interface MediaRange { readonly type: string; readonly quality: number }
+
+const accepted = (accept: string, offered: readonly ResponseFormat[]): ResponseFormat => {
+  const items = accept.split(',').filter((item) => item.trim() !== ''), ranges = items.flatMap(rangeOf);
+  if (items.length === 0) return offered[0]!;
+  let best: { readonly offer: ResponseFormat; readonly quality: number; readonly at: number } | undefined;
+  for (const offer of offered) {
+    const quality = qualityOf(ranges, offer.mediaType), at = ranges.findIndex(({ type }) => within(offer.mediaType).includes(type));
+    if (quality > 0 && (!best || quality > best.quality || (quality === best.quality && at < best.at))) best = { offer, quality, at };
   }
-  throw new LakeError('accept-unknown');
+  if (!best) throw new LakeError('accept-unknown');
+  return best.offer;
 };
-const accepted = remembered((accept) => firstAccepted(accept));
+
+/** None where the item is malformed. A quality that is no number is 1. */
+const rangeOf = (item: string): MediaRange[] => {
+  const media = parseMediaType(item), quality = Number(/;\s*q\s*=\s*([0-9.]+)\s*(?:;|$)/i.exec(item)?.[1] ?? 1);
+  return 'fault' in media ? [] : [{ type: media.type, quality: Number.isNaN(quality) ? 1 : quality }];
+};
+
+/** The ranges that a media type is within, the narrowest first. */
+const within = (mediaType: string): readonly string[] => [mediaType, `${mediaType.slice(0, mediaType.indexOf('/'))}/*`, '*/*'];
+/** What the narrowest range says that the header has; 0 if it has none. */
+const qualityOf = (ranges: readonly MediaRange[], mediaType: string): number => {
+  for (const wanted of within(mediaType)) {
+    const range = ranges.find(({ type }) => type === wanted);
+    if (range) return range.quality;
+  }
+  return 0;
+};
 
 /**
  * The format of a request body; `auto` where the client leaves it open (no type, any, or curl's form-urlencoded).

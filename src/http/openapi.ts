@@ -109,7 +109,7 @@ const parametersOf = (row: Route, refs: (schema: TSchema) => Json): Json => {
       return { name, in: place, ...(required.includes(name) && { required: true }), ...(description !== undefined && { description }), schema: place === 'path' ? { minLength: 1, ...rest } : rest };
     });
   };
-  const names: readonly RequestHeader[] = [...(row.open ? [] : ['X-Request-ID'] satisfies RequestHeader[]), ...(row.body === undefined ? [] : ['Content-Encoding'] satisfies RequestHeader[]), ...(row.takes ?? [])];
+  const names: readonly RequestHeader[] = ['X-Request-ID', ...(row.body === undefined ? [] : ['Content-Encoding'] satisfies RequestHeader[]), ...(row.takes ?? [])];
   const headers = names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
   const all = [...from(row.params, 'path'), ...from(row.query, 'query'), ...headers];
   return all.length === 0 ? {} : { parameters: all };
@@ -117,8 +117,8 @@ const parametersOf = (row: Route, refs: (schema: TSchema) => Json): Json => {
 
 const httpFormats = Object.values(formatTable as Readonly<Record<string, Format>>).filter((format) => format.mediaTypes.length > 0);
 const binary: ReadonlySet<string> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
-/** Formats that a body of one record cannot have: they need the whole file, or hold no records. */
-const noRecord: ReadonlySet<string> = new Set(['csup', 'parquet', 'line', 'ndjson']);
+/** Formats that a body of one record cannot have: they hold no records, or are for answers. */
+const noRecord: ReadonlySet<string> = new Set(['line', 'ndjson']);
 const ofFormats = (formats: readonly Format[], content: (format: Format) => Json): Json => Object.fromEntries(formats.flatMap((format) => format.mediaTypes.map((type) => [type, content(format)])));
 /** Of formats whose schema is not that of JSON. */
 const otherContent = ({ name }: Format): Json => (binary.has(name) ? {} : { schema: { type: 'string' } });
@@ -130,7 +130,7 @@ const requestBody = ({ body, examples }: Route, refs: (schema: TSchema) => Json)
   }
   const schema = refs(body), formats = httpFormats.filter(({ name }) => !noRecord.has(name)), isRequired = ['required', 'anyOf', 'oneOf'].some((word) => word in body);
   return {
-    ...(isRequired && { required: true }), description: 'One record; what follows the first value is not looked at. Without a Content-Type it is SUP.',
+    ...(isRequired && { required: true }), description: 'One record. Without a Content-Type it is SUP. In CSV and TSV a column `layout.order` is the field of `layout`, and lists are SUP (`[["a","b"]]`) or items with commas between them (`a.b,c`).',
     content: ofFormats(formats, ({ name }) => (name === 'json' ? { schema, ...shown(examples) } : name === 'sup' ? { schema } : {})),
   };
 };
@@ -156,7 +156,7 @@ const success = (row: Route, { text, value, rows, content, headers = [], example
   const bodies = schema ? ofFormats(httpFormats, (format) => (format.name === 'json' ? { schema: refs(schema), ...(example !== undefined && { example }) } : otherContent(format)))
     : content && Object.fromEntries(Object.entries(content).map(([type, each]) => [type, { schema: refs(each), ...(example !== undefined && { example }) }]));
   return {
-    description: text, ...headersOf([...(row.open ? [] : ['X-Request-ID'] as const), ...(schema ? ['Content-Encoding', 'Vary'] as const : []), ...headers]), ...(bodies && { content: bodies }),
+    description: text, ...headersOf(['X-Request-ID', ...(schema ? ['Content-Encoding', 'Vary'] as const : []), ...headers]), ...(bodies && { content: bodies }),
     ...(links && Object.keys(links).length > 0 && { links: Object.fromEntries(Object.entries(links).map(([name, { to, parameters }]) => [name, { operationId: to, parameters }])) }),
   };
 };
@@ -165,15 +165,14 @@ const failed = (row: Route, status: number, codes: readonly ErrorCode[], refs: (
   const kinds = [...new Set(codes.map((code) => errorTable[code].kind))];
   return {
     description: statusTexts[status] ?? 'It was not done.',
-    // Before the lake is open nobody has given the request an id.
-    ...headersOf([...(row.open || status === 503 ? [] : ['X-Request-ID'] as const), ...(status === 401 ? ['WWW-Authenticate'] as const : []), ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? ['Retry-After'] as const : [])]),
+    ...headersOf(['X-Request-ID', ...(status === 401 ? ['WWW-Authenticate'] as const : []), ...(status === 503 && Object.keys(row.answers).every((s) => s !== '503') ? ['Retry-After'] as const : [])]),
     content: { 'application/json': { schema: { ...refs(ErrorBody), properties: { kind: { enum: kinds } } } } },
     'x-errors': codes,
   };
 };
 const statusTexts: Readonly<Record<number, string>> = {
   400: 'The request is wrong', 401: 'It is not clear who asks', 403: 'Who asks may not do this', 404: 'It is not there', 408: 'The body stopped coming', 409: 'It is in conflict with what is there', 410: 'It was there and is gone',
-  412: 'The branch is not where If-Match says', 413: 'More than a limit allows', 422: 'The Idempotency-Key was used for another request', 426: 'It is a WebSocket', 499: 'It was cancelled', 500: 'The service is at fault', 501: 'The body has a transfer coding that is not known', 503: 'Not now: try again', 507: 'The disk is full',
+  412: 'The branch is not where If-Match says', 413: 'More than a limit allows', 417: 'The Expect header has an unknown expectation', 422: 'The Idempotency-Key was used for another request', 426: 'It is a WebSocket', 499: 'It was cancelled', 500: 'The service is at fault', 501: 'The body has a transfer coding that is not known', 503: 'Not now: try again', 507: 'The disk is full',
 };
 
 const headersOf = (names: readonly AnswerHeader[]): Json =>

@@ -128,7 +128,7 @@ export interface Route extends RouteDescription {
   readonly body?: TSchema | 'data';
   /** May change the lake: each request has a line in the audit log. */
   readonly writes?: boolean;
-  /** Answers HEAD too, whatever Accept says, without a request id. */
+  /** Answers HEAD too, whatever Accept says. */
   readonly open?: boolean;
   /** Answers any method, for health checks differ in what they send. */
   readonly anyMethod?: boolean;

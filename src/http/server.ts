@@ -3,7 +3,7 @@
  *
  * - Order of checks: the head (head.ts), route (404) and method (405), from where, who and what (admission.ts), Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
- * - Every API answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
+ * - Every answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.
  */
 import assert from 'node:assert/strict';
@@ -13,7 +13,6 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, t
 import type { ServeConfig } from '../config/serve.ts';
 import { LakeError } from '../errors.ts';
 import type { Lake } from '../lake/lake.types.ts';
-import { newIdText } from '../lake/ksuid.ts';
 import type { LentTo, WorkerPool } from '../workers/pool.types.ts';
 import type { MachineWatch } from '../recording/watch.ts';
 import type { Access } from './access/access.ts';
@@ -36,7 +35,9 @@ import { logFailure, logId } from './log-fault.ts';
 import { writeFormat } from './commit-answer.ts';
 import { responseFormat, type ResponseFormat } from './negotiate.ts';
 import { corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
+import { checkParameters } from './parameters.ts';
 import { sendError, sendText } from './reply.ts';
+import { requestIdOf } from './request-id.ts';
 import { RoutedCall } from './routed-call.ts';
 import type { Route, RouteConfig, Service } from './route.ts';
 import { routes } from './routes/routes.ts';
@@ -162,7 +163,7 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     return503OnClosing: false,
     serverFactory: ((listener: RequestListener) => (door ? door.take(listener) : httpServer(config, listener).server)) as FastifyServerFactory,
     routerOptions: { maxParamLength: config.headerBytesMax, querystringParser: (text) => (text === '' ? {} : Object.fromEntries(queryParameters(`?${text}`))) },
-    genReqId: (raw) => headerText(raw.headers['x-request-id']) || newIdText(),
+    genReqId: (raw) => requestIdOf(raw.headers),
     rewriteUrl: (raw) => {
       routeRare(raw);
       return internalUrl(raw.url ?? '/');
@@ -207,7 +208,6 @@ const restoreRare = (raw: IncomingMessage): void => {
   if (method !== undefined) raw.method = method;
 };
 
-const headerText = (value: string | string[] | undefined): string => (Array.isArray(value) ? value[0] ?? '' : value ?? '');
 const internal = { moved: '/.moved', malformed: '/.malformed', unknown: '/.unknown' } as const;
 
 /** Targets that the router must not see are sent to routes of ours; no client can name these, since a leading dot segment is no route. */
@@ -219,7 +219,10 @@ const internalUrl = (url: string): string => {
 
 const addInternalRoutes = (app: FastifyInstance): void => {
   const method = [...routedMethods];
-  app.route({ method, url: internal.moved, handler: (request, reply) => reply.code(301).header('location', (request.query as { readonly to: string }).to).send() });
+  app.route({ method, url: internal.moved, handler: (request, reply) => {
+    const { to } = request.query as { readonly to: string };
+    return sendText(reply.header('location', to), 301, 'text/plain; charset=utf-8', `moved to ${to}\n`);
+  } });
   app.route({ method, url: internal.malformed, handler: (_request, reply) => sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request') });
   app.route({ method, url: internal.unknown, handler: (_request, reply) => notFound(reply) });
 };
@@ -241,10 +244,11 @@ const addHooks = (app: FastifyInstance, answering: Answering, connections: Conne
       requests.endedAt = performance.now();
     });
     tracing?.begun(request);
+    reply.header('x-request-id', request.id);
     try {
       checkHead(request.raw);
     } catch (error) {
-      reply.headers({ 'x-request-id': request.id, vary: 'Origin', connection: 'close' });
+      reply.headers({ vary: 'Origin', connection: 'close' });
       done(error as LakeError);
       return;
     }
@@ -285,6 +289,7 @@ const admissionOf = (service: Service, row: Route): InspectAdmission => ({
     const admit = async (): Promise<void> => {
       checkSource(service.originRules, row, request.headers);
       await callerOf(service, row, request, audit);
+      checkQuery(row, request);
     };
     await (audit ? audit.follow(admit) : admit());
   },
@@ -326,7 +331,6 @@ const answerRow = async (
   service: Service, row: Route, request: FastifyRequest, reply: FastifyReply, audit: AuditTrail | undefined,
 ): Promise<unknown> => {
   const { config, access, originRules: rules } = service, { headers } = request;
-  if (!row.open) reply.header('x-request-id', request.id);
   if (row.preflight && request.method === 'OPTIONS' && headers['access-control-request-method']) {
     return reply.code(204).headers(preflightHeaders(rules, headers)).send();
   }
@@ -335,14 +339,20 @@ const answerRow = async (
   if (!row.open && service.closing()) throw new LakeError('service-closing');
   checkSource(rules, row, headers);
   const who = access && (await callerOf(service, row, request, audit));
+  checkQuery(row, request);
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
   checkCondition(row, headers);
-  const accepted = responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
+  // What has no body has no format.
+  const accepted = row.silent ? anyFormat : responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
   const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };
 /** Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken */
 const checkCondition = ({ method, path, takes }: Route, headers: IncomingHttpHeaders): void => {
   if (headers['if-match'] !== undefined && method !== 'GET' && !takes?.includes('If-Match')) throw new LakeError('if-match-untaken', { method, path });
+};
+/** Pages are reached by links, to which others add what they like. */
+const checkQuery = (row: Route, { raw: { url = '' } }: FastifyRequest): void => {
+  if (url.includes('?') && !(row.tag === 'Pages' && row.query === undefined)) checkParameters(url, routeConfig(row).parameters);
 };
 const anyFormat: ResponseFormat = { format: 'sup', mediaType: 'application/x-sup' };

@@ -76,19 +76,26 @@ export const shownTarget = ({ originalUrl, routeOptions: { config } }: Pick<Fast
   return shown.length === 0 ? path : `${path}?${shown.join('&')}`;
 };
 
-/** Query parameters; the first value of a name counts. Pairs with a bad escape or a raw semicolon are dropped, save for the value `;` alone. */
+/** A pair of a query as it was written; without `value` where it cannot be read: a bad escape, or a raw semicolon, which once separated pairs. */
+interface QueryPair { readonly raw: string; readonly name: string; readonly value?: string }
+
+/** The pairs of a target's query, in their order. */
+export const queryPairs = (url: string): readonly QueryPair[] => {
+  const mark = url.indexOf('?');
+  return mark < 0 ? [] : url.slice(mark + 1).split('&').filter((raw) => raw !== '').map(pairOf);
+};
+
+const pairOf = (raw: string): QueryPair => {
+  const equals = raw.indexOf('='), rawName = equals < 0 ? raw : raw.slice(0, equals), rawValue = equals < 0 ? '' : raw.slice(equals + 1);
+  const name = decodeSegment(rawName);
+  // `csv.delim=;` can only mean one thing; elsewhere guessing would be wrong half of the time.
+  const isRead = !/%(?![0-9a-fA-F]{2})/.test(raw) && !rawName.includes(';') && (rawValue === ';' || !rawValue.includes(';'));
+  return { raw, name, ...(isRead && { value: decodeSegment(rawValue) }) };
+};
+
+/** Query parameters by name; the first value of a name counts. What cannot be read is left out (`checkParameters` refuses it). */
 export const queryParameters = (url: string): ReadonlyMap<string, string> => {
   const out = new Map<string, string>();
-  const mark = url.indexOf('?');
-  if (mark < 0) return out;
-  for (const pair of url.slice(mark + 1).split('&')) {
-    if (pair === '' || /%(?![0-9a-fA-F]{2})/.test(pair)) continue;
-    const equals = pair.indexOf('=');
-    const rawName = equals < 0 ? pair : pair.slice(0, equals), rawValue = equals < 0 ? '' : pair.slice(equals + 1);
-    // `csv.delim=;` can only mean one thing; elsewhere a semicolon once separated pairs, and guessing would be wrong half of the time.
-    if (pair.includes(';') && !(rawValue === ';' && !rawName.includes(';'))) continue;
-    const name = decodeSegment(rawName);
-    if (!out.has(name)) out.set(name, decodeSegment(rawValue));
-  }
+  for (const { name, value } of queryPairs(url)) if (value !== undefined && !out.has(name)) out.set(name, value);
   return out;
 };

@@ -11,6 +11,8 @@ import { decodeCommit, decodePool } from './rows.ts';
 import type { Tables } from './tables.ts';
 
 const nsPerMs = 1_000_000n, nsStep = 1000n;
+/** How far a millisecond has gone, in nanoseconds of whole microseconds: the wall clock itself has milliseconds alone. */
+const microsecondsNs = (): bigint => BigInt(Math.floor(((performance.timeOrigin + performance.now()) % 1) * 1000)) * nsStep;
 /** Times end in 2262, where nanoseconds no longer fit into 64 bits; before, there must be room for steps. */
 const clockMsMax = Date.UTC(2262, 0, 1);
 
@@ -37,10 +39,11 @@ export class LakeDraws implements Draws {
     }
     return id;
   }
-  /** Nanoseconds since 1970, each time later than the one before: in steps of a microsecond while the clock's milliseconds do not move. */
+  /** Nanoseconds since 1970 by the microsecond, each time later than the one before. None is a whole millisecond: texts of times leave zeros at the end out, and clients look for a fraction. */
   nowNs(): bigint {
-    const now = BigInt(Math.min(this.now(), clockMsMax)) * nsPerMs;
+    const now = BigInt(Math.min(this.now(), clockMsMax)) * nsPerMs + microsecondsNs();
     this.lastNs = now > this.lastNs ? now : this.lastNs + nsStep;
+    if (this.lastNs % nsPerMs === 0n) this.lastNs += nsStep;
     return this.lastNs;
   }
 

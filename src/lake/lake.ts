@@ -24,6 +24,7 @@ import { lineageIsWhole } from './lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
 import { killPoint } from './kill-points.ts';
 import { metaPage } from './meta.ts';
+import { checkNotReserved } from './names.ts';
 import { Packer } from './packer.ts';
 import { PoolFace } from './pool.ts';
 import { PoolStore, type Stores } from './pool-store.ts';
@@ -211,7 +212,7 @@ class OpenLake implements Lake {
 
   async createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }> {
     if (request.name === '') throw new LakeError('pool-name-missing');
-    if (request.name === 'HEAD') throw new LakeError('pool-name-reserved', { name: request.name });
+    checkNotReserved('pool', request.name);
     if (this.names.has(request.name)) throw new LakeError('pool-exists', { pool: request.name });
     const poolId = this.draws.newId();
     await this.submit({ kind: 'create pool', name: request.name, poolId }, request);
@@ -220,6 +221,7 @@ class OpenLake implements Lake {
   }
   async renamePool(reference: string, name: string): Promise<void> {
     if (name === '') throw new LakeError('pool-name-missing');
+    checkNotReserved('pool', name);
     await this.submit({ kind: 'rename pool', poolId: this.face(reference).config.id, name });
   }
   async deletePool(reference: string): Promise<void> {

@@ -14,6 +14,7 @@ import { doJobs, type JobEnd, type JobResult, Overtaken, type Payload, vacuumedE
 import type {
   BranchRecord, CommitNote, CommitResult, DoneJob, GraphPage, Id, JobMarks, ObjectFiles, ObjectMeta, ObjectSums, Pool, PoolConfig, PoolStats, PrepareRewrite, Preview, Snapshot, TipTerms,
 } from './lake.types.ts';
+import { checkNotReserved } from './names.ts';
 import type { ObjectList } from './object-list.ts';
 import type { PoolStore } from './pool-store.ts';
 import { previewMerge, previewOf, previewRevert } from './preview.ts';
@@ -113,6 +114,7 @@ export class PoolFace implements Pool {
 
   async createBranch(name: string, commit: Id): Promise<BranchRecord> {
     if (name === '') throw new LakeError('branch-name-missing');
+    checkNotReserved('branch', name);
     const id = plainId(commit);
     if (!id) throw new LakeError('commit-invalid', { id: commit });
     await this.submit({ kind: 'create branch', name, commit: id });

@@ -68,10 +68,19 @@ interface FilterPlan {
 export const notOneFilter = 'invalid delete where query: must be a single filter operation';
 
 /**
- * Compiles the text of a delete-where: one filter (`where` may be left out) over the rows of a pool. @throws CompileError also for what parses but is no
- * single filter; that fault has the text `notOneFilter` and no place.
+ * Compiles the text of a delete-where: one filter (`where` may be left out) over the rows of a pool, or any expression, such as `true` or a field's name, which alone is no
+ * operator. @throws CompileError also for what parses but is no single filter; that fault has the text `notOneFilter` and no place.
  */
 export const compileFilter = async (text: string, environment: CompileEnvironment): Promise<FilterPlan> => {
+  try {
+    return await compileOneFilter(text, environment);
+  } catch (fault) {
+    // Places in the text as it was written are those of the first fault.
+    return await compileOneFilter(`where ${text}`, environment).catch(() => { throw fault; });
+  }
+};
+
+const compileOneFilter = async (text: string, environment: CompileEnvironment): Promise<FilterPlan> => {
   const placeholder: ResolvedSource = { kind: 'pool', name: '', handle: '' };
   const request: SourceRequest = { kind: 'name', name: '' };
   const plan = await compile(text, {

@@ -177,12 +177,7 @@ class Workers implements WorkerPool {
         this.running.queries--;
         watch?.ended(error);
         const actor = trail.actor();
-        // A text that does not compile was never a query that ran: it has no status.
-        const unheard = actor.getSnapshot().matches({ working: 'compiling' }) && this.queries.get(id) === actor;
-        if (unheard) this.queries.delete(id);
         actor.send(error.code === 'query-cancelled' ? { type: 'cancel' } : { type: 'failed', text: error.message });
-        // Nobody can ask for its status: its timer must not keep the process alive.
-        if (unheard) actor.stop();
         stream.close(told ? {} : { error });
       },
     };

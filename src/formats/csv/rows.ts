@@ -20,7 +20,7 @@ import { textOf } from '../text-cell.ts';
 import { appendCell, appendSpacedCell } from './cells.ts';
 import { behindSpaces, isSpaceStart } from './spaces.ts';
 
-interface Dialect { readonly format: 'csv' | 'tsv'; readonly delimiter: number }
+interface Dialect { readonly format: 'csv' | 'tsv'; readonly delimiter: string }
 /** Rows and lines before the input; the columns, if the header was read. */
 interface Start { readonly values: number; readonly lines: number; readonly offset: number; readonly shape?: Shape }
 
@@ -47,7 +47,6 @@ async function* readInSequence(
   const broken = (fault: string): LakeError => new LakeError('format-broken', { format: dialect.format, fault, place: '', values: values + batches.rows });
   try {
     while (await window.more()) {
-      if (!shape) skipMark(window);
       for (;;) {
         const state = row.next(window);
         if (state === 'cut' || state === 'none') break;
@@ -98,7 +97,7 @@ const unquotedCut = (bytes: Uint8Array, length: number): number => {
 const blocksPerBuilder = 64;
 
 /** Reads blocks of whole rows behind the header. */
-export const delimitedBlocks = ({ delimiter, names }: { readonly delimiter: number; readonly names: readonly string[] }): BlockParser => {
+export const delimitedBlocks = ({ delimiter, names }: { readonly delimiter: string; readonly names: readonly string[] }): BlockParser => {
   const row = new RowScanner(delimiter), shape = shapeOf(names.map((name) => ({ name })));
   const rows = new Rows();
   let builder = new Builder(), blocks = 0, parts = 0;
@@ -123,12 +122,6 @@ export const delimitedBlocks = ({ delimiter, names }: { readonly delimiter: numb
     const { length: count } = builder;
     return { batches: builder.lend((v) => packVectors(count > 0 ? [v] : [])), rows: count, lines: row.nextLine, tail: 0 };
   };
-};
-
-/** Skips the byte-order mark that some programs put before the first name. */
-const skipMark = (window: ByteWindow): void => {
-  const { bytes, start } = window;
-  if (window.offset + start === 0 && window.end >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) window.start = 3;
 };
 
 const headerOf = (row: RowScanner, broken: (fault: string) => LakeError): Shape => {
@@ -185,8 +178,15 @@ class RowScanner {
   line = 0;
   /** Line that the next row begins on. */
   nextLine = 1;
+  /** The delimiter's first byte, and how many it has. */
   private readonly delimiter: number;
-  constructor(delimiter: number) { this.delimiter = delimiter; }
+  private readonly width: number;
+  private readonly delimiterBytes: Uint8Array;
+  constructor(delimiter: string) {
+    this.delimiterBytes = Buffer.from(delimiter);
+    this.delimiter = this.delimiterBytes[0]!;
+    this.width = this.delimiterBytes.length;
+  }
 
   /** Scans the next row that is not blank and moves the window behind it. 'open': the input ends within quotes. */
   next(window: RowWindow): 'row' | 'none' | 'cut' | 'open' {
@@ -237,7 +237,7 @@ class RowScanner {
 
   /** Behind the row's line break, or -1 if the window ends before. */
   private scan(window: RowWindow): number {
-    const { bytes, delimiter } = this, { end } = window, trims = delimiter !== 0x09;
+    const { bytes, delimiter, width } = this, { end } = window, trims = delimiter !== 0x09;
     let i = window.start;
     this.length = 0;
     this.plain = true;
@@ -245,7 +245,7 @@ class RowScanner {
       if (trims && isSpaceStart(bytes[i]!)) i = behindSpaces(bytes, i, end, delimiter);
       const start = i;
       let quotes = 0, c = bytes[i]!;
-      for (; i < end && c !== delimiter && c !== 0x0a; c = bytes[++i]!) {
+      for (; i < end && (c !== delimiter || (width > 1 && !this.isDelimited(i, end))) && c !== 0x0a; c = bytes[++i]!) {
         if (c !== 0x22) continue;
         quotes = 1;
         i = this.closing(i, end);
@@ -258,8 +258,14 @@ class RowScanner {
         this.nextLine++;
         return Math.min(i + 1, end);
       }
-      i++;
+      i += width;
     }
+  }
+  /** Whether a delimiter of several bytes begins at `i`. One that the window cuts is none yet: its row is scanned again with more. */
+  private isDelimited(i: number, end: number): boolean {
+    if (i + this.width > end) return false;
+    for (let k = 1; k < this.width; k++) if (this.bytes[i + k] !== this.delimiterBytes[k]) return false;
+    return true;
   }
   /** Place of the quote that closes the one at `i`, or -1. Breaks within quotes are lines too. */
   private closing(i: number, end: number): number {

@@ -5,4 +5,4 @@ import { readDelimited } from './rows.ts';
 
 /** @throws LakeError `format-broken` naming the record's line */
 export const readTsv = (input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> =>
-  readDelimited(input, options, { format: 'tsv', delimiter: 0x09 });
+  readDelimited(input, options, { format: 'tsv', delimiter: '\t' });

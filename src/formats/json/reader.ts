@@ -5,7 +5,7 @@ import { packVectors } from '../../vectors/transfer.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { Batches } from '../batches.ts';
 import { type BlockHelper, type BlockParser, type Progress, blockBytesMax, blockPartsMax, lineCut, readBlocks, sequentialBytes } from '../blocks.ts';
-import { ByteWindow } from '../byte-window.ts';
+import { ByteWindow, markLength } from '../byte-window.ts';
 import { ReaderTurns, type ReadOptions, readLimits } from '../format.types.ts';
 import { JsonTape } from './tape.ts';
 import { writeValue } from './write.ts';
@@ -29,7 +29,7 @@ export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generato
   const { nestingMax } = readLimits(options), bytes = new Uint8Array(body.length + 1), builder = new Builder();
   bytes.set(body);
   if (wholeTape?.nestingMax !== nestingMax) wholeTape = new JsonTape(nestingMax, { keyBytesMax: wholeKeyBytesMax });
-  const tape = wholeTape, window = { bytes, start: 0, end: body.length, final: true, offset: 0 };
+  const tape = wholeTape, window = { bytes, start: markLength(bytes, body.length), end: body.length, final: true, offset: 0 };
   let failed: { readonly problem: unknown } | undefined;
   tape.place = { lines: 1, lineStart: 0 };
   try {

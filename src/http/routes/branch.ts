@@ -47,7 +47,7 @@ export const branchRoutes: readonly Route[] = [
       let warnings: readonly string[] = [];
       const commit = await commitOnce(call, note, async (terms) => {
         const outcome = await service.workers.load({
-          pool: target.config, format, contentCodings, ...(csvDelimiter && format === 'csv' && { csvDelimiter }), ...body, watch: run.watch, client: pace,
+          pool: target.config, format, contentCodings, ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }), ...body, watch: run.watch, client: pace,
           get signal() { return run.signal; },
         }, service.lentTo);
         ({ warnings } = outcome);
@@ -81,7 +81,7 @@ export const branchRoutes: readonly Route[] = [
     answers: { 200: committedOrTold('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'delete-both', 'delete-neither', 'delete-preview', 'delete-where-invalid', 'transaction-empty', 'query-invalid'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
-      const dryRun = boolParameter(query.dryrun);
+      const dryRun = boolParameter('dryrun', query.dryrun);
       const note = commitNote(request.headers);
       const { object_ids: objectIds, where = '' } = await call.body(), ids = objectIds ?? [];
       const target = service.lake.pool(params.pool);
@@ -102,7 +102,7 @@ export const branchRoutes: readonly Route[] = [
     params: Type.Object({ pool: poolParameter, branch: branchParameter, child: Type.String({ description: 'name of the other branch', examples: ['trial'] }) }), query: dryRunQuery, takes: commitHeaders,
     answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'merge-empty', 'merge-conflict', 'commit-not-found'],
     handler: async (call) => {
-      const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
+      const { service, request, reply, params, query, response } = call, dryRun = boolParameter('dryrun', query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       if (dryRun) return sendValue(reply, previewValue(await target.previewMerge(params.branch, params.child, tipTerms(request.headers))), response);
@@ -116,7 +116,7 @@ export const branchRoutes: readonly Route[] = [
     params: Type.Object({ pool: poolParameter, branch: branchParameter, commit: commitParameter }), query: dryRunQuery, takes: commitHeaders,
     answers: { 200: committedOrTold('The commit.') }, errors: [...commitErrors, 'parameter-bool', 'path-id', 'commit-not-found', 'object-not-found', 'revert-empty', 'revert-conflict', 'revert-rewritten', 'revert-vacuumed'],
     handler: async (call) => {
-      const { service, request, reply, params, query, response } = call, dryRun = boolParameter(query.dryrun);
+      const { service, request, reply, params, query, response } = call, dryRun = boolParameter('dryrun', query.dryrun);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       if (dryRun) return sendValue(reply, previewValue(await target.previewRevert(params.branch, pathId('commit', params.commit), tipTerms(request.headers))), response);
@@ -131,7 +131,7 @@ export const branchRoutes: readonly Route[] = [
     answers: { 200: committed('The commit.') }, errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'compact-few'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
-      const vectors = boolParameter(query.vectors);
+      const vectors = boolParameter('vectors', query.vectors);
       const note = commitNote(request.headers);
       const ids = ((await call.body()).object_ids ?? []).map(idOf);
       const target = service.lake.pool(params.pool);

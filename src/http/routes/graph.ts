@@ -15,14 +15,14 @@ export const graphRoutes: readonly Route[] = [
     id: 'graph', tag: 'Branches', method: 'GET', path: '/pool/:pool/graph', summary: 'Commits of all branches, the newest first', need: 'reader of pool', params: Type.Object({ pool }),
     description: 'With the parents of each and what it added and removed. `next` lists the commits that come after those of the answer: send them back as `from`, joined by commas. It is empty at the end.',
     query: Type.Object({
-      limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)?$', description: `commits in the answer, at most ${graphCommitsMax}; default 200` })),
+      limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$', description: `commits in the answer, at most ${graphCommitsMax}; default 200` })),
       from: Type.Optional(Type.String({ pattern: idListPattern, description: 'ids of commits to go on from; default: the tips of all branches' })),
     }),
     answers: { 200: { text: 'A page of commits.', value: Graph } }, errors: ['pool-not-found', 'graph-limit', 'id-invalid', 'commit-not-found'],
     handler: async ({ service, params, query, reply, response }) => {
-      const limit = query.limit === undefined || query.limit === '' ? 200 : /^[1-9]\d{0,3}$/.test(query.limit) ? Number(query.limit) : NaN, target = service.lake.pool(params.pool);
+      const limit = query.limit === undefined ? 200 : /^[1-9]\d{0,3}$/.test(query.limit) ? Number(query.limit) : NaN, target = service.lake.pool(params.pool);
       if (!Number.isInteger(limit) || limit < 1 || limit > graphCommitsMax) throw new LakeError('graph-limit', { value: query.limit!, limit: graphCommitsMax });
-      const from = query.from === undefined || query.from === '' ? undefined : query.from.split(',').map(idOf);
+      const from = query.from === undefined ? undefined : query.from.split(',').map(idOf);
       const page = await target.graph({ limit, ...(from && { from }) });
       return sendValue(reply, graphValue(page), response);
     },

@@ -23,13 +23,14 @@ export const poolRoutes: readonly Route[] = [
       text: 'The pool and its branch.', value: CreatedPool,
       links: { load: ofMain('load'), tip: ofMain('getBranch'), deleteRows: ofMain('deleteData'), stats: ofPool('poolStats'), rename: ofPool('renamePool'), remove: ofPool('deletePool'), branch: ofPool('createBranch') },
     } },
-    errors: [...changeErrors, 'pool-name-missing', 'pool-name-reserved', 'pool-exists', 'name-long', 'order-unknown'],
+    errors: [...changeErrors, 'pool-name-missing', 'name-reserved', 'pool-exists', 'name-long', 'order-unknown', 'size-negative'],
     handler: async (call) => {
       const { name, layout, thresh: threshold, seek_stride: seekStride } = await call.body();
       const order = orderOf(layout?.order), keys = layout?.keys;
       if (!name) throw new LakeError('pool-name-missing');
       checkName('pool', name, call.service.config.nameBytesMax);
-      if (name === 'HEAD') throw new LakeError('pool-name-reserved', { name });
+      checkSize('thresh', threshold);
+      checkSize('seek_stride', seekStride);
       const { pool, branch } = await call.service.lake.createPool({
         name, ...(order && { order }), ...(keys && { keys }), ...(threshold !== undefined && { threshold }), ...(seekStride !== undefined && { seekStride }),
       });
@@ -39,7 +40,7 @@ export const poolRoutes: readonly Route[] = [
   route({
     id: 'renamePool', tag: 'Pools', method: 'PUT', path: '/pool/:pool', summary: 'Rename a pool', need: 'admin of pool', writes: true, silent: true, params: poolParams,
     description: 'Its id, its branches and its data stay.', body: NewName, examples: { 'A new name': { name: 'films' } },
-    answers: { 204: { text: 'It has the name.' } }, errors: [...changeErrors, 'pool-not-found', 'pool-name-missing', 'pool-exists', 'name-long'],
+    answers: { 204: { text: 'It has the name.' } }, errors: [...changeErrors, 'pool-not-found', 'pool-name-missing', 'name-reserved', 'pool-exists', 'name-long'],
     handler: async (call) => {
       const { name } = await call.body();
       if (!name) throw new LakeError('pool-name-missing');
@@ -60,7 +61,7 @@ export const poolRoutes: readonly Route[] = [
     id: 'createBranch', tag: 'Branches', method: 'POST', path: '/pool/:pool', summary: 'Create a branch at a commit', need: 'writer of pool', writes: true, params: poolParams,
     body: NewBranch, examples: { 'Where an empty main is': { name: 'trial', commit: '0x0000000000000000000000000000000000000000' } },
     answers: { 200: { text: 'The branch.', value: Branch, links: { load: ofBranch('load'), tip: ofBranch('getBranch'), remove: ofBranch('deleteBranch'), merge: { to: 'merge', parameters: { pool: '$request.path.pool', branch: 'main', child: '$response.body#/name' } } } } },
-    errors: [...changeErrors, 'pool-not-found', 'commit-invalid', 'commit-not-found', 'commit-file-missing', 'branch-name-missing', 'branch-exists', 'name-long'],
+    errors: [...changeErrors, 'pool-not-found', 'commit-invalid', 'commit-not-found', 'commit-file-missing', 'branch-name-missing', 'name-reserved', 'branch-exists', 'name-long'],
     handler: async (call) => {
       const { name, commit: text = '' } = await call.body();
       const pool = call.service.lake.pool(call.params.pool);
@@ -81,6 +82,11 @@ export const poolRoutes: readonly Route[] = [
 const checkName = (what: 'pool' | 'branch', name: string, limit: number): void => {
   const length = Buffer.byteLength(name);
   if (length > limit) throw new LakeError('name-long', { what, length, limit });
+};
+
+/** 0 means the default. */
+const checkSize = (name: string, bytes = 0): void => {
+  if (bytes < 0) throw new LakeError('size-negative', { name, bytes });
 };
 
 const orderOf = (text: string | undefined): SortOrder | undefined => {

@@ -39,7 +39,7 @@ export const queryRoutes: readonly Route[] = [
     errors: [...queryRunErrors, ...rowErrors, 'parameter-bool'],
     handler: async (call) => {
       const { service, request, reply, query, response, id } = call;
-      const control = boolParameter(query.ctrl);
+      const control = boolParameter('ctrl', query.ctrl);
       const { text, head } = await queryBody(call);
       if (text.length > service.config.queryTextMax) throw new LakeError('query-long', { length: text.length, limit: service.config.queryTextMax });
       const coding = answerCoding(request.headers['accept-encoding']);

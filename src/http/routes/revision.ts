@@ -32,7 +32,7 @@ export const revisionRoutes: readonly Route[] = [
     query: Type.Object({ dryrun: Type.Optional(boolSchema('T: list only')) }),
     answers: { 200: { text: 'What was removed.', value: VacuumResult, example: { object_ids: [] } } }, errors: [...changeErrors, ...tipErrors, 'pool-not-found', 'branch-not-found', 'commit-file-missing', 'commit-not-found', 'parameter-bool'],
     handler: async ({ service, request, reply, params: { pool, revision }, query, response }) => {
-      const dryRun = boolParameter(query.dryrun);
+      const dryRun = boolParameter('dryrun', query.dryrun);
       return sendValue(reply, vacuumValue(await service.lake.pool(pool).vacuum(revision, { dryRun, ...tipTerms(request.headers) })), response);
     },
   }),

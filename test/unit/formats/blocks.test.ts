@@ -136,7 +136,7 @@ describe('blocks of a long CSV or TSV input', () => {
     if (x === 3) return `${i}${d}stray " and " quotes é${d}"12"`;
     return `${i}${d}plain text ${i % 977} of some length${' '.repeat(100)}${d}${i * 3}`;
   };
-  const setupOf = (format: 'csv' | 'tsv'): BlockSetup => ({ format, delimiter: format === 'csv' ? 0x2c : 0x09, names: ['id', 'text', 'x'] });
+  const setupOf = (format: 'csv' | 'tsv'): BlockSetup => ({ format, delimiter: format === 'csv' ? ',' : '\t', names: ['id', 'text', 'x'] });
   const texts = new Map<string, string>();
   beforeAll(() => {
     for (const [format, d] of [['csv', ','], ['tsv', '\t']] as const) texts.set(format, `\ufeffid${d}text${d}x\n${Array.from({ length: 40_000 }, (_, i) => row(i, d)).join('\n')}\n`);
