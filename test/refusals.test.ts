@@ -73,10 +73,6 @@ describe('requests', () => {
     expect(await refusal('POST', '/query', { headers: { ...json, origin: 'http://evil.example' }, body: '{"query":"values {a:2} | load p"}' })).toEqual({ status: 403, error: 'origin http://evil.example: web pages of another origin are refused (option -cors.origin allows them)' });
     expect(await tip()).toBe(before);
   });
-  test('bodies of requests in formats that need a whole file', async () => {
-    expect(await refusal('POST', '/pool', { headers: { 'content-type': 'application/x-parquet' }, body: 'PAR1' })).toEqual({ status: 400, error: 'Parquet format requires seekable input' });
-    expect(await refusal('POST', '/pool', { headers: { 'content-type': 'application/x-csup' }, body: 'CSUP' })).toEqual({ status: 400, error: 'Super Columnar requires a seekable input' });
-  });
 });
 
 describe('lake query', () => {

@@ -312,7 +312,7 @@ describe('dry runs', () => {
     expect(await preview('branch/main/merge/child')).toEqual({ adds: 1, removes: 0, records: 1, error: null, tip: base });
     expect(await preview('branch/main/delete', '{"where":"k>=2"}')).toEqual({ adds: 1, removes: 1, records: -2, error: null, tip: base });
     expect(await preview(`branch/main/revert/${base}`)).toEqual({ adds: 0, removes: 1, records: -3, error: null, tip: base });
-    expect(await preview('branch/main/delete', '{"where":"k>=20"}')).toEqual({ adds: 0, removes: 0, records: 0, error: 'empty transaction', tip: base });
+    expect(await preview('branch/main/delete', '{"where":"k>=20"}')).toEqual({ adds: 0, removes: 0, records: 0, error: 'empty transaction: the filter selects no row of the branch', tip: base });
     expect(await preview('branch/main/merge/main')).toMatchObject({ records: 0, error: expect.stringContaining('difference is empty') });
     commitOf(await post('branch/main/delete', {}, '{"where":"k==1"}'));
     commitOf(await post('branch/child/delete', {}, '{"where":"k==2"}'));

@@ -25,7 +25,7 @@ export interface BodyRecord {
 }
 
 /** `hasCells`: the body's format has no arrays and records, so that texts stand for them: SUP, or items with commas between them. */
-interface RecordOptions { readonly hasCells?: boolean }
+interface RecordOptions { readonly hasCells?: boolean; /** Path of the record in the body, with a dot behind each name. */ readonly at?: string }
 
 /** The record that a body holds; undefined for a body without a value. @throws body-not-record */
 export const bodyRecord = (value: Value | undefined, options: RecordOptions = {}): BodyRecord => recordOf(value === undefined ? new Map() : fieldsIn(value), options);
@@ -45,6 +45,7 @@ const fieldsIn = (value: Value): ReadonlyMap<string, Value> => {
 export const textRecord = (fields: ReadonlyMap<string, string>): BodyRecord => recordOf(new Map(Array.from(fields, ([name, text]) => [name, stringValue(text)] as const)), {});
 
 const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): BodyRecord => {
+  const { at = '' } = options;
   const cellOf = (name: string): Value | undefined => {
     const value = fields.get(name);
     return value === undefined || underValue(value).type === types.null ? undefined : value;
@@ -57,7 +58,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
   const list = <T>(name: string, convert: (item: Value) => T, fromText: (text: string) => T): readonly T[] | undefined => read(name, (value) => {
     if (!options.hasCells || underValue(value).type !== types.string) return items(value)?.map(convert);
     const text = (underValue(value).data as string).trim();
-    return text.startsWith('[') ? items(supOf(name, text))?.map(convert) : text.split(',').map((item) => fromText(item.trim()));
+    return text.startsWith('[') ? items(supOf(`${at}${name}`, text))?.map(convert) : text.split(',').map((item) => fromText(item.trim()));
   });
   return {
     text: (name) => read(name, stringOf),
@@ -68,15 +69,15 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
     }),
     record: (name) => {
       const cell = cellOf(name), isText = options.hasCells && cell !== undefined && underValue(cell).type === types.string;
-      const whole = cell === undefined ? undefined : fieldsIn(isText ? supOf(name, underValue(cell).data as string) : cell), prefix = `${name}.`;
+      const whole = cell === undefined ? undefined : fieldsIn(isText ? supOf(`${at}${name}`, underValue(cell).data as string) : cell), prefix = `${name}.`;
       const dotted = [...fields].filter(([key]) => key.startsWith(prefix));
       if (whole === undefined && dotted.length === 0) return undefined;
       const inner = new Map(whole);
       for (const [key, value] of dotted) {
-        if (inner.has(key.slice(prefix.length))) throw new LakeError('body-field-twice', { name: key });
+        if (inner.has(key.slice(prefix.length))) throw new LakeError('body-field-twice', { name: `${at}${key}` });
         inner.set(key.slice(prefix.length), value);
       }
-      return recordOf(inner, options);
+      return recordOf(inner, { ...options, at: `${at}${prefix}` });
     },
     texts: (name) => list(name, stringOf, (text) => text),
     paths: (name) => list(name, (path) => items(path)?.map(stringOf) ?? [], (text) => text.split('.')),

@@ -51,7 +51,7 @@ export async function* salvageRows(directory: string, names: readonly TableName[
   }
 }
 
-/** Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: each key is looked for, too. @throws lake-newer */
+/** Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: rows are decoded, too. @throws lake-newer */
 export const probeTables = (directory: string, { look = false } = {}): Promise<TablesReport> => new Promise((resolve, reject) => {
   const child = start(directory, look ? 'look' : '');
   let out = '', fault = '';

@@ -358,12 +358,13 @@ export class Tables {
     this.applied?.();
   }
 
-  /** Reads every value of a table and tells of each that fails its checksum; `look`: of each, too, that is not found by its key or that no encoder made. Answers with the number of rows. */
+  /** Reads every value of a table and tells of each that fails its checksum; of each that is not found by its key; `look`: and of what no encoder made. Answers with the number of rows. */
   verify(table: TableName, onFault: (fault: string) => void, look = false): number {
     let rows = 0;
     for (const { key, value } of this.range(table)) {
       rows++;
-      if (look && !this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
+      // A page above may be damaged so that a walk goes through all rows, and a search goes past one.
+      if (!this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
       try {
         const payload = unframe(table, key, value);
         if (look) checkRow(table, Buffer.from(key), payload);

@@ -261,9 +261,9 @@ describe('with keys', () => {
       await ask('lake admin', 'DELETE', '/pool/audited+too');
     });
     expect(made).toEqual([
-      { ...own, method: 'POST', path: '/pool/audited/branch/main?csv.delim=%3B', status: 200, branch: 'main', commit: expect.stringMatching(/^0x/) },
-      { ...own, method: 'POST', path: `/pool/0x${id}/branch/main/delete?dryrun=T`, status: 200, branch: 'main' },
-      { ...own, method: 'POST', path: '/pool/audited/branch/none', status: 404, branch: 'none' },
+      { ...own, method: 'POST', path: '/pool/audited/branch/main?csv.delim=%3B', status: 400, branch: 'main' },
+      { ...own, method: 'POST', path: `/pool/0x${id}/branch/main/delete?dryrun=T`, status: 400, branch: 'main' },
+      { ...own, method: 'POST', path: '/pool/audited/branch/none', status: 400, branch: 'none' },
       { ...own, method: 'POST', path: '/pool/audited/revision/main/vacuum?dryrun=T', status: 200, branch: 'main' },
       { ...own, method: 'POST', path: `/pool/audited/revision/${first}/vacuum?dryrun=T`, status: 200 },
       { ...own, method: 'PUT', path: '/pool/audited', status: 204 },

@@ -34,7 +34,7 @@ describe('pools', () => {
       expect(lake.pool(name).config.name).toBe(name);
     }
     expect(await failure(lake.createPool({ name: '' }))).toEqual({ code: 'pool-name-missing', status: 400, text: 'pool name is missing' });
-    expect(await failure(lake.createPool({ name: 'HEAD' }))).toEqual({ code: 'pool-name-reserved', status: 400, text: 'pool cannot be named "HEAD"' });
+    expect(await failure(lake.createPool({ name: 'HEAD' }))).toEqual({ code: 'name-reserved', status: 400, text: 'pool cannot be named "HEAD"' });
   });
 
   test('rename keeps id, time and data; a taken name is a conflict, the own name too', async () => {

@@ -78,7 +78,7 @@ describe('deletes', () => {
 
   test('where: nothing that matches is an empty transaction', async () => {
     const lake = await openTestLake(), pool = await newPool(lake);
-    expect(await failure(pool.deleteWhere('main', async () => ({ removes: [], adds: [] })))).toEqual({ code: 'transaction-empty', status: 400, text: 'empty transaction' });
+    expect(await failure(pool.deleteWhere('main', async () => ({ removes: [], adds: [] })))).toEqual({ code: 'transaction-empty', status: 400, text: 'empty transaction: the filter selects no row of the branch' });
   });
 
   test('where: prepared again when the branch lost an object meanwhile, appends do not disturb it', async () => {

@@ -239,7 +239,7 @@ describe('rewrites', () => {
   test('a filter that matches nothing and a text that is no filter are errors', async () => {
     const target = await newPool();
     await load(target, '{k:1}');
-    expect((await failure(lake.pool(target.name).deleteWhere('main', workers.prepareDelete('k == 7')))).message).toBe('empty transaction');
+    expect((await failure(lake.pool(target.name).deleteWhere('main', workers.prepareDelete('k == 7')))).message).toBe('empty transaction: the filter selects no row of the branch');
     expect((await failure(lake.pool(target.name).deleteWhere('main', workers.prepareDelete('sort k')))).message).toBe('invalid delete where query: must be a single filter operation');
     expect(await query(`from ${target.name}`)).toBe('{k:1}\n');
   });
