@@ -120,7 +120,7 @@ export interface StepReport {
 /** What became of a scenario of a machine. */
 export interface PlayedScenario {
   /** What the machine did before the first step; absent when it cannot begin with its input. */
-  readonly start?: PlayedStep;
+  readonly start?: { readonly state: readonly string[]; readonly emitted: readonly RecordedEvent[] };
   /** Ends with the first step that could not be played. */
   readonly reports: readonly StepReport[];
   readonly steps: readonly PlayedStep[];
@@ -132,7 +132,7 @@ export interface PlayedScenario {
 export const playScenario = (scenario: MachineScenario, charts: typeof machines = machines): PlayedScenario => {
   const player = new MachinePlayer(charts[scenario.machine], { input: scenario.input });
   if (player.failure !== undefined) return { reports: [], steps: [], differences: [{ step: 'start', what: 'input', expected: 'taken', found: broken(player.failure) }] };
-  const start = { state: player.state.join(' '), emitted: player.emittedFirst }, expected = expectedSteps(scenario), reports: StepReport[] = [];
+  const start = { state: player.state, emitted: player.emittedFirst }, expected = expectedSteps(scenario), reports: StepReport[] = [];
   for (const [i, step] of scenario.steps.entries()) {
     const report = playStep(player, step, { label: `step ${i + 1}`, expected: expected[i]! });
     reports.push(report);

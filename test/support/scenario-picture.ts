@@ -68,7 +68,7 @@ const arrow = (start: number, end: number, y: number): string => {
 
 const machineRows = (scenario: MachineScenario): readonly Row[] => {
   const { start, steps } = playScenario(scenario);
-  let state = start?.state ?? '';
+  let state = start?.state.join(' ') ?? '';
   const rows: Row[] = [{ kind: 'state', text: state, same: false }];
   for (const [i, step] of scenario.steps.entries()) {
     const { type: _, ...fields } = step.event ?? { type: '' }, name = stepName(step);

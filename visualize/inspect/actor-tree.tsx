@@ -84,7 +84,7 @@ export const ActorTree = () => {
         <h2>Actors <span class="soft">{there}{left > 0 ? ` (${left} more)` : ''}</span></h2>
         <input class="search" type="search" placeholder="Search" title="Name, id or state" aria-label="Search actors" value={search.value} onInput={(e) => { search.value = e.currentTarget.value; }} />
       </header>
-      <VirtualList id="actor" label="Actors" role="tree" count={items.length} rowRem={2} active={active} onActive={go} onKey={onKey} row={row} empty={search.value === '' ? 'No actors yet.' : 'Nothing matches.'} />
+      <VirtualList id="actor" label="Actors" role="tree" count={items.length} rowRem={2} active={active} onActive={go} onKey={onKey} row={row} empty={search.value !== '' ? 'Nothing matches.' : model.value.scenario ? 'None: nothing was run.' : 'No actors yet.'} />
     </section>
   );
 };
