@@ -164,7 +164,7 @@ const playStep = (player: MachinePlayer, step: MachineStep, { label, expected }:
   for (const what of ['state', 'emitted', 'works', 'context'] as const) if (!sameData(expected[what], found[what])) differ(what, expected[what], found[what]);
   return { name, messages: taken, found, differences };
 };
-const broken = (error: unknown): string => `the machine broke: ${error instanceof Error ? error.message : String(error)}`;
+const broken = (error: unknown): string => `the machine broke: ${error instanceof Error ? error.message : String(error)}`.replaceAll(/\s+/g, ' ');
 
 /** A step in few words. */
 export const stepName = (step: MachineStep): string => {

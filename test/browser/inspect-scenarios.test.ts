@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { machineNames } from '../../src/recording/record.ts';
 import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
+import { startPrefixProxy } from '../support/prefix-proxy.ts';
 import { scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
 import { startService, type TestService } from '../support/server.ts';
 
@@ -31,10 +32,10 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await service?.close();
   });
 
-  const open = async (options: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
+  const open = async (options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string } = {}): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
     const page = await browser.newPage({ viewport: { width: options.width ?? 1440, height: options.height ?? 900 }, colorScheme: options.dark ? 'dark' : 'light' });
     const faults = faultsOf(page);
-    await page.goto(`${service.url}/inspect`);
+    await page.goto(`${options.url ?? service.url}/inspect`);
     await page.getByText('Live', { exact: true }).waitFor();
     return { page, faults };
   };
@@ -89,7 +90,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     expect(await steps(page).getByRole('option').count()).toBe(2);
     await steps(page).getByRole('option', { name: /step 2.*rows sorted.*differs: state, emitted/ }).click();
     expect(await cells(page, 'state')).toEqual(['waiting', '≠ writing']);
-    expect(await cells(page, 'emitted')).toEqual(['[{"type":"surprise"}]', '≠ nothing']);
+    expect(await cells(page, 'emitted')).toEqual(['[ { "type": "surprise" } ]', '≠ nothing']);
     expect(await row(page, 'state').getAttribute('class')).toBe('differs');
     await activeState(page, 'writing').waitFor();
     await steps(page).getByRole('option', { name: /step 3.*bake done.*differs: work/ }).click();
@@ -110,7 +111,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     expect(await cells(page, '1 (compact): error')).toEqual(['object-not-found', 'not run']);
     expect(await cells(page, '2 (delete): error')).toEqual(['none', 'not run']);
     await page.getByRole('button', { name: 'Step back' }).click();
-    expect(await cells(page, 'rows')).toEqual(['{"p@main":"{ts:3}\\n{ts:4}"}', 'not run']);
+    expect(await cells(page, 'rows')).toEqual(['{ "p@main": "{ts:3}\\n{ts:4}" }', 'not run']);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -128,15 +129,17 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
     await page.close();
   });
 
-  test('a scenario that is dropped on the page opens', async () => {
-    const { page } = await open();
+  test('a scenario that is dropped on the page opens, behind a path prefix too', async () => {
+    const proxy = await startPrefixProxy(new URL(service.url)), { page, faults } = await open({ url: proxy.url });
     await page.evaluate(`(() => {
       const data = new DataTransfer();
       data.items.add(new File([${JSON.stringify(differing)}], 'dropped.yml'));
       for (const type of ['dragover', 'drop']) document.body.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: data }));
     })()`);
     await page.getByRole('status').filter({ hasText: 'Scenario dropped.yml' }).waitFor();
+    expect(faults).toEqual([]);
     await page.close();
+    proxy.close();
   });
 
   test('a file that is no scenario is told with its line or step, and the page goes on', async () => {

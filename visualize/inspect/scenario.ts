@@ -87,6 +87,7 @@ const wordsOf = (step: Readonly<Record<string, unknown>>): StepCheck['done'] => 
 const textMax = 20_000;
 const valueText = (value: unknown): string => {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return 'nothing';
-  const text = typeof value === 'string' ? value : JSON.stringify(value, (_, one: unknown) => (one instanceof Error ? { message: one.message } : one));
+  // With blanks, so that lines break there: line feeds inside of texts are escaped.
+  const text = typeof value === 'string' ? value : JSON.stringify(value, (_, one: unknown) => (one instanceof Error ? { message: one.message } : one), 1).replaceAll(/\n */g, ' ');
   return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
 };

@@ -47,7 +47,7 @@ export const Timeline = () => {
         <span class="mono soft time">{whenOf(step)}</span>
         {!step.check && <span class="who">{info ? labelOf(info) : step.actor}</span>}
         <span class="what">{eventText(step)}{end !== '' && <span class="end"> · {end}</span>}</span>
-        {step.check && <span class={`mark ${checkTone(step.check)}`}>{checkText(step.check)}</span>}
+        {step.check && <span class={`mark ${checkTone(step.check)}`} title={checkText(step.check)}>{checkText(step.check)}</span>}
         <span class="move soft">{step.from.join() === step.to.join() ? step.to.join(', ') : `${step.from.join(', ') || 'start'} → ${step.to.join(', ')}`}</span>
       </div>
     );
