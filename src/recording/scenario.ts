@@ -56,6 +56,7 @@ export const parseScenario = (text: string, file: string): Scenario => {
   if (typeof why !== 'string' || why === '') throw invalid('it does not say why');
   if (!Array.isArray(steps) || steps.length === 0) throw invalid('it has no steps');
   if ((lake === undefined) === (machine === undefined)) throw invalid('it must name either a machine or a lake');
+  if (!isMap(lake ?? {})) throw invalid('lake must be a map of options');
   const faultIn = lake === undefined ? machineStepFault : lakeStepFault;
   if (lake === undefined && !machineNames.includes(machine as MachineName)) throw invalid(`there is no machine ${JSON.stringify(machine)}, only ${machineNames.join(', ')}`);
   for (const [i, step] of steps.entries()) {

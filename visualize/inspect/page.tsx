@@ -49,6 +49,8 @@ const Top = () => {
 const Player = () => {
   changed.value;
   const source = model.value, { at, firstN, lastN } = source, step = source.step(at), empty = source.steps.length === 0, behind = lastN - at;
+  // The start of a scenario is no step of it: it has number 0.
+  const before = source.scenario ? 0 : firstN - 1, shown = at - before, last = lastN - before;
   return (
     <div class="player" role="group" aria-label="Place in the messages">
       <button type="button" disabled={empty || at <= firstN} onClick={() => stepBy(-1)}><Icon name="back" /> <span class="wide">Step back</span><span class="hidden-text narrow">Step back</span></button>
@@ -56,8 +58,8 @@ const Player = () => {
         ? paused.value ? <button type="button" class="main" onClick={resume}><Icon name="play" /> Resume</button> : <button type="button" onClick={pause} disabled={empty}><Icon name="pause" /> Pause</button>
         : null}
       <button type="button" disabled={empty || behind === 0} onClick={() => stepBy(1)}><Icon name="forward" /> <span class="wide">Step</span><span class="hidden-text narrow">Step</span></button>
-      <input type="range" aria-label="Place" aria-valuetext={step ? source.scenario ? `${whenOf(step)} of ${lastN}` : `message ${at - firstN + 1} of ${lastN - firstN + 1}, ${whenOf(step)}` : 'no messages'} min={firstN} max={Math.max(firstN, lastN)} value={at} disabled={empty} onInput={(e) => { seek(Number(e.currentTarget.value)); }} />
-      <output class="mono soft place">{step ? source.scenario ? `${at} / ${lastN}` : `${at - firstN + 1} / ${lastN - firstN + 1}` : '–'}{step && <span class="wide"> · {whenOf(step)}</span>}{isLive.value && behind > 0 ? ` · ${behind} newer` : ''}</output>
+      <input type="range" aria-label="Place" aria-valuetext={step ? `message ${shown} of ${last}, ${whenOf(step)}` : 'no messages'} min={firstN} max={Math.max(firstN, lastN)} value={at} disabled={empty} onInput={(e) => { seek(Number(e.currentTarget.value)); }} />
+      <output class="mono soft place">{step ? `${shown} / ${last}` : '–'}{step && <span class="wide"> · {whenOf(step)}</span>}{isLive.value && behind > 0 ? ` · ${behind} newer` : ''}</output>
     </div>
   );
 };

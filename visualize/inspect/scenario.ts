@@ -48,8 +48,9 @@ const machineCheck = (step: MachineStep, { number, expected, report }: { readonl
   const differs = new Map(report?.differences.map((one) => [one.what, one])), found = report?.found;
   const unplayed = [...differs.values()].filter(({ what }) => !(what in expected)).map((one): CheckRow => ({ what: one.what, expected: valueText(one.expected), found: valueText(one.found), differs: true }));
   const rows = Object.entries(expected).map(([what, value]): CheckRow => ({ what, expected: valueText(value), ...(found && { found: valueText(found[what as keyof PlayedStep]) }), differs: differs.has(what) }));
-  const { state: _, emitted: __, works: ___, context: ____, ...done } = step;
-  return { number, name: stepName(step), outcome: report === undefined ? 'not run' : differs.size > 0 ? 'differs' : 'as expected', done: wordsOf(done), rows: [...unplayed, ...rows] };
+  const done = Object.fromEntries(Object.entries(step).filter(([word]) => !(word in expected)));
+  const outcome = differs.size > 0 ? 'differs' : 'as expected';
+  return { number, name: stepName(step), outcome: report ? outcome : 'not run', done: wordsOf(done), rows: [...unplayed, ...rows] };
 };
 
 const foundRows = (found: PlayedStep): readonly CheckRow[] => Object.entries(found).map(([what, value]) => ({ what, found: valueText(value), differs: false }));

@@ -221,6 +221,7 @@ describe('what cannot be replayed', () => {
     ['{why: x, machine: pool, steps: [{event: job, state: a}]}', 'step 1: its event has no type'], ['{why: x, machine: pool, steps: [{done: 1, state: a}]}', 'step 1 does not name the work that ended'],
     ['{why: x, machine: pool, steps: [{after: soon, state: a}]}', 'step 1: after must be a number of milliseconds'], ['{why: x, machine: pool, steps: [{after: 1, state: a, works: open}]}', 'step 1: emitted and works must be lists'],
     ['{why: x, machine: pool, steps: [{after: 1, state: a, context: [a]}]}', 'step 1: context must be a map'],
+    ['{why: x, lake: big, steps: [{restart: true}]}', 'lake must be a map of options'],
     ['{why: x, lake: {}, steps: [{bake cake: p}]}', 'step 1: there is no step "bake cake"'], ['{why: x, lake: {}, steps: [{restart: true}, []]}', 'step 2 is no map'],
     ['{why: x, lake: {}, steps: [{together: a}]}', 'step 1: together must be a list of steps'], ['{why: x, lake: {}, steps: [{close: [{restart: true}, {bake: p}]}]}', 'step 1, 2: there is no step "bake"'],
   ];
