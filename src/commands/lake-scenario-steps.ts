@@ -2,7 +2,8 @@
 import { LakeError } from '../errors.ts';
 import { base62 } from '../lake/ksuid.ts';
 import type { Id, SortOrder } from '../lake/lake.types.ts';
-import type { LakeStep } from '../recording/scenario.ts';
+import { innerSteps, type LakeStep } from '../recording/scenario.ts';
+import type { LakeStepWord } from '../recording/scenario-words.ts';
 import { snapshotRows, type Stage } from './lake-stage.ts';
 
 /** What came of a step. `commit`: the one it made. `inner`: of the steps inside it. */
@@ -23,7 +24,7 @@ const objectsOf = (stage: Stage, names: unknown): readonly Id[] => (names as rea
 const clientsMax = 64;
 
 /** By the first word of a step. */
-export const steps: Readonly<Record<string, Run>> = {
+export const steps: Readonly<Record<LakeStepWord, Run>> = {
   'create pool': async ({ lake }, step) => {
     const order = step['order'] as SortOrder | undefined, keys = step['keys'] as readonly (readonly string[])[] | undefined, threshold = step['threshold'] as number | undefined;
     await lake.createPool({ name: text(step, 'create pool'), ...(order && { order }), ...(keys && { keys }), ...(threshold !== undefined && { threshold }) });
@@ -98,9 +99,9 @@ export const steps: Readonly<Record<string, Run>> = {
     stage.snapshots.delete(text(step, 'release'));
     return {};
   },
-  together: async (_, step, inner) => ({ inner: await Promise.all((step['together'] as readonly LakeStep[]).map(inner)) }),
+  together: async (_, step, inner) => ({ inner: await Promise.all(innerSteps(step)!.map(inner)) }),
   close: async (stage, step, inner) => {
-    const begun = (step['close'] as readonly LakeStep[]).map(inner);
+    const begun = innerSteps(step)!.map(inner);
     const closed = stage.lake.close();
     const found = await Promise.all(begun);
     await closed;
@@ -115,13 +116,6 @@ export const steps: Readonly<Record<string, Run>> = {
     await (await stage.openLake(stage.directory)).close();
     return {};
   },
-};
-
-/** The first word. @throws scenario-invalid */
-export const wordOf = (step: LakeStep): string => {
-  const word = Object.keys(step)[0] ?? '';
-  if (!(word in steps)) throw new LakeError('scenario-invalid', { file: 'scenario', fault: `there is no step "${word}"` });
-  return word;
 };
 
 const load = async (stage: Stage, place: string, body: string, breaks: boolean): Promise<StepFound> => {

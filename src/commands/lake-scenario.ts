@@ -25,14 +25,14 @@ import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
 import { type Difference, sameJson } from '../recording/differences.ts';
-import type { LakeScenario, LakeStep } from '../recording/scenario.ts';
-import { type StepFound, steps as stepTable, wordOf } from './lake-scenario-steps.ts';
+import { innerSteps, type LakeScenario, type LakeStep, wordOf } from '../recording/scenario.ts';
+import { type StepFound, steps as stepTable } from './lake-scenario-steps.ts';
 import { Stage } from './lake-stage.ts';
 
 /** Steps that were played, and what came out otherwise. */
 interface LakeScenarioReport { readonly steps: number; readonly differences: readonly Difference[] }
 
-/** `directory` exists and is empty. @throws scenario-invalid for a step without a meaning */
+/** `directory` exists and is empty. @throws scenario-invalid for a step that lacks a word */
 export const playLakeScenario = async (scenario: LakeScenario, directory: string): Promise<LakeScenarioReport> => {
   const first = join(directory, 'lake');
   mkdirSync(first);
@@ -90,7 +90,7 @@ function* compareOutcome(stage: Stage, step: LakeStep, found: StepFound, name: s
   if (expected !== found.error) yield { step: name, what: 'error', expected, found: found.error };
   if (typeof step['rows'] === 'string' && found.rows !== step['rows'].trim()) yield { step: name, what: 'rows', expected: step['rows'].trim(), found: found.rows };
   if (step['objects'] !== undefined && step['objects'] !== found.objects) yield { step: name, what: 'objects', expected: step['objects'], found: found.objects };
-  const inner = (step['together'] ?? step['close']) as readonly LakeStep[] | undefined;
+  const inner = innerSteps(step);
   if (!inner) return;
   for (const [i, one] of inner.entries()) yield* compareOutcome(stage, one, found.inner![i]!, `${name}, ${i + 1} (${wordOf(one)})`);
 }

@@ -10,6 +10,7 @@ import { type Findings, differenceText } from '../recording/differences.ts';
 import { replayMachines } from '../recording/replay.ts';
 import { readRecording } from '../recording/reader.ts';
 import { parseScenario, playScenario } from '../recording/scenario.ts';
+import { isScenarioName } from '../recording/scenario-words.ts';
 import type { CommandIo } from './io.ts';
 import { replayLake } from './replay-lake.ts';
 import { planReplay } from './replay-plan.ts';
@@ -26,7 +27,7 @@ export const replayCommand = async (argv: readonly string[], io: CommandIo): Pro
   for (const file of config.files) {
     const path = resolvePath(io.cwd, file);
     if (!existsSync(path)) throw new ConfigError(`no such file: ${file}`);
-    const run = /\.ya?ml$/.test(file) ? scenario : recording;
+    const run = isScenarioName(file) ? scenario : recording;
     same = await run({ file, path, config, io }) && same;
   }
   return same ? 0 : 1;

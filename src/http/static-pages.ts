@@ -14,7 +14,7 @@ import { LakeError } from '../errors.ts';
 
 /** Pages by path; the file is in the folder of the built pages. */
 export const pages = [
-  { id: 'inspectPage', path: '/inspect', file: 'inspect.html', summary: 'The state machines, live or from a recording: a page for browsers' },
+  { id: 'inspectPage', path: '/inspect', file: 'inspect.html', summary: 'The state machines, live, from a recording or a scenario: a page for browsers' },
   { id: 'docsPage', path: '/docs', file: 'docs.html', summary: 'What the API is: this document as a page for browsers' },
 ] as const;
 

@@ -1,5 +1,4 @@
-/** What came out of a replay otherwise than it was recorded. */
-import { isDeepStrictEqual } from 'node:util';
+/** What came out of a replay otherwise than it was recorded. Imports nothing: the inspector's page compares with it too. */
 
 /** One step that came out otherwise. */
 export interface Difference { readonly step: string; readonly what: string; readonly expected: unknown; readonly found: unknown }
@@ -34,8 +33,18 @@ export class FindingList {
 }
 
 /** Whether both are the same once they are written as JSON. */
-export const sameJson = (a: unknown, b: unknown): boolean => isDeepStrictEqual(asJson(a), asJson(b));
+export const sameJson = (a: unknown, b: unknown): boolean => sameData(asJson(a), asJson(b));
 const asJson = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)) as unknown);
+
+/** Whether both are the same plain data: a field that is undefined is not one that is absent. What is neither a list nor a plain map is the same as itself alone. */
+export const sameData = (a: unknown, b: unknown): boolean => {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, i) => sameData(one, b[i]));
+  if (!isPlain(a) || !isPlain(b)) return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && sameData(a[name], b[name]));
+};
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 
 /** A difference as three lines for people. */
 export const differenceText = ({ step, what, expected, found }: Difference): string =>

@@ -18,6 +18,7 @@ export const machines: { readonly [Name in MachineName]: AnyStateMachine } = {
 
 /** What a message did. */
 export interface Step {
+  readonly event: RecordedEvent;
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly outcome: MessageOutcome;
@@ -55,6 +56,8 @@ export class MachinePlayer {
 
   get state(): readonly string[] { return leavesOf(this.snapshot.value); }
   get ended(): boolean { return this.snapshot.status !== 'active'; }
+  /** Why the machine could not begin: what it threw over its input; undefined: it could. */
+  get failure(): unknown { return this.snapshot.status === 'error' ? this.snapshot.error : undefined; }
   get context(): Readonly<Record<string, unknown>> { return this.snapshot.context as Readonly<Record<string, unknown>>; }
   /** The actors that are there: id and what they run. */
   get children(): readonly { readonly id: string; readonly source: string }[] {
@@ -65,13 +68,13 @@ export class MachinePlayer {
 
   send(event: RecordedEvent): Step {
     const from = this.state;
-    if (this.ended) return { from, to: from, outcome: 'dropped', emitted: [], taken: true };
+    if (this.ended) return { event, from, to: from, outcome: 'dropped', emitted: [], taken: true };
     const taken = event.type === 'xstate.stop' || this.machine.getTransitionData(this.snapshot, event).length > 0;
     const [snapshot, actions] = transition(this.machine, this.snapshot, event) as [AnyMachineSnapshot, readonly Action[]];
     this.snapshot = snapshot;
     const emitted = this.take(actions), to = this.state;
     const outcome = this.ended ? 'ended' : from.length === to.length && from.every((name, i) => name === to[i]) ? 'stayed' : 'moved';
-    return { from, to, outcome, emitted, taken };
+    return { event, from, to, outcome, emitted, taken };
   }
 
   /** Lets time pass; sends the delayed events that become due, in their order. */

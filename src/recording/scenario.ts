@@ -8,16 +8,18 @@
  * - `after: <milliseconds>`: time passes;
  * and tells what holds after it: `state` (nested ones with dots), `emitted` (all of it; absent: nothing), `works` (the actors that are there, by what they run;
  * absent: not compared), `context` (those fields alone).
+ *
+ * The inspector's page reads and plays scenarios with this file: nothing here may need Node.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import { LakeError } from '../errors.ts';
-import type { Difference } from './differences.ts';
+import { type Difference, sameData } from './differences.ts';
 import { MachinePlayer, machines, type Step } from './player.ts';
 import { type MachineName, machineNames, type RecordedEvent } from './record.ts';
+import { type LakeStepWord, lakeStepWords } from './scenario-words.ts';
 
 /** A step of a machine's scenario: exactly one of `event`, `done`, `error` and `after`, then what holds behind it. */
-interface MachineStep {
+export interface MachineStep {
   readonly event?: RecordedEvent;
   readonly done?: string;
   /** What the work of `done` ended with. */
@@ -34,7 +36,7 @@ interface MachineStep {
 }
 /** A scenario of one machine alone. */
 export interface MachineScenario { readonly why: string; readonly machine: MachineName; readonly input?: unknown; readonly steps: readonly MachineStep[] }
-/** Steps are maps of words; commands/lake-scenario.ts knows them. */
+/** Steps are maps of words; commands/lake-scenario.ts tells of them. */
 export interface LakeScenario { readonly why: string; readonly lake: Readonly<Record<string, unknown>>; readonly steps: readonly LakeStep[] }
 /** A step of a lake's scenario. */
 export type LakeStep = Readonly<Record<string, unknown>>;
@@ -54,49 +56,116 @@ export const parseScenario = (text: string, file: string): Scenario => {
   if (typeof why !== 'string' || why === '') throw invalid('it does not say why');
   if (!Array.isArray(steps) || steps.length === 0) throw invalid('it has no steps');
   if ((lake === undefined) === (machine === undefined)) throw invalid('it must name either a machine or a lake');
-  if (lake !== undefined) return { ...(value as LakeScenario), lake: (lake ?? {}) as LakeScenario['lake'] };
-  if (!machineNames.includes(machine as MachineName)) throw invalid(`there is no machine ${JSON.stringify(machine)}, only ${machineNames.join(', ')}`);
-  steps.forEach((step: unknown, i) => {
-    const kinds = ['event', 'done', 'error', 'after'].filter((kind) => (step as Readonly<Record<string, unknown>>)[kind] !== undefined);
-    if (kinds.length !== 1) throw invalid(`step ${i + 1} must be one of event, done, error and after`);
-    if (typeof (step as Readonly<Record<string, unknown>>)['state'] !== 'string') throw invalid(`step ${i + 1} does not say the state after it`);
-  });
-  return value as MachineScenario;
+  if (!isMap(lake ?? {})) throw invalid('lake must be a map of options');
+  const faultIn = lake === undefined ? machineStepFault : lakeStepFault;
+  if (lake === undefined && !machineNames.includes(machine as MachineName)) throw invalid(`there is no machine ${JSON.stringify(machine)}, only ${machineNames.join(', ')}`);
+  for (const [i, step] of steps.entries()) {
+    const fault = faultIn(step, `step ${i + 1}`);
+    if (fault !== undefined) throw invalid(fault);
+  }
+  return lake === undefined ? value as MachineScenario : { ...(value as LakeScenario), lake: (lake ?? {}) as LakeScenario['lake'] };
 };
 
+/** What is wrong with a step of a machine's scenario; undefined: nothing. */
+const machineStepFault = (step: unknown, name: string): string | undefined => {
+  if (!isMap(step)) return `${name} is no map`;
+  const kinds = ['event', 'done', 'error', 'after'].filter((kind) => step[kind] !== undefined), { event, done, error, after, emitted, works, context } = step;
+  if (kinds.length !== 1) return `${name} must be one of event, done, error and after`;
+  if (event !== undefined && !(isMap(event) && typeof event['type'] === 'string')) return `${name}: its event has no type`;
+  if (typeof (done ?? error ?? '') !== 'string') return `${name} does not name the work that ended`;
+  if (after !== undefined && !(typeof after === 'number' && after >= 0 && Number.isFinite(after))) return `${name}: after must be a number of milliseconds`;
+  if (typeof step['state'] !== 'string') return `${name} does not say the state after it`;
+  if (!Array.isArray(emitted ?? []) || !Array.isArray(works ?? [])) return `${name}: emitted and works must be lists`;
+  return isMap(context ?? {}) ? undefined : `${name}: context must be a map`;
+};
+
+/** What is wrong with a step of a lake's scenario, or with one inside it; undefined: nothing. */
+const lakeStepFault = (step: unknown, name: string): string | undefined => {
+  if (!isMap(step)) return `${name} is no map`;
+  const word = Object.keys(step)[0] ?? '';
+  if (!(lakeStepWords as readonly string[]).includes(word)) return `${name}: there is no step ${JSON.stringify(word)}`;
+  if (!holdsSteps(word)) return undefined;
+  const inner: unknown = step[word];
+  if (!Array.isArray(inner)) return `${name}: ${word} must be a list of steps`;
+  return inner.map((one, i) => lakeStepFault(one, `${name}, ${i + 1}`)).find((fault) => fault !== undefined);
+};
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a step of a lake's scenario does: its first word. */
+export const wordOf = (step: LakeStep): LakeStepWord => Object.keys(step)[0] as LakeStepWord;
+/** The steps inside a step of a lake's scenario; undefined where it has none. */
+export const innerSteps = (step: LakeStep): readonly LakeStep[] | undefined => {
+  const word = wordOf(step);
+  return holdsSteps(word) ? step[word] as readonly LakeStep[] : undefined;
+};
+const holdsSteps = (word: string): boolean => word === 'together' || word === 'close';
+
 /** What the machine did in a step, as far as the step says something of it. */
-interface PlayedStep { readonly state: string; readonly emitted: readonly unknown[]; readonly works?: readonly string[]; readonly context?: Readonly<Record<string, unknown>> }
+export interface PlayedStep { readonly state: string; readonly emitted: readonly unknown[]; readonly works?: readonly string[]; readonly context?: Readonly<Record<string, unknown>> }
 
 /** What every step says of itself. */
 export const expectedSteps = (scenario: MachineScenario): readonly PlayedStep[] => scenario.steps.map((step) => ({
   state: step.state, emitted: step.emitted ?? [], ...(step.works && { works: step.works }), ...(step.context && { context: step.context }),
 }));
 
-/** Plays a scenario of a machine. A step that cannot be played (its work does not run) is a difference. */
-export const playScenario = (scenario: MachineScenario, charts: typeof machines = machines): { readonly steps: readonly PlayedStep[]; readonly differences: readonly Difference[] } => {
-  const player = new MachinePlayer(charts[scenario.machine], { input: scenario.input }), steps: PlayedStep[] = [], differences: Difference[] = [];
-  const expected = expectedSteps(scenario);
+/** What became of a step. */
+export interface StepReport {
+  /** In few words. */
+  readonly name: string;
+  /** What the machine took, one after the other; none where time passes and nothing is due. */
+  readonly messages: readonly Step[];
+  /** Absent: the step could not be played, and none behind it was. */
+  readonly found?: PlayedStep;
+  readonly differences: readonly Difference[];
+}
+/** What became of a scenario of a machine. */
+export interface PlayedScenario {
+  /** What the machine did before the first step; absent when it cannot begin with its input. */
+  readonly start?: { readonly state: readonly string[]; readonly emitted: readonly RecordedEvent[] };
+  /** Ends with the first step that could not be played. */
+  readonly reports: readonly StepReport[];
+  readonly steps: readonly PlayedStep[];
+  /** All of them. */
+  readonly differences: readonly Difference[];
+}
+
+/** Plays a scenario of a machine. What cannot be played (its work does not run, the machine throws) is a difference, and nothing behind it is played. */
+export const playScenario = (scenario: MachineScenario, charts: typeof machines = machines): PlayedScenario => {
+  const player = new MachinePlayer(charts[scenario.machine], { input: scenario.input });
+  if (player.failure !== undefined) return { reports: [], steps: [], differences: [{ step: 'start', what: 'input', expected: 'taken', found: broken(player.failure) }] };
+  const start = { state: player.state, emitted: player.emittedFirst }, expected = expectedSteps(scenario), reports: StepReport[] = [];
   for (const [i, step] of scenario.steps.entries()) {
-    const name = `step ${i + 1} (${stepName(step)})`;
-    const taken = takeStep(player, step);
-    if (typeof taken === 'string') {
-      differences.push({ step: name, what: 'work', expected: step.done ?? step.error, found: taken });
-      break;
-    }
-    if (taken.some((one) => !one.taken)) differences.push({ step: name, what: 'event', expected: 'taken', found: 'no state takes it' });
-    const emitted = taken.flatMap((one) => one.emitted);
-    const found: PlayedStep = {
-      state: player.state.join(' '), emitted,
-      ...(step.works && { works: player.children.map((child) => child.source) }),
-      ...(step.context && { context: Object.fromEntries(Object.keys(step.context).map((key) => [key, player.context[key]])) }),
-    };
-    steps.push(found);
-    for (const what of ['state', 'emitted', 'works', 'context'] as const) {
-      if (!isDeepStrictEqual(expected[i]![what], found[what])) differences.push({ step: name, what, expected: expected[i]![what], found: found[what] });
-    }
+    const report = playStep(player, step, { label: `step ${i + 1}`, expected: expected[i]! });
+    reports.push(report);
+    if (!report.found) break;
   }
-  return { steps, differences };
+  return { start, reports, steps: reports.flatMap(({ found }) => found ?? []), differences: reports.flatMap(({ differences }) => differences) };
 };
+
+const playStep = (player: MachinePlayer, step: MachineStep, { label, expected }: { readonly label: string; readonly expected: PlayedStep }): StepReport => {
+  const name = stepName(step), differences: Difference[] = [];
+  const differ = (what: string, expected: unknown, found: unknown): void => { differences.push({ step: `${label} (${name})`, what, expected, found }); };
+  let taken: readonly Step[] | string;
+  try {
+    taken = takeStep(player, step);
+  } catch (error) {
+    differ('event', 'taken', broken(error));
+    return { name, messages: [], differences };
+  }
+  if (typeof taken === 'string') {
+    differ('work', step.done ?? step.error, taken);
+    return { name, messages: [], differences };
+  }
+  if (taken.some((one) => !one.taken)) differ('event', 'taken', 'no state takes it');
+  const found: PlayedStep = {
+    state: player.state.join(' '), emitted: taken.flatMap((one) => one.emitted),
+    ...(step.works && { works: player.children.map((child) => child.source) }),
+    ...(step.context && { context: Object.fromEntries(Object.keys(step.context).map((key) => [key, player.context[key]])) }),
+  };
+  for (const what of ['state', 'emitted', 'works', 'context'] as const) if (!sameData(expected[what], found[what])) differ(what, expected[what], found[what]);
+  return { name, messages: taken, found, differences };
+};
+const broken = (error: unknown): string => `the machine broke: ${error instanceof Error ? error.message : String(error)}`.replaceAll(/\s+/g, ' ');
 
 /** A step in few words. */
 export const stepName = (step: MachineStep): string => {

@@ -3,8 +3,8 @@
  * is expected of each stands behind it. The SVG needs nothing from elsewhere and follows the reader's colour scheme.
  */
 import { escapeXml } from '../../visualize/inspect/chart.ts';
-import { type LakeScenario, type LakeStep, type MachineScenario, type Scenario, playScenario, stepName } from '../../src/recording/scenario.ts';
-import { machines, MachinePlayer } from '../../src/recording/player.ts';
+import { innerSteps, type LakeScenario, type LakeStep, type MachineScenario, type Scenario, playScenario, stepName } from '../../src/recording/scenario.ts';
+import { lakeExpectations as expectations } from '../../src/recording/scenario-words.ts';
 
 /** One row: an arrow or a box. */
 type Row =
@@ -67,8 +67,8 @@ const arrow = (start: number, end: number, y: number): string => {
 };
 
 const machineRows = (scenario: MachineScenario): readonly Row[] => {
-  const { steps } = playScenario(scenario), first = new MachinePlayer(machines[scenario.machine], { input: scenario.input });
-  let state = first.state.join(' ');
+  const { start, steps } = playScenario(scenario);
+  let state = start?.state.join(' ') ?? '';
   const rows: Row[] = [{ kind: 'state', text: state, same: false }];
   for (const [i, step] of scenario.steps.entries()) {
     const { type: _, ...fields } = step.event ?? { type: '' }, name = stepName(step);
@@ -86,9 +86,8 @@ const machineRows = (scenario: MachineScenario): readonly Row[] => {
 };
 
 const lakeRows = ({ steps }: LakeScenario): readonly Row[] => steps.flatMap((step) => lakeStepRows(step));
-const expectations = ['error', 'rows', 'objects', 'tips', 'events', 'states', 'events since', 'within'] as const;
 const lakeStepRows = (step: LakeStep): readonly Row[] => {
-  const inner = (step['together'] ?? step['close']) as readonly LakeStep[] | undefined;
+  const inner = innerSteps(step);
   const done = Object.entries(step).filter(([word, value]) => !['crash', 'as', 'together', ...(inner ? ['close'] : [])].includes(word) && !(word !== Object.keys(step)[0] && expectations.some((e) => e === word)) && value !== undefined);
   const text = inner ? (step['close'] ? 'close, right behind:' : 'at once:') : done.map(([word, value]) => (value === true ? word : `${word} ${typeof value === 'string' ? value : JSON.stringify(value)}`)).join(' ');
   return [

@@ -77,6 +77,7 @@ export const ActorTree = () => {
     }
     return <ActorRow key={props.id} item={item} props={props} onClick={() => { go(index); pane.value = 'chart'; }} onTwist={() => { toggle('lake'); }} />;
   };
+  const noActors = model.value.scenario ? 'None: nothing was run.' : 'No actors yet.';
   const there = items.filter((i) => i.kind === 'actor').length, left = model.value.actorsLeftOut;
   return (
     <section class="panel actors" aria-label="Actors">
@@ -84,7 +85,7 @@ export const ActorTree = () => {
         <h2>Actors <span class="soft">{there}{left > 0 ? ` (${left} more)` : ''}</span></h2>
         <input class="search" type="search" placeholder="Search" title="Name, id or state" aria-label="Search actors" value={search.value} onInput={(e) => { search.value = e.currentTarget.value; }} />
       </header>
-      <VirtualList id="actor" label="Actors" role="tree" count={items.length} rowRem={2} active={active} onActive={go} onKey={onKey} row={row} empty={search.value === '' ? 'No actors yet.' : 'Nothing matches.'} />
+      <VirtualList id="actor" label="Actors" role="tree" count={items.length} rowRem={2} active={active} onActive={go} onKey={onKey} row={row} empty={search.value === '' ? noActors : 'Nothing matches.'} />
     </section>
   );
 };

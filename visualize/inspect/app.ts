@@ -2,20 +2,22 @@
 import { computed, signal } from '@preact/signals';
 import { connectFeed, type FeedState } from './feed.ts';
 import { type ActorInfo, type Filter, filtered, Model, noFilter, type Step } from './model.ts';
-import { RecordingError, RecordingReader } from './recording.ts';
+import { isScenarioName } from '../../src/recording/scenario-words.ts';
+import { FileError, RecordingReader } from './recording.ts';
+import { scenarioSummary } from './scenario-text.ts';
 
 /** The parts of the page. */
 export type Pane = 'actors' | 'chart' | 'timeline' | 'sequence';
 
 const live = new Model(true);
-/** The live model, or that of the recording that is open. */
+/** The live model, or that of the file that is open. */
 export const model = signal<Model>(live);
 /** Counts up when the shown model has changed. */
 export const changed = signal(0);
-/** How the connection to the feed is; it is kept up while a recording is shown. */
+/** How the connection to the feed is; it is kept up while a file is shown. */
 export const feedState = signal<FeedState>('connecting');
-/** Name of the recording that is open. */
-export const recordingName = signal<string | null>(null);
+/** Name of the recording or scenario that is open. */
+export const fileName = signal<string | null>(null);
 /** Name of the actor that is looked at. */
 export const chosen = signal('lake');
 /** Which messages are listed. */
@@ -26,11 +28,11 @@ export const onlyChosen = signal(false);
 export const pane = signal<Pane>('chart');
 /** What went wrong, or was done, last; read out to those who cannot see it. */
 export const notice = signal<{ readonly text: string; readonly bad: boolean } | null>(null);
-/** What is told while a recording is read; null when none is. */
+/** What is told while a file is read; null when none is. */
 export const reading = signal<string | null>(null);
 
-/** Whether the live feed is shown, and no recording. */
-export const isLive = computed(() => recordingName.value === null);
+/** Whether the live feed is shown, and no file. */
+export const isLive = computed(() => fileName.value === null);
 /** Whether the page stays at a place instead of following the end. */
 export const paused = computed(() => { changed.value; return model.value.cursor !== undefined; });
 /** The steps that filter and choice let through, in their order. */
@@ -119,39 +121,55 @@ export const resume = (): void => { seek(Infinity); };
 
 const use = (next: Model, name: string | null): void => {
   model.value = next;
-  recordingName.value = name;
+  fileName.value = name;
   const first = next.actors.has(chosen.value) ? chosen.value : next.actors.keys().next().value;
   if (first !== undefined) choose(first);
   touch();
 };
-/** Closes the recording. */
+/** Closes the file that is open. */
 export const backToLive = (): void => {
   use(live, null);
   resume();
   notice.value = { text: 'Back to the live view.', bad: false };
 };
 
-/** Opens the files of one recording (a big one has several parts). */
-export const openRecording = async (files: readonly File[]): Promise<void> => {
+/** Opens a scenario, or the files of one recording (a big one has several parts). */
+export const openFiles = async (files: readonly File[]): Promise<void> => {
   if (files.length === 0) return;
   const name = files.map((f) => f.name).sort()[0]!;
   try {
-    const reader = new RecordingReader();
-    for (const file of await inOrder(files)) {
-      reading.value = `Reading ${file.name}…`;
-      await readLines(file, (line) => { reader.line(line); });
-    }
-    const next = reader.finish();
-    if (next.steps.length === 0) throw new RecordingError('There are no messages in this recording.');
+    const next = files.some((f) => isScenarioName(f.name)) ? await scenarioOf(files) : await recordingOf(files);
     next.seek(next.firstN);
     filter.value = noFilter;
     use(next, name);
-    notice.value = { text: `${name}: ${next.steps.length} messages of ${next.actors.size} actors.`, bad: false };
+    notice.value = next.scenario ? { text: scenarioSummary(next.scenario), bad: next.scenario.differing.length > 0 } : { text: `${name}: ${next.steps.length} messages of ${next.actors.size} actors.`, bad: false };
   } catch (error) {
-    notice.value = { text: error instanceof RecordingError ? `${name}: ${error.message}` : `${name} cannot be read.`, bad: true };
+    notice.value = { text: error instanceof FileError ? `${name}: ${error.message}` : `${name} cannot be read.`, bad: true };
   } finally {
     reading.value = null;
   }
+};
+
+const recordingOf = async (files: readonly File[]): Promise<Model> => {
+  const reader = new RecordingReader();
+  for (const file of await inOrder(files)) {
+    reading.value = `Reading ${file.name}…`;
+    await readLines(file, (line) => { reader.line(line); });
+  }
+  const model = reader.finish();
+  if (model.steps.length === 0) throw new FileError('There are no messages in this recording.');
+  return model;
+};
+
+/** Bytes of a scenario that the page takes: people write them. */
+const scenarioBytesMax = 4 << 20;
+const scenarioOf = async ([file, ...more]: readonly File[]): Promise<Model> => {
+  if (more.length > 0) throw new FileError('Open one scenario at a time.');
+  if (file!.size > scenarioBytesMax) throw new FileError(`This scenario has ${file!.size.toLocaleString('en-US')} bytes; this page takes ${scenarioBytesMax.toLocaleString('en-US')}.`);
+  reading.value = `Reading ${file!.name}…`;
+  // It brings the reader of YAML along, which the live view does not need.
+  const { readScenario } = await import('./scenario.ts');
+  return readScenario(await file!.text(), file!.name);
 };
 
 /** By the part that their first lines tell. */

@@ -10,7 +10,8 @@ import type { MachineName } from '../../src/recording/record.ts';
 import { activeIds, type Chart, type ChartEdge, type ChartNode, labelY, layoutChart, type Line, lineY, look, transitionsTaken } from './chart.ts';
 import type { MachineParts } from './chart-parts.ts';
 import { changed, chartAt, chosenActor, model } from './app.ts';
-import { eventLabel, labelOf } from './model.ts';
+import { labelOf, stepLabel } from './model.ts';
+import { NotRun } from './scenario-view.tsx';
 
 const machines = { lake: lakeMachine, pool: poolMachine, load: loadMachine, query: queryMachine, subscriber: subscriberMachine } as const satisfies Record<MachineName, unknown>;
 const charts = new Map<MachineName, Chart>();
@@ -26,7 +27,8 @@ const fitMin = 0.72, fitMax = 2.2;
 /** The chart of the chosen actor at the place that is looked at, or asks to choose one. */
 export const ChartView = () => {
   changed.value;
-  const info = chosenActor.value, zoom = useSignal<number | 'fit'>('fit');
+  const info = chosenActor.value, zoom = useSignal<number | 'fit'>('fit'), { scenario } = model.value;
+  if (scenario?.kind === 'lake') return <NotRun scenario={scenario} />;
   if (!info) return <section class="panel chart" aria-label="Chart"><header><h2>Chart</h2></header><p class="soft empty">Choose an actor.</p></section>;
   const chart = chartOf(info.machine), at = chartAt.value, state = model.value.stateOf(info, at), last = model.value.lastStep(info, at);
   const ended = model.value.endedAt(info, at), active = [...(state ? activeIds(chart.parts.states, state) : [])];
@@ -47,7 +49,7 @@ export const ChartView = () => {
         </span>
       </header>
       <ChartPicture key={info.machine} chart={chart} active={active} taken={taken} pulse={last?.n ?? -1} zoom={zoom.value} label={`State chart of ${info.machine} ${labelOf(info)}: ${where}`} />
-      <p class="last-step">{last ? <><span class="soft">Last message</span> <strong>{eventLabel(last.event)}</strong> <span class="soft">{last.from.join(', ') || 'start'} → {last.to.join(', ')}</span> {taken.length > 0 && <Actions parts={chart.parts} taken={taken} />}</> : <span class="soft">No message yet.</span>}</p>
+      <p class="last-step">{last ? <><span class="soft">Last message</span> <strong>{stepLabel(last)}</strong> <span class="soft">{last.from.join(', ') || 'start'} → {last.to.join(', ')}</span> {taken.length > 0 && <Actions parts={chart.parts} taken={taken} />}</> : <span class="soft">No message yet.</span>}</p>
     </section>
   );
 };

@@ -1,5 +1,5 @@
 /**
- * What the page knows: actors, and the messages they took, from the live feed or from a recording; and the place in them that is looked at. Pure: no document, no network.
+ * What the page knows: actors, and the messages they took, from the live feed, a recording or a scenario; and the place in them that is looked at. Pure: no document, no network.
  *
  * - Steps are numbered in the order in which they are shown; with more than `stepsMax` live ones the oldest go.
  * - The state of an actor at a place is what its last step up to there led to, else what its first step behind it started from.
@@ -26,6 +26,37 @@ export interface Step {
   readonly to: readonly string[];
   readonly outcome: LiveRecord['outcome'];
   readonly settled?: LiveSettled;
+  /** Of a scenario's step. */
+  readonly check?: StepCheck;
+}
+/** What a scenario says of one of its steps, and what came of it. */
+export interface StepCheck {
+  /** 0: the start, of which nothing is expected. */
+  readonly number: number;
+  /** In few words. */
+  readonly name: string;
+  readonly outcome: 'start' | 'as expected' | 'differs' | 'not run';
+  /** What is done, by the words of the file. */
+  readonly done: readonly (readonly [word: string, text: string])[];
+  readonly rows: readonly CheckRow[];
+}
+/** One thing that is compared. Without `expected`: the scenario says nothing of it; without `found`: it was not run. */
+export interface CheckRow {
+  readonly what: string;
+  readonly expected?: string;
+  readonly found?: string;
+  readonly differs: boolean;
+}
+/** What is known of a scenario as a whole. */
+export interface ScenarioInfo {
+  /** Those of a lake are not run. */
+  readonly kind: 'machine' | 'lake';
+  readonly file: string;
+  readonly why: string;
+  readonly steps: number;
+  /** Numbers of steps. */
+  readonly differing: readonly number[];
+  readonly notRun: readonly number[];
 }
 /** What is known of an actor. */
 export interface ActorInfo {
@@ -49,7 +80,7 @@ export interface Sample { readonly ms: number; readonly messages: number; readon
 
 const samplesMax = 120;
 
-/** All that is known of one feed or one recording. */
+/** All that is known of one feed, one recording or one scenario. */
 export class Model {
   readonly actors = new Map<string, ActorInfo>();
   readonly steps: Step[] = [];
@@ -58,6 +89,8 @@ export class Model {
   samples: Sample[] = [];
   detail: Detail | undefined;
   service = '';
+  /** Absent: the model is of a feed or a recording. */
+  scenario: ScenarioInfo | undefined;
   dropped = 0;
   actorsLeftOut = 0;
   /** Number of the step that is looked at; undefined: the end. */
@@ -93,11 +126,11 @@ export class Model {
   }
 
   /** Adds a message behind the others. */
-  add(record: Omit<LiveRecord, 'seq'>): Step {
+  add(record: Omit<LiveRecord, 'seq'>, check?: StepCheck): Step {
     const machine = machineOf(record.actor), info = this.info(record.actor);
     const step: Step = {
       n: this.#next++, ms: record.ms, actor: record.actor, machine, event: record.event.type, fields: record.event.fields ?? {}, from: record.from ?? record.to, to: record.to, outcome: record.outcome,
-      ...(record.by !== undefined && { by: record.by }), ...(record.settled && { settled: record.settled }),
+      ...(record.by !== undefined && { by: record.by }), ...(record.settled && { settled: record.settled }), ...(check && { check }),
     };
     this.steps.push(step);
     info.steps.push(step);
@@ -169,6 +202,10 @@ export class Model {
 
   /** The actor's state at the place that is looked at; undefined when it was not there. */
   stateOf(info: ActorInfo, at: number = this.at): readonly string[] | undefined {
+    const state = this.#stateOf(info, at);
+    return state?.length === 0 ? undefined : state;
+  }
+  #stateOf(info: ActorInfo, at: number): readonly string[] | undefined {
     if (at >= this.lastN) return info.ended && info.steps.length === 0 ? undefined : info.state;
     const last = this.lastStep(info, at);
     if (last) return last.to;
@@ -237,8 +274,15 @@ export const eventLabel = (event: string): string => {
   return event === 'xstate.stop' ? 'stopped' : event;
 };
 
-/** Whether something failed in a step: a job failed or was refused, work broke, the store failed, or the actor had ended before. */
-export const failedStep = (step: Step): boolean =>
+/** A step's event for people; of a scenario's step what the scenario calls it. */
+export const stepLabel = ({ event, check }: Step): string => (check === undefined || check.number === 0 ? eventLabel(event) : check.name);
+
+/**
+ * Whether something failed in a step: a job failed or was refused, work broke, the store failed, or the actor had ended before. A scenario expects such things: its
+ * steps fail when they come out otherwise.
+ */
+export const failedStep = (step: Step): boolean => (step.check ? step.check.outcome === 'differs' : brokeStep(step));
+const brokeStep = (step: Step): boolean =>
   (step.settled !== undefined && step.settled.failed + step.settled.refused > 0) || step.event === 'failed' || step.event.startsWith('xstate.error.') || step.event === 'store failed' || step.outcome === 'dropped';
 
 /** Which steps are listed: parts of names, empty for all; `failures`: failed ones alone. */
@@ -261,6 +305,6 @@ export const filtered = (model: Model, filter: Filter): readonly Step[] => {
   };
   return model.steps.filter((step) => (!filter.failures || failedStep(step))
     && (actor === '' || named(step.actor))
-    && (event === '' || eventLabel(step.event).toLowerCase().includes(event) || String(step.fields['kind'] ?? '').includes(event))
+    && (event === '' || stepLabel(step).toLowerCase().includes(event) || String(step.fields['kind'] ?? '').includes(event))
     && (state === '' || step.to.some((s) => s.toLowerCase().includes(state)) || step.from.some((s) => s.toLowerCase().includes(state))));
 };

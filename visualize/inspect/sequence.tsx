@@ -1,7 +1,7 @@
 /** Who sent what to whom, up to the place that is looked at: one lifeline an actor, time runs down. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { changed, model, show, shownSteps } from './app.ts';
-import { eventLabel, failedStep, labelOf, type Step } from './model.ts';
+import { failedStep, labelOf, type Step, stepLabel } from './model.ts';
 import { endText, eventText } from './timeline.tsx';
 
 const messagesMax = 40, lanesMax = 5, rowPx = 30, headPx = 32, lanePxMin = 92;
@@ -57,7 +57,7 @@ const inOrder = (a: string, b: string): number => ranks.findIndex((r) => a.start
 const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 const Message = ({ step, y, from, to, width, last }: { readonly step: Step; readonly y: number; readonly from: number; readonly to: number; readonly width: number; readonly last: boolean }) => {
-  const self = from === to, end = endText(step), text = `${eventLabel(step.event)}${step.fields['kind'] === undefined ? '' : ` ${String(step.fields['kind'])}`}`;
+  const self = from === to, end = endText(step), text = `${stepLabel(step)}${step.fields['kind'] === undefined ? '' : ` ${String(step.fields['kind'])}`}`;
   return (
     <g class={`message${failedStep(step) ? ' bad' : ''}${last ? ' last' : ''}`} onClick={() => show(step)}>
       <rect class="hit-area" x="0" y={y - 20} width={width} height={rowPx} />

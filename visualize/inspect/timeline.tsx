@@ -1,10 +1,13 @@
 /** The messages in their order, as far as the filter lets them through. */
 import { type RowProps, VirtualList } from '../shared/virtual-list.tsx';
 import { changed, filter, model, onlyChosen, paused, seek, show, shownSteps } from './app.ts';
-import { eventLabel, failedStep, labelOf, noFilter, type Step } from './model.ts';
+import { failedStep, labelOf, noFilter, type Step, stepLabel } from './model.ts';
+import { checkText, checkTone, numberText } from './scenario-text.ts';
 
+/** When a step was: its time, or its number in a scenario. */
+export const whenOf = ({ ms, check }: Step): string => (check ? numberText(check) : timeOf(ms));
 /** `14:05:09.123` in the reader's time zone. */
-export const timeOf = (ms: number): string => {
+const timeOf = (ms: number): string => {
   const date = new Date(ms), two = (n: number): string => String(n).padStart(2, '0');
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 };
@@ -13,7 +16,7 @@ export const timeOf = (ms: number): string => {
 export const eventText = (step: Step): string => {
   const { kind, branch, target, child, name, records } = step.fields;
   const parts = [kind, child !== undefined && target !== undefined ? `${String(child)} → ${String(target)}` : branch ?? name, records !== undefined ? `${String(records)} record${records === 1 ? '' : 's'}` : undefined];
-  return [eventLabel(step.event), ...parts.filter((p) => p !== undefined && p !== '').map(String)].join(' · ');
+  return [stepLabel(step), ...parts.filter((p) => p !== undefined && p !== '').map(String)].join(' · ');
 };
 /** What the jobs of a step came to, or that it came too late; empty where there is neither to tell. */
 export const endText = ({ settled, outcome }: Step): string => {
@@ -40,10 +43,11 @@ export const Timeline = () => {
   const row = (index: number, props: RowProps) => {
     const step = steps[index]!, info = source.actors.get(step.actor), end = endText(step), bad = failedStep(step), { key, ...rest } = props;
     return (
-      <div key={key} {...rest} role="option" class={`row step${bad ? ' bad' : ''}${step.n > at ? ' ahead' : ''}`} onClick={() => show(step)}>
-        <span class="mono soft time">{timeOf(step.ms)}</span>
-        <span class="who">{info ? labelOf(info) : step.actor}</span>
+      <div key={key} {...rest} role="option" class={`row step${step.check ? ' checked' : ''}${bad ? ' bad' : ''}${step.n > at ? ' ahead' : ''}`} onClick={() => show(step)}>
+        <span class="mono soft time">{whenOf(step)}</span>
+        {!step.check && <span class="who">{info ? labelOf(info) : step.actor}</span>}
         <span class="what">{eventText(step)}{end !== '' && <span class="end"> · {end}</span>}</span>
+        {step.check && <span class={`mark ${checkTone(step.check)}`} title={checkText(step.check)}>{checkText(step.check)}</span>}
         <span class="move soft">{step.from.join() === step.to.join() ? step.to.join(', ') : `${step.from.join(', ') || 'start'} → ${step.to.join(', ')}`}</span>
       </div>
     );
@@ -53,7 +57,7 @@ export const Timeline = () => {
       <header>
         <h2>Messages <span class="soft">{steps.length === source.steps.length ? steps.length : `${steps.length} of ${source.steps.length}`}</span></h2>
         <label class="check"><input type="checkbox" checked={onlyChosen.value} onChange={(e) => { onlyChosen.value = e.currentTarget.checked; }} /> Chosen actor</label>
-        <label class="check"><input type="checkbox" checked={failures} onChange={(e) => { set({ failures: e.currentTarget.checked }); }} /> Failures</label>
+        <label class="check"><input type="checkbox" checked={failures} onChange={(e) => { set({ failures: e.currentTarget.checked }); }} /> {source.scenario ? 'Differences' : 'Failures'}</label>
         <div class="filters">{text('actor', actor, 'Actor')}{text('event', event, 'Event')}{text('state', state, 'State')}</div>
       </header>
       <VirtualList id="step" label="Messages" role="listbox" count={steps.length} rowRem={2} active={active} stickToEnd={!paused.value && source.bounded} row={row} empty={source.steps.length === 0 ? 'No messages yet: they come when something is loaded, queried or changed.' : 'No message passes the filter.'}

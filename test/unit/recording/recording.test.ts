@@ -217,7 +217,13 @@ describe('what cannot be replayed', () => {
   const scenarios: readonly (readonly [text: string, fault: string])[] = [
     ['why: [', 'Flow sequence'], ['steps: []', 'it does not say why'], ['why: x', 'it has no steps'], ['{why: x, steps: [{}]}', 'it must name either a machine or a lake'],
     ['{why: x, machine: door, steps: [{}]}', 'there is no machine "door"'], ['{why: x, machine: pool, steps: [{}]}', 'step 1 must be one of event, done, error and after'],
-    ['{why: x, machine: pool, steps: [{after: 1}]}', 'step 1 does not say the state after it'],
+    ['{why: x, machine: pool, steps: [{after: 1}]}', 'step 1 does not say the state after it'], ['{why: x, machine: pool, steps: [{after: 1, state: a}, ~]}', 'step 2 is no map'],
+    ['{why: x, machine: pool, steps: [{event: job, state: a}]}', 'step 1: its event has no type'], ['{why: x, machine: pool, steps: [{done: 1, state: a}]}', 'step 1 does not name the work that ended'],
+    ['{why: x, machine: pool, steps: [{after: soon, state: a}]}', 'step 1: after must be a number of milliseconds'], ['{why: x, machine: pool, steps: [{after: 1, state: a, works: open}]}', 'step 1: emitted and works must be lists'],
+    ['{why: x, machine: pool, steps: [{after: 1, state: a, context: [a]}]}', 'step 1: context must be a map'],
+    ['{why: x, lake: big, steps: [{restart: true}]}', 'lake must be a map of options'],
+    ['{why: x, lake: {}, steps: [{bake cake: p}]}', 'step 1: there is no step "bake cake"'], ['{why: x, lake: {}, steps: [{restart: true}, []]}', 'step 2 is no map'],
+    ['{why: x, lake: {}, steps: [{together: a}]}', 'step 1: together must be a list of steps'], ['{why: x, lake: {}, steps: [{close: [{restart: true}, {bake: p}]}]}', 'step 1, 2: there is no step "bake"'],
   ];
   for (const [text, fault] of scenarios) {
     test(`scenario ${text}`, async () => {
@@ -230,5 +236,13 @@ describe('what cannot be replayed', () => {
     expect(await run('s.yaml')).toEqual({ status: 1, printed: 's.yaml: 1 step: 1 difference\nstep 1 (all rows read): state\n  expected "writing"\n  found    "sorting"\n' });
     writeFileSync(join(folder, 't.yaml'), '{why: x, machine: load, input: {poolId: p}, steps: [{event: {type: all rows read, bodyBytes: 1}, state: sorting}, {event: {type: knock}, state: sorting}]}');
     expect(await run('t.yaml')).toEqual({ status: 1, printed: 't.yaml: 2 steps: 1 difference\nstep 2 (knock): event\n  expected "taken"\n  found    "no state takes it"\n' });
+    writeFileSync(join(folder, 'u.yaml'), '{why: x, machine: load, input: {poolId: p}, steps: [{done: bake, state: sorting}, {event: {type: rows sorted}, state: writing}]}');
+    expect(await run('u.yaml')).toEqual({ status: 1, printed: 'u.yaml: 0 steps: 1 difference\nstep 1 (bake done): work\n  expected "bake"\n  found    "nothing runs"\n' });
+  });
+  test('a machine that throws is a difference of the step, or of the start', async () => {
+    writeFileSync(join(folder, 's.yaml'), '{why: x, machine: pool, input: {poolId: p, waitingMax: 1, groupMax: 1}, steps: [{done: open, state: idle}, {event: {type: job, job: {id: 1, kind: delete branch, name: a}}, state: working}, {done: work, state: idle}]}');
+    expect((await run('s.yaml')).printed).toMatch(/^s\.yaml: 2 steps: 1 difference\nstep 3 \(work done\): event\n {2}expected "taken"\n {2}found {4}"the machine broke: /);
+    writeFileSync(join(folder, 't.yaml'), '{why: x, machine: subscriber, steps: [{after: 1, state: open}]}');
+    expect((await run('t.yaml')).printed).toMatch(/^t\.yaml: 0 steps: 1 difference\nstart: input\n {2}expected "taken"\n {2}found {4}"the machine broke: /);
   });
 });
