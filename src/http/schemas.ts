@@ -115,21 +115,21 @@ export const commitMessageExample = { author: 'ann', body: 'the films of 2026', 
 
 // Bodies of requests.
 
-const poolName = (description: string) => Type.String({ minLength: 1, description: `${description} At most 65,536 bytes (option \`-name.max\`).` });
+const poolName = (description: string) => Type.String({ minLength: 1, not: { enum: ['HEAD', '.', '..'] }, description: `${description} At most 65,536 bytes (option \`-name.max\`). Not \`HEAD\`, \`.\` or \`..\`.` });
 /** Its key paths may be null, as the reference's clients send them. */
 const keys = Type.Union([Type.Array(Type.Array(Type.String()), { description: 'Default `[["ts"]]`. The first key also leads the search for the objects that a query needs.' }), Type.Null()]);
 /** The body of `POST /pool`. */
 export const NewPool = Type.Object({
-  name: poolName('Unique in the lake; `HEAD` is taken.'),
+  name: poolName('Unique in the lake.'),
   layout: Type.Optional(Type.Object({ order: Type.Optional(Type.String({ pattern: '^([aA][sS][cC]|[dD][eE][sS][cC])$', description: '`asc` (default) or `desc`.' })), keys: Type.Optional(keys) })),
-  thresh: Type.Optional(Type.Integer({ format: 'int64', minimum: -integerMax, maximum: integerMax, description: 'Bytes: about where a load cuts its data objects. 0: the default, 524288000.' })),
-  seek_stride: Type.Optional(Type.Integer({ minimum: -integerMax, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' })),
+  thresh: Type.Optional(Type.Integer({ format: 'int64', minimum: 0, maximum: integerMax, description: 'Bytes: about where a load cuts its data objects. 0: the default, 524288000.' })),
+  seek_stride: Type.Optional(Type.Integer({ minimum: 0, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' })),
 }, { $id: 'NewPool' });
 /** The body of `PUT /pool/:pool`. */
 export const NewName = Type.Object({ name: poolName('Unique in the lake.') }, { $id: 'NewName' });
 /** The body of `POST /pool/:pool`. */
 export const NewBranch = Type.Object({
-  name: Type.String({ minLength: 1, description: 'Unique in the pool. At most 65,536 bytes (option `-name.max`).' }), commit: idText,
+  name: Type.String({ minLength: 1, not: { enum: ['.', '..'] }, description: 'Unique in the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.' }), commit: idText,
 }, { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' });
 /** The body of `POST /pool/:pool/branch/:branch/delete`. */
 export const Deletion = Type.Object({

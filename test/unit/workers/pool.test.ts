@@ -142,10 +142,10 @@ describe('loads', () => {
 });
 
 describe('queries', () => {
-  test('compile errors come before the first byte; a text that never ran has no status', async () => {
+  test('compile errors come before the first byte; the status is the error, and an id that nobody gave has none', async () => {
     const error = await failure(query('from nowhere', 'status-1'));
     expect([error.status, error.message, error.details]).toEqual([400, 'nowhere: pool not found at line 1, column 6:\nfrom nowhere\n     ~~~~~~~', { compilation_errors: [{ Msg: 'nowhere: pool not found', Pos: 5, End: 11 }] }]);
-    expect([await workers.queryStatus('status-1'), await workers.queryStatus('never')]).toEqual([undefined, undefined]);
+    expect([await workers.queryStatus('status-1'), await workers.queryStatus('never')]).toEqual([error.message, undefined]);
   });
 
   test('the status of a query that ended well is the empty text, and waits for the end', async () => {
