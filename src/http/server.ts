@@ -337,7 +337,7 @@ const answerRow = async (
   const who = access && (await callerOf(service, row, request, audit));
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
   checkCondition(row, headers);
-  const accepted = responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
+  const accepted = responseFormat(headers.accept, config.defaultFormat, row.acceptToo);
   const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };

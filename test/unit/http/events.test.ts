@@ -18,8 +18,8 @@ const parse = (lines: readonly string[]): Event => {
   return { event: value('event'), data: value('data'), id: Number(value('id')) };
 };
 
-const subscribe = (path = '/events', headers: Readonly<Record<string, string>> = {}, paused = false): Promise<Stream & { readonly comments: () => number }> => new Promise((resolve, reject) => {
-  const client = httpRequest(service.url + path, { headers, agent: false }, (response) => {
+const subscribe = (path = '/events', headers: Readonly<Record<string, string>> = {}, paused = false, base = service.url): Promise<Stream & { readonly comments: () => number }> => new Promise((resolve, reject) => {
+  const client = httpRequest(base + path, { headers, agent: false }, (response) => {
     const events: Event[] = [], block: string[] = [];
     let rest = '', ended = false, comments = 0;
     response.setEncoding('utf8');
@@ -105,6 +105,19 @@ describe('the events feed', () => {
     const { status, body } = await service.ask('GET', '/events', { headers: { accept: 'application/x-zeek' } });
     expect(status).toBe(400);
     expect(body).toContain('type cannot be represented in zeek format');
+  });
+  test('without a format asked for, data is in the one that -defaultfmt says', async () => {
+    const other = await startService(['-defaultfmt', 'json']);
+    try {
+      for (const accept of [undefined, '*/*', 'text/event-stream', 'application/x-sup']) {
+        const stream = await subscribe('/events', accept === undefined ? {} : { accept }, false, other.url), name = `d${stream.headers['last-event-id'] as string}`;
+        await other.ask('POST', '/pool', { body: JSON.stringify({ name }) });
+        expect([accept, (await stream.until(1))[0]!.data]).toEqual([accept, expect.stringMatching(accept === 'application/x-sup' ? /^\{pool_id:0x\w{40}::=KSUID\}::=EventPool$/ : /^\{"pool_id":"0x\w{40}"\}$/)]);
+        stream.close();
+      }
+    } finally {
+      await other.close();
+    }
   });
   test('binary formats are base64', async () => {
     const stream = await subscribe('/events', { accept: 'application/x-bsup' });
