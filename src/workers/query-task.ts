@@ -14,6 +14,7 @@ import { type Encoder, createEncoder } from '../formats/encoding-encode.ts';
 import { type ControlMessage, type Writer, createWriter } from '../formats/formats.ts';
 import { type PartJoiner, joinParts } from '../formats/parts.ts';
 import { compile } from '../query/analyze.ts';
+import { channelsOf } from '../query/channels.ts';
 import { parse } from '../query/parser.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
@@ -91,7 +92,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
       }
       await tellDebugged();
     }
-    return await output.end();
+    return await output.end(channelsOf(plan.pipeline).map(({ name }) => name));
   } catch (error) {
     if (!await output.fail(error)) throw error;
     throw new ToldError(error, output.stats());
@@ -149,9 +150,10 @@ class Output {
     this.ending = join.end;
   }
 
-  async end(): Promise<QueryStats> {
+  /** `channels`: those of the plan, which end whether rows came in them or not. */
+  async end(channels: readonly string[]): Promise<QueryStats> {
     if (this.control) {
-      for (const channel of this.channels.size > 0 ? this.channels : ['main']) await this.tell('QueryChannelEnd', channelValue(channel));
+      for (const channel of new Set([...this.channels, ...channels])) await this.tell('QueryChannelEnd', channelValue(channel));
       await this.tell('QueryStats', this.statsValue());
     }
     await this.finish();
