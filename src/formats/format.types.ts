@@ -98,6 +98,8 @@ export interface WriteOptions {
   readonly optFlags?: boolean;
   /** JSUP: number the channels (`channel_id`) in their messages, as zed-js wants them. */
   readonly channelIds?: boolean;
+  /** Zeek: what it has no type for is written as text, not refused. */
+  readonly othersAsText?: boolean;
   /** SUP: names that match this pattern keep their definitions from value to value. */
   readonly persist?: string;
   /** BSUP: compress frames that get smaller by it. Default true. */
