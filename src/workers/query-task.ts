@@ -26,6 +26,7 @@ import { type Value, intValue, recordValue, stringValue } from '../vectors/value
 import type { FromPolicy } from './from-policy.ts';
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
+import { rowTypeByPools } from './empty-answer.ts';
 import { divideOutput } from './output-division.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
@@ -74,7 +75,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   const encoder = coding && await createEncoder(coding);
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
-    const plan = await compile(request.text, lakeEnvironment(task, tools.from, request.head), { rowType: formatTable[format].hasTypeAlone === true });
+    const environment = lakeEnvironment(task, tools.from, request.head), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
     task.step('compiled');
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {
@@ -92,7 +93,9 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
       }
       await tellDebugged();
     }
-    return await output.end(channelsOf(plan.pipeline).map(({ name }) => name), plan.rowType);
+    const isTold = plan.rowType !== undefined || !formatTable[format].hasTypeAlone || progress.recordsSent > 0;
+    const rowType = isTold ? plan.rowType : await rowTypeByPools(request.text, environment, task, tools);
+    return await output.end(channelsOf(plan.pipeline).map(({ name }) => name), rowType);
   } catch (error) {
     if (!await output.fail(error)) throw error;
     throw new ToldError(error, output.stats());

@@ -71,6 +71,8 @@ sources = ['arrow'] + [f"'{d}/{name}'" for name in ['a.csv', 'a.ndjson', 'a.json
 print(json.dumps([list(duckdb.sql(f'select count(*), sum(k)::bigint, sum(x), min(name) from {s}').fetchall()[0]) for s in sources]))`)).toEqual(Array.from({ length: 5 }, () => [1000, 499_500, 249_750, whole.first]));
   });
   test('an answer without rows is a file with the columns that are known, and loads as nothing', async () => {
+    for (const name of ['mixed', 'bare']) await pool(name);
+    for (const body of ['{k:1,v:1}{k:2}', '{k:3,v:"x"}']) expect((await service.ask('POST', '/pool/mixed/branch/main', { body })).status).toBe(200);
     expect(await python(`
 import duckdb, os, pyarrow as pa, pyarrow.ipc, pyarrow.parquet as pq, tempfile, urllib.error
 path = os.path.join(tempfile.mkdtemp(), 'none.parquet')
@@ -78,7 +80,7 @@ def refused(work):
     try: work()
     except (duckdb.Error, urllib.error.HTTPError) as fault: return json.load(fault)['error'] if hasattr(fault, 'read') else type(fault).__name__
 out = []
-for query in ['values {a:1,s:"x",t:2024-01-01T00:00:00Z,l:[1],r:{b:1.5},n:null} | where a==2', "select 1 as a, 'x' as s where false", 'from p | where k==-1', 'values {a:1,d:1h} | where a==2']:
+for query in ['values {a:1,s:"x",t:2024-01-01T00:00:00Z,l:[1],r:{b:1.5},n:null} | where a==2', "select 1 as a, 'x' as s where false", 'from p | where k==-1', 'from p | where k==-1 | cut k, r', 'select k, name as n from p where k<0', 'from mixed | where k==-1 | cut k, v', 'from bare | where k==-1', 'values {a:1,d:1h} | where a==2']:
     arrow, parquet = ask(query, ARROW), ask(query, PARQUET)
     tables = [pa.ipc.open_stream(io.BytesIO(arrow)).read_all(), pq.read_table(io.BytesIO(parquet))]
     open(path, 'wb').write(parquet)
@@ -87,6 +89,10 @@ for query in ['values {a:1,s:"x",t:2024-01-01T00:00:00Z,l:[1],r:{b:1.5},n:null} 
 print(json.dumps(out))`)).toEqual([
       answered(['a int64', 's string', 't timestamp[ns, tz=UTC]', 'l list<ITEM: int64 not null>', 'r struct<b: double>', 'n null']),
       answered(['a int64', 's string']),
+      answered(['k int64', 'name string', 'x double', 't timestamp[ns, tz=UTC]', 'ok bool', 'list list<ITEM: int64 not null>', 'r struct<a: int64>']),
+      answered(['k int64', 'r struct<a: int64>']),
+      answered(['k int64', 'n string']),
+      answered([]),
       // DuckDB takes no table without columns.
       answered([]),
       // Parquet has no durations.
