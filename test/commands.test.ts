@@ -5,6 +5,8 @@ import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import { parquetMetadata } from 'hyparquet';
 import { mapRow } from '../src/commands/help.ts';
 import { queryCommand } from '../src/commands/query.ts';
 import { program, startBuiltService } from './support/built-service.ts';
@@ -55,6 +57,28 @@ describe('lake', () => {
 
 describe('lake query', () => {
   test('calculates without input', async () => expect(await query(['-s', '-c', '1+1'])).toEqual({ status: 0, out: '2\n', err: '' }));
+  describe('a result without rows is a whole file, with the columns that are known:', () => {
+    const columns = async (text: string, files: readonly string[] = []): Promise<unknown> => {
+      for (const format of ['arrows', 'parquet']) expect(await query(['-f', format, '-o', `none.${format}`, '-c', text, ...files])).toEqual({ status: 0, out: '', err: '' });
+      const { schema } = parquetMetadata(new Uint8Array(readFileSync(join(folder, 'none.parquet'))).buffer);
+      const arrow = tableFromIPC(readFileSync(join(folder, 'none.arrows'))).schema.fields.map((f) => `${f.name} ${String(f.type)}${f.nullable ? '?' : ''}`);
+      const parquet = schema.filter((e) => e.repetition_type !== undefined).map((e) => `${e.name} ${e.converted_type ?? e.type ?? 'group'}${e.repetition_type === 'OPTIONAL' ? '?' : ''}`);
+      for (const format of ['arrows', 'parquet']) expect(await query(['-s', '-i', format, '-c', 'pass', `none.${format}`])).toEqual({ status: 0, out: '', err: '' });
+      return { arrow, parquet };
+    };
+    test('those of a file, fused', async () => {
+      put('known.sup', '{a:1,s:"x"}\n{a:2}\n{a:null,s:"y"}\n');
+      expect(await columns('where a==9', ['known.sup'])).toEqual({ arrow: ['a Int64?', 's Utf8?'], parquet: ['a INT_64?', 's UTF8?'] });
+      expect(await columns('where a==9 | cut s', ['known.sup'])).toEqual({ arrow: ['s Utf8?'], parquet: ['s UTF8?'] });
+    });
+    test('those of SQL', async () => expect(await columns("select 1 as a, 'x' as s where 1==2")).toEqual({ arrow: ['a Int64?', 's Utf8?'], parquet: ['a INT_64?', 's UTF8?'] }));
+    test('none where a value may be of several types, or of one that is not known', async () => {
+      for (const text of ['values {a:1},{a:"x"} | where a==9', 'values {a:[1,"x"]} | where a==9', 'values {a:1,b:upper("x")} | where a==9', 'values 1 | where this==9', 'values {} | head 0', 'values {a:1} | count() by a | where a==9']) {
+        expect([text, await columns(text)]).toEqual([text, { arrow: [], parquet: [] }]);
+      }
+    });
+    test('none in Parquet where it does not hold one of them', async () => expect(await columns('values {a:1,d:1h} | where a==9')).toMatchObject({ arrow: ['a Int64?', expect.stringMatching(/^d Duration/)], parquet: [] }));
+  });
   test('reads standard input and files in the order given, formats by ending or bytes', async () => {
     put('a.csv', 'a,b\n1,foo\n');
     put('b.json', '{"a":3}');

@@ -5,15 +5,15 @@ import { ConfigError, type ParsedOptions } from '../config/options.ts';
 import { LakeError } from '../errors.ts';
 import { type FormatName, type WriteOptions, type Writer, createWriter, formatTable, isFormatName } from '../formats/formats.ts';
 import { Uint32List } from '../vectors/lists.ts';
-import { type Type } from '../vectors/type.ts';
+import type { RecordType, Type } from '../vectors/type.ts';
 import { type Vector, dataAt, take, typeAt } from '../vectors/vector.ts';
 import type { CommandIo } from './io.ts';
 
 /** Where batches of results are written. */
 interface Output {
   readonly write: (batch: Vector) => Promise<void>;
-  /** Ends the format and closes files. */
-  readonly end: () => Promise<void>;
+  /** Ends the format and closes files. `rowType`: of the rows, if it is known. */
+  readonly end: (rowType?: RecordType) => Promise<void>;
 }
 
 /** The output that the options ask for. Nothing is opened before the first batch or the end. @throws ConfigError, Error */
@@ -61,8 +61,8 @@ const single = (writer: Writer, sink: Sink, turn: Turn): Output => ({
     const chunks = writer.write(batch)[Symbol.iterator](), next = (): IteratorResult<Uint8Array> => chunks.next();
     for (let chunk = turn(next); !chunk.done; chunk = turn(next)) await sink.write(chunk.value);
   },
-  end: async () => {
-    for (const chunk of writer.end()) await sink.write(chunk);
+  end: async (rowType) => {
+    for (const chunk of writer.end(rowType)) await sink.write(chunk);
     sink.close();
   },
 });

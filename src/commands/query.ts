@@ -89,7 +89,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   try {
     const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine, signal });
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
-    await output.end();
+    await output.end(plan.rowType);
   } finally {
     clearInterval(drawing);
     line.hide();
@@ -121,7 +121,7 @@ const compiled = async (texts: readonly QuerySource[], sources: FileSources, { h
     ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
   };
   try {
-    return await compile(texts, environment, engine);
+    return await compile(texts, environment, { ...engine, rowType: true });
   } catch (problem) {
     if (problem instanceof CompileError) throw new Error(compileErrorText(texts, problem, advice), { cause: problem });
     if (problem instanceof FileMissing) throw new Error(`${problem.file}: ${problem.message}`, { cause: problem });

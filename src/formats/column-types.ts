@@ -109,6 +109,19 @@ export const columnsOf = (type: RecordType, writer: string): readonly Column[] =
   return type.fields.map((f) => columnOf(f.name, f.type, writer, f.optional));
 };
 
+/** The columns of a file without rows: those of a type that `isHeld` does not throw at, and of others none. */
+export const columnsWithoutRows = (type: RecordType | undefined, writer: string, isHeld: (columns: readonly Column[]) => void = () => undefined): readonly Column[] => {
+  if (!type) return [];
+  try {
+    const columns = columnsOf(type, writer);
+    isHeld(columns);
+    return columns;
+  } catch (problem) {
+    if (problem instanceof LakeError && problem.code === 'write-columns-unsupported') return [];
+    throw problem;
+  }
+};
+
 /** The column for values of a type. @throws LakeError `write-columns-unsupported` */
 const columnOf = (name: string, type: Type, writer: string, optional = false): Column => {
   const { type: inner, nullable } = stripped(type), column = withAbsence(columnTypeOf(inner, writer), optional);

@@ -1,5 +1,6 @@
 /** What readers and writers of all formats have in common. */
 import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
+import type { RecordType } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
@@ -98,6 +99,8 @@ export interface WriteOptions {
   readonly optFlags?: boolean;
   /** JSUP: number the channels (`channel_id`) in their messages, as zed-js wants them. */
   readonly channelIds?: boolean;
+  /** Zeek: what it has no type for is written as text, not refused. */
+  readonly othersAsText?: boolean;
   /** SUP: names that match this pattern keep their definitions from value to value. */
   readonly persist?: string;
   /** BSUP: compress frames that get smaller by it. Default true. */
@@ -122,8 +125,8 @@ export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChann
 export interface Writer {
   /** Rows before one that the format cannot hold are given out before it throws: read the chunks as they come. */
   write(batch: Vector): Iterable<Uint8Array>;
-  /** What the format has at its end; nothing can be written afterwards. */
-  end(): Iterable<Uint8Array>;
+  /** What the format has at its end; nothing can be written afterwards. `rowType`: of the rows, if it is known and none came; files of columns then have those. */
+  end(rowType?: RecordType): Iterable<Uint8Array>;
   /** Only on formats that have control messages. */
   control?(message: ControlMessage): Iterable<Uint8Array>;
 }

@@ -55,6 +55,8 @@ export interface Format {
   readonly responseOnly?: boolean;
   /** Its bytes are no text, and tell by themselves when they are of something else. */
   readonly isBinary?: boolean;
+  /** Without rows it says all the same of what type they are. */
+  readonly hasTypeAlone?: boolean;
   /** Has control messages between its values. */
   readonly control?: boolean;
   /** Tells from the beginning of an input what speaks against the format, where that is better than reading values; undefined: nothing does. */
@@ -72,7 +74,7 @@ const bsupParts = {
 
 const formats = {
   arrows: {
-    name: 'arrows', title: 'Arrow IPC Stream', isBinary: true, mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [],
+    name: 'arrows', title: 'Arrow IPC Stream', isBinary: true, hasTypeAlone: true, mediaTypes: ['application/vnd.apache.arrow.stream'], endings: [],
     probe: probeArrows, reader: readArrows, writer: createArrowsWriter,
   },
   bsup: { name: 'bsup', title: 'BSUP', isBinary: true, mediaTypes: ['application/x-bsup'], endings: ['.bsup'], control: true, reader: readBsup, writer: createBsupWriter },
@@ -90,7 +92,7 @@ const formats = {
     writer: (options) => createJsonWriter({ ...options, pretty: 0, httpArray: false }),
   },
   parquet: {
-    name: 'parquet', title: 'Parquet', isBinary: true, mediaTypes: ['application/x-parquet'], endings: ['.parquet'],
+    name: 'parquet', title: 'Parquet', isBinary: true, hasTypeAlone: true, mediaTypes: ['application/x-parquet'], endings: ['.parquet'],
     probe: probeParquet, reader: readParquet, writer: createParquetWriter,
   },
   sup: { name: 'sup', title: 'SUP', mediaTypes: ['application/x-sup'], endings: ['.sup'], reader: readSup, writer: createSupWriter },

@@ -1,8 +1,7 @@
 /** Answers that are a commit: the one that a write made, or a branch's tip. They differ from one to the next in its id alone. */
 import type { FastifyReply } from 'fastify';
 import type { Id } from '../lake/lake.types.ts';
-import { LakeError } from '../errors.ts';
-import { type FormatName, mediaTypeOf } from '../formats/formats.ts';
+import type { FormatName } from '../formats/formats.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { noteCommit } from './access/audit.ts';
 import type { ResponseFormat } from './negotiate.ts';
@@ -13,26 +12,6 @@ import { sendBytes, valueBytes } from './reply.ts';
 const textFormats: ReadonlySet<FormatName> = new Set<FormatName>(['json', 'ndjson', 'sup']);
 type Templates = Map<FormatName, { readonly bytes: Buffer; readonly at: number }>;
 const loadTemplates: Templates = new Map(), otherTemplates: Templates = new Map();
-
-const holdsIds = new Map<FormatName, boolean>();
-/** What a write is answered in: all its answers hold ids, which are bytes. JSON stands in for a format that has none, so that what was done is never told as an error. */
-export const writeFormat = (response: ResponseFormat): ResponseFormat => {
-  let holds = holdsIds.get(response.format);
-  if (holds === undefined) {
-    holds = canWrite(response.format);
-    holdsIds.set(response.format, holds);
-  }
-  return holds ? response : { format: 'json', mediaType: mediaTypeOf('json') };
-};
-const canWrite = (format: FormatName): boolean => {
-  try {
-    valueBytes(commitValue(zeroId), format);
-    return true;
-  } catch (problem) {
-    if (problem instanceof LakeError && problem.code === 'write-type') return false;
-    throw problem;
-  }
-};
 
 /** What If-Match takes. */
 const etagOf = (commit: Id): string => `"0x${commit}"`;

@@ -10,7 +10,6 @@
 import type { ServerResponse } from 'node:http';
 import { createActor, type Actor } from 'xstate';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
-import { zeroId } from '../lake/ksuid.ts';
 import type { EventKind, Lake, LakeEvent } from '../lake/lake.types.ts';
 import { LakeError } from '../errors.ts';
 import type { FormatName } from '../formats/formats.ts';
@@ -96,8 +95,6 @@ export class EventFeed {
   /** Answers with a stream that ends with its client, its slowness or the service. @throws subscribers-full, events-gone, event-id-invalid */
   subscribe(request: SubscribeRequest): void {
     if (this.#subscribers.size >= this.#options.subscribersMax) throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
-    // A format that cannot hold an event (Zeek has no bytes) is told now, not when the first one comes.
-    eventBytes({ id: 0, kind: 'pool-commit', poolId: zeroId, commitId: zeroId }, request);
     const last = this.#lastSeen(request.lastEventId);
     const { response } = request;
     const actor = createActor(subscriberMachine, { input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() }, ...(this.#options.inspect && { inspect: this.#options.inspect }) });

@@ -4,7 +4,8 @@
  */
 import type { AuthConfig } from '../config/serve.ts';
 import { grantText, type Principal } from './access/roles.ts';
-import type { Channel, DescribedSource, Description } from './describe.ts';
+import type { Channel } from '../query/channels.ts';
+import type { DescribedSource, Description } from './describe.ts';
 import type { LoadRun, QueryRun } from './running.ts';
 import type { BranchRecord, GraphPage, Id, LakeEvent, ObjectSums, PoolConfig, PoolStats, Preview } from '../lake/lake.types.ts';
 import { arrayType, namedType, types } from '../vectors/type.ts';
@@ -82,7 +83,7 @@ const sourceValue = (source: DescribedSource): Value => named(`describe.${source
   ...(source.kind === 'Pool' && { name: stringValue(source.name), id: source.id === undefined ? nullValue : { type: ksuidType, data: source.id } }),
   ...(source.kind === 'DBMeta' && { meta: stringValue(source.meta) }), ...(source.kind === 'Path' && { uri: stringValue(source.uri) }),
 }));
-const channelValue = ({ name, aggregation_keys: keys, sort }: Channel): Value => named('describe.Channel', record({
+const channelValue = ({ name, keys, sort }: Channel): Value => named('describe.Channel', record({
   name: stringValue(name), aggregation_keys: named('field.List', keys === null ? nullValue : { type: arrayType(pathType), data: keys.map((path) => [...path]) }),
   sort: named('order.SortKeys', sort === null ? nullValue : arrayValue(sort.map(({ order, key }) => named('order.SortKey', record({ order: { type: orderType, data: order }, key: { type: pathType, data: [...key] } }))))),
 }));

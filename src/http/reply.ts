@@ -11,9 +11,9 @@ import { vectorOf } from '../vectors/builder.ts';
 import type { ResponseFormat } from './negotiate.ts';
 import type { Pace } from './pace.ts';
 
-/** The bytes of one value in a format. @throws LakeError, what the writer says of a value that it cannot hold */
+/** The bytes of one of the service's own values in a format; Zeek has text for what it has no type for. @throws LakeError, what the writer says of a value that it cannot hold */
 export const valueBytes = (value: Value, format: FormatName): Uint8Array => {
-  const writer = createWriter(format);
+  const writer = createWriter(format, { othersAsText: true });
   return Buffer.concat([...writer.write(vectorOf([value])), ...writer.end()]);
 };
 

@@ -138,8 +138,6 @@ export interface Route extends RouteDescription {
   readonly silent?: boolean;
   /** Means the default format when it is accepted. */
   readonly acceptToo?: string;
-  /** Default format, whatever the option says. */
-  readonly defaultFormat?: 'sup';
   readonly handler: (call: Call) => Promise<unknown>;
 }
 

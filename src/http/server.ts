@@ -32,7 +32,6 @@ import { connectStately } from './inspect-stately.ts';
 import { isLastAnswer } from './linger.ts';
 import { startMetrics } from './metrics.ts';
 import { logFailure, logId } from './log-fault.ts';
-import { writeFormat } from './commit-answer.ts';
 import { responseFormat, type ResponseFormat } from './negotiate.ts';
 import { corsHeaders, preflightHeaders, type OriginRules } from './origin.ts';
 import { checkParameters } from './parameters.ts';
@@ -343,8 +342,7 @@ const answerRow = async (
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
   checkCondition(row, headers);
   // What has no body has no format.
-  const accepted = row.silent ? anyFormat : responseFormat(headers.accept, row.defaultFormat ?? config.defaultFormat, row.acceptToo);
-  const response = row.writes && row.answers[200]?.value ? writeFormat(accepted) : accepted;
+  const response = row.silent ? anyFormat : responseFormat(headers.accept, config.defaultFormat, row.acceptToo);
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };
 /** Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken */

@@ -7,6 +7,7 @@
  * - A dictionary is decoded once: all blocks of a column share one `values` vector, so that work on codes can be kept from block to block.
  */
 import { LakeError } from '../errors.ts';
+import { fuseTypes } from '../vectors/fuse.ts';
 import { type Type, types } from '../vectors/type.ts';
 import { type BytesVector, type Field, type Vector, flatten } from '../vectors/vector.ts';
 import { compareBytes } from '../vectors/value.ts';
@@ -16,7 +17,7 @@ import type { ColumnCache } from './columns/cache.ts';
 import {
   type Column, DirectoryReader, type Projection, type Segment, type SegmentSource, type SegmentVisitor, decodeColumn, decodeTags, owned, projectColumn, textsAlone, visitSegments, visitStrings, visitTags,
 } from './columns/decode.ts';
-import { type Layout, readLayout, readTypes } from './columns/layout.ts';
+import { type Layout, readLayout, readTypes, typeOfLayout } from './columns/layout.ts';
 import { mayHold } from './columns/membership.ts';
 import { type SearchedText, mayContain, pairsOf } from './columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from './columns/prune.ts';
@@ -157,6 +158,11 @@ export class ObjectReader {
     this.columns = new Array<Column | undefined>(this.blocks.length);
   }
 
+  /** The fusion of the types of its rows; undefined if it has none. */
+  get rowType(): Type | undefined {
+    const layouts = new Set(this.blocks.map((b) => (b as BlockEntry).layout)), [first, ...others] = [...layouts].map((k) => typeOfLayout(this.layouts[k]!));
+    return first && others.reduce(fuseTypes, first);
+  }
   /** Bytes that it holds besides the columns in the cache: the footer and what was decoded of dictionaries. */
   get heldBytes(): number { return this.footer.buffer.byteLength * footerCost + this.dictionaryBytes; }
 

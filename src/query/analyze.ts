@@ -6,17 +6,21 @@
  *   with the answer. A source is resolved once, so that all its uses in one query read the same commit.
  * - Errors come in the order of discovery. Errors of names and structure go first; types are checked only when there are none.
  */
+import { types } from '../vectors/type.ts';
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, ResolvedSource, SourceRequest } from './plan.ts';
 import { Analysis, type Resolution } from './analyze-context.ts';
 import { lowerMain } from './analyze-main.ts';
 import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
 import { parse } from './parser.ts';
 import { applyRules, type RuleName } from './rules.ts';
+import { definiteRecord } from './types-of.ts';
 
 /** How a query is compiled; by default every rule is applied. */
 export interface CompileOptions {
   /** Rules that are not applied: their names, or `all`. */
   readonly rulesOff?: readonly RuleName[] | 'all';
+  /** The plan says of what type its rows are. */
+  readonly rowType?: boolean;
 }
 
 /** Most rounds of resolving sources: each round finds at least one new source, and a query names few. */
@@ -55,7 +59,10 @@ const finish = (analysis: Analysis, pipeline: Pipeline, environment: CompileEnvi
   if (analysis.typesKnown) analysis.check(pipeline);
   analysis.throwFaults();
   analysis.throwLateFaults();
-  return applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff);
+  const plan = applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff);
+  // Rules may leave less to tell types by: of a filter that lets nothing pass they make no rows at all.
+  const rowType = options.rowType ? definiteRecord(analysis.checker.pipeline(pipeline, types.null)) : undefined;
+  return rowType ? { ...plan, rowType } : plan;
 };
 
 /** A predicate that stands alone: the text of delete-where. */

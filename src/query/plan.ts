@@ -8,7 +8,7 @@
  *   unnest, correlated subqueries).
  * - In a `PlanExpr`, `this` is the value of the row in work; a user function's body sees a record of its parameters as `this`.
  */
-import type { Type } from '../vectors/type.ts';
+import type { RecordType, Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
 
 /** Names of nested fields, outermost first. The empty path is the value itself. */
@@ -224,6 +224,8 @@ export interface Plan {
   readonly pipeline: Pipeline;
   /** User functions; the `id` of a `userCall` is an index into them. */
   readonly functions: readonly PlanFunction[];
+  /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
+  readonly rowType?: RecordType;
 }
 
 /** A source as the query names it. */

@@ -30,6 +30,17 @@ const componentsOf = (t: Type): readonly Type[] => {
   }
 };
 
+/**
+ * The type as that of records whose every part is of one type or null; undefined if it is not wholly known, or leaves a choice. All fields are optional, since
+ * what is known says what may come, never what must.
+ */
+export const definiteRecord = (t: Type): RecordType | undefined => {
+  const record = bare(t);
+  return record.kind === 'record' && !hasUnknown(record) && !hasChoice(record) ? optionalFields(record) : undefined;
+};
+const optionalFields = (t: RecordType): RecordType => recordType(t.fields.map((f) => ({ name: f.name, type: f.type.kind === 'record' ? optionalFields(f.type) : f.type, optional: true })));
+const hasChoice = (t: Type): boolean => (t.kind === 'union' && t.members.filter((m) => m !== types.null).length > 1) || componentsOf(t).some(hasChoice);
+
 /** The type without names; names around the unknown stay. */
 export const bare = (t: Type): Type => (t === unknownType ? t : underType(t));
 

@@ -11,20 +11,22 @@ import { execute } from '../exec/compile.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import { type Encoder, createEncoder } from '../formats/encoding-encode.ts';
-import { type ControlMessage, type Writer, createWriter } from '../formats/formats.ts';
+import { type ControlMessage, type Writer, createWriter, formatTable } from '../formats/formats.ts';
 import { type PartJoiner, joinParts } from '../formats/parts.ts';
 import { compile } from '../query/analyze.ts';
+import { channelsOf } from '../query/channels.ts';
 import { parse } from '../query/parser.ts';
 import type { CompileEnvironment } from '../query/plan.ts';
 import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import { working } from '../vectors/stop.ts';
-import { types } from '../vectors/type.ts';
+import { type RecordType, types } from '../vectors/type.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue } from '../vectors/value.ts';
 import type { FromPolicy } from './from-policy.ts';
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
+import { rowTypeByPools } from './empty-answer.ts';
 import { divideOutput } from './output-division.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
@@ -73,7 +75,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   const encoder = coding && await createEncoder(coding);
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
-    const plan = await compile(request.text, lakeEnvironment(task, tools.from, request.head));
+    const environment = lakeEnvironment(task, tools.from, request.head), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
     task.step('compiled');
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {
@@ -91,7 +93,9 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
       }
       await tellDebugged();
     }
-    return await output.end();
+    const isTold = plan.rowType !== undefined || !formatTable[format].hasTypeAlone || progress.recordsSent > 0;
+    const rowType = isTold ? plan.rowType : await rowTypeByPools(request.text, environment, task, tools);
+    return await output.end(channelsOf(plan.pipeline).map(({ name }) => name), rowType);
   } catch (error) {
     if (!await output.fail(error)) throw error;
     throw new ToldError(error, output.stats());
@@ -114,7 +118,7 @@ class Output {
   private heldSince = 0;
   private started = false;
   /** What the format has at its end. */
-  private ending = (): Iterable<Uint8Array> => this.writer.end();
+  private ending = (rowType: RecordType | undefined): Iterable<Uint8Array> => this.writer.end(rowType);
   private readonly channels = new Set<string>();
   private channel: string | undefined;
   private toldAt = performance.now();
@@ -149,12 +153,13 @@ class Output {
     this.ending = join.end;
   }
 
-  async end(): Promise<QueryStats> {
+  /** `channels`: those of the plan, which end whether rows came in them or not; `rowType`: of its rows. */
+  async end(channels: readonly string[], rowType: RecordType | undefined): Promise<QueryStats> {
     if (this.control) {
-      for (const channel of this.channels.size > 0 ? this.channels : ['main']) await this.tell('QueryChannelEnd', channelValue(channel));
+      for (const channel of new Set([...this.channels, ...channels])) await this.tell('QueryChannelEnd', channelValue(channel));
       await this.tell('QueryStats', this.statsValue());
     }
-    await this.finish();
+    await this.finish(rowType);
     return this.stats();
   }
 
@@ -207,8 +212,8 @@ class Output {
   }
 
   /** The ends of the format and of the coding; no bytes at all stay none. */
-  private async finish(): Promise<void> {
-    await this.hold(this.ending());
+  private async finish(rowType?: RecordType): Promise<void> {
+    await this.hold(this.ending(rowType));
     await this.flush();
     if (!this.encoder || !this.started) return;
     const last = await this.encoder.end();

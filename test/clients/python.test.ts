@@ -33,6 +33,11 @@ ARROW, PARQUET = 'application/vnd.apache.arrow.stream', 'application/x-parquet'
   child.stdin.end(before + script + quits);
 });
 const rows = async (query: string): Promise<unknown> => (await service.ask('POST', '/query', { headers: { ...json, accept: 'application/json' }, body: JSON.stringify({ query }) }).then(({ body }) => JSON.parse(body) as unknown));
+/** What is told of an answer without rows that has these columns in Arrow and Parquet: rows, columns, DuckDB's columns of a file and of a table, and of loads. */
+const answered = (columns: readonly string[]): unknown => [
+  [0, 0], ['item', 'element'].map((item) => columns.map((c) => c.replace('ITEM', item))),
+  Array.from({ length: 2 }, () => (columns.length === 0 ? 'InvalidInputException' : columns.map((c) => c.split(' ')[0]))), Array.from({ length: 2 }, () => 'no records in request'),
+];
 const whole = { k: 1000, sum: 499_500, x: 249_750, first: 'n 0 \u00e4"\n,', last: 999 };
 
 describe.skipIf(lacksPython('pyarrow', 'pandas', 'duckdb'))('Python\'s packages', { timeout: 120_000 }, () => {
@@ -64,6 +69,35 @@ for name, kind in [('a.csv', 'text/csv'), ('a.ndjson', 'application/x-ndjson'), 
 arrow = pa.ipc.open_stream(io.BytesIO(ask(q, ARROW))).read_all()
 sources = ['arrow'] + [f"'{d}/{name}'" for name in ['a.csv', 'a.ndjson', 'a.json', 'a.parquet']]
 print(json.dumps([list(duckdb.sql(f'select count(*), sum(k)::bigint, sum(x), min(name) from {s}').fetchall()[0]) for s in sources]))`)).toEqual(Array.from({ length: 5 }, () => [1000, 499_500, 249_750, whole.first]));
+  });
+  test('an answer without rows is a file with the columns that are known, and loads as nothing', async () => {
+    for (const name of ['mixed', 'bare']) await pool(name);
+    for (const body of ['{k:1,v:1}{k:2}', '{k:3,v:"x"}']) expect((await service.ask('POST', '/pool/mixed/branch/main', { body })).status).toBe(200);
+    expect(await python(`
+import duckdb, os, pyarrow as pa, pyarrow.ipc, pyarrow.parquet as pq, tempfile, urllib.error
+path = os.path.join(tempfile.mkdtemp(), 'none.parquet')
+def refused(work):
+    try: work()
+    except (duckdb.Error, urllib.error.HTTPError) as fault: return json.load(fault)['error'] if hasattr(fault, 'read') else type(fault).__name__
+out = []
+for query in ['values {a:1,s:"x",t:2024-01-01T00:00:00Z,l:[1],r:{b:1.5},n:null} | where a==2', "select 1 as a, 'x' as s where false", 'from p | where k==-1', 'from p | where k==-1 | cut k, r', 'select k, name as n from p where k<0', 'from mixed | where k==-1 | cut k, v', 'from bare | where k==-1', 'values {a:1,d:1h} | where a==2']:
+    arrow, parquet = ask(query, ARROW), ask(query, PARQUET)
+    tables = [pa.ipc.open_stream(io.BytesIO(arrow)).read_all(), pq.read_table(io.BytesIO(parquet))]
+    open(path, 'wb').write(parquet)
+    names = [refused(lambda: duckdb.sql(f"select * from '{path}'").columns) or duckdb.sql(f"select * from '{path}'").columns, refused(lambda: duckdb.from_arrow(tables[0]).columns) or duckdb.from_arrow(tables[0]).columns]
+    out.append([[t.num_rows for t in tables], [[f'{f.name} {f.type}' for f in t.schema] for t in tables], names, [refused(lambda: load('p', k, b)) for k, b in [(ARROW, arrow), (PARQUET, parquet)]]])
+print(json.dumps(out))`)).toEqual([
+      answered(['a int64', 's string', 't timestamp[ns, tz=UTC]', 'l list<ITEM: int64 not null>', 'r struct<b: double>', 'n null']),
+      answered(['a int64', 's string']),
+      answered(['k int64', 'name string', 'x double', 't timestamp[ns, tz=UTC]', 'ok bool', 'list list<ITEM: int64 not null>', 'r struct<a: int64>']),
+      answered(['k int64', 'r struct<a: int64>']),
+      answered(['k int64', 'n string']),
+      answered([]),
+      // DuckDB takes no table without columns.
+      answered([]),
+      // Parquet has no durations.
+      [[0, 0], [['a int64', 'd duration[ns]'], []], ['InvalidInputException', ['a', 'd']], Array.from({ length: 2 }, () => 'no records in request')],
+    ]);
   });
   test('what they write is loaded: each codec, encoding and page version of Parquet, compressed Arrow, CSV and JSON', async () => {
     await pool('back');

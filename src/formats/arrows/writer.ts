@@ -1,7 +1,7 @@
-/** Writes Arrow IPC streams: a schema from the first record, then a batch for every 1024 records, or 4 MiB of them, not compressed. */
+/** Writes Arrow IPC streams: a schema from the first record, or of what is known where none comes, then a batch for every 1024 records, or 4 MiB of them, not compressed. */
 import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { type Column, columnsOf } from '../column-types.ts';
+import { type Column, columnsOf, columnsWithoutRows } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { RecordRows } from '../record-rows.ts';
 import { BatchWriter, writerName } from './batch-write.ts';
@@ -13,13 +13,14 @@ const batchRows = 1024, batchBytes = 4 << 20;
 
 export const createArrowsWriter = ({ buffers }: WriteOptions): Writer => {
   let columns: readonly Column[] = [], schema: Uint8Array | undefined, started = false;
+  const start = (found: readonly Column[]): void => {
+    columns = found;
+    schema = message('schema', schemaHeader(columns));
+    started = true;
+  };
   const rows = new RecordRows({
     writer: writerName, rows: batchRows, bytes: batchBytes,
-    start: (type) => {
-      columns = columnsOf(type, writerName);
-      schema = message('schema', schemaHeader(columns));
-      started = true;
-    },
+    start: (type) => { start(columnsOf(type, writerName)); },
   });
   function* give(batches: Iterable<Parameters<BatchWriter['records']>[1]>): Generator<Uint8Array> {
     for (const batch of batches) {
@@ -32,9 +33,11 @@ export const createArrowsWriter = ({ buffers }: WriteOptions): Writer => {
   }
   return {
     write: (batch: Vector) => give(rows.add(batch)),
-    *end() {
+    *end(rowType) {
       yield* give(rows.flush());
-      if (started) yield Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+      if (!started) start(columnsWithoutRows(rowType, writerName));
+      if (schema) yield schema;
+      yield Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
     },
   };
 };

@@ -1,4 +1,8 @@
-/** Writes JSUP: each type in full at its first use, by its number afterwards. */
+/**
+ * Writes JSUP: each type in full at its first use, by its number afterwards.
+ *
+ * Invariant: a channel that ends has begun, if only just before.
+ */
 import { typesOf } from '../../vectors/fuse.ts';
 import { TextOut, bytesOfText } from '../../vectors/text-out.ts';
 import { type Type, types } from '../../vectors/type.ts';
@@ -11,7 +15,15 @@ const chunkBytes = 1 << 16;
 
 export const createJsupWriter = (options: WriteOptions): Writer => {
   const out = new TextOut(chunkBytes * 2), table = new TypeTable(options.optFlags ?? false);
-  const channelIds = options.channelIds ? new Map<string, number>() : undefined;
+  const channelIds = options.channelIds ? new Map<string, number>() : undefined, begun = new Set<string>();
+  const tell = (type: ControlMessage['type'], value: string): void => {
+    out.text(`{"type":"${type}","value":${channelIds && isChannel(type) ? withChannelId(value, channelIds) : value}}\n`);
+  };
+  const begin = (channel: string): void => {
+    table.setChannel(channel);
+    begun.add(channel);
+    tell('QueryChannelSet', channel);
+  };
   return {
     *write(batch: Vector) {
       if (batch.length === 0) return;
@@ -34,8 +46,8 @@ export const createJsupWriter = (options: WriteOptions): Writer => {
     end: () => [],
     *control(message: ControlMessage) {
       const value = messageText(message.value);
-      if (message.type === 'QueryChannelSet') table.setChannel(value);
-      out.text(`{"type":"${message.type}","value":${channelIds && isChannel(message) ? withChannelId(value, channelIds) : value}}\n`);
+      if (message.type === 'QueryChannelSet' || (message.type === 'QueryChannelEnd' && !begun.has(value))) begin(value);
+      if (message.type !== 'QueryChannelSet') tell(message.type, value);
       yield out.take();
     },
   };
@@ -43,7 +55,7 @@ export const createJsupWriter = (options: WriteOptions): Writer => {
 
 const headText = (table: TypeTable, type: Type): string => `{"type":${table.text(type)},"value":`, tail = bytesOfText('}\n');
 
-const isChannel = ({ type }: ControlMessage): boolean => type === 'QueryChannelSet' || type === 'QueryChannelEnd';
+const isChannel = (type: ControlMessage['type']): boolean => type === 'QueryChannelSet' || type === 'QueryChannelEnd';
 
 /** The value of a channel's message with a number, which the channel keeps. */
 const withChannelId = (value: string, ids: Map<string, number>): string => {

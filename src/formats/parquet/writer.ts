@@ -1,10 +1,10 @@
-/** Writes Parquet: the schema from the first record, row groups of bounded size, the table of contents at the end. */
+/** Writes Parquet: the schema from the first record, or of what is known where none comes, row groups of bounded size, the table of contents at the end. */
 import type { RowGroup } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { checkStop } from '../../vectors/stop.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
-import { columnsOf } from '../column-types.ts';
+import { columnsOf, columnsWithoutRows } from '../column-types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { RecordRows } from '../record-rows.ts';
 import { writeChunk } from './chunk-write.ts';
@@ -28,8 +28,9 @@ export const createParquetWriter = (_options: WriteOptions): Writer => {
     *write(batch: Vector) {
       for (const group of rows.add(batch)) yield* file.group(group);
     },
-    *end() {
+    *end(rowType) {
       for (const group of rows.flush()) yield* file.group(group);
+      if (!file.hasSchema) file.start(schemaOf(columnsWithoutRows(rowType, writerName, schemaOf)));
       yield* file.end();
     },
   };
@@ -41,11 +42,12 @@ class FileWriter {
   private length = 0;
   private rows = 0;
 
+  get hasSchema(): boolean { return this.schema !== undefined; }
   start(schema: SchemaOut): void { this.schema = schema; }
 
   *group(v: RecordVector): Generator<Uint8Array> {
     const { nodes } = this.schema!, columns: RowGroup['columns'] = [], start = this.length;
-    if (this.length === 0) yield this.count(magic.slice());
+    yield* this.head();
     for (const [k, node] of nodes.entries()) {
       for (const leaf of shred(node, v.fields[k].values, v.fields[k].present)) {
         checkStop();
@@ -59,11 +61,12 @@ class FileWriter {
     this.rows += v.length;
   }
 
-  /** Nothing if there was no record. */
+  private *head(): Generator<Uint8Array> { if (this.length === 0) yield this.count(magic.slice()); }
+
   *end(): Generator<Uint8Array> {
-    if (!this.schema) return;
+    yield* this.head();
     const out = new ByteWriter(1 << 16);
-    writeMetadata(out, { version: 2, created_by: createdBy, schema: [...this.schema.elements], num_rows: BigInt(this.rows), row_groups: this.groups, metadata_length: 0 });
+    writeMetadata(out, { version: 2, created_by: createdBy, schema: [...this.schema!.elements], num_rows: BigInt(this.rows), row_groups: this.groups, metadata_length: 0 });
     yield out.getBytes();
     yield magic.slice();
   }

@@ -1,5 +1,5 @@
 /** Types of Zeek columns and ours. */
-import { type NamedType, type Type, arrayType, namedType, nullable, setType, types } from '../../vectors/type.ts';
+import { type NamedType, type Type, arrayType, namedType, nullable, setType, types, underType } from '../../vectors/type.ts';
 
 const port = namedType('port', types.uint16), zenum = namedType('zenum', types.string);
 const simple: ReadonlyMap<string, Type> = new Map<string, Type>([
@@ -28,7 +28,7 @@ export const zeekOfType = (declared: Type): string | undefined => {
   if (!type) return undefined;
   if (type.kind === 'named') return nameOfNamed(type);
   if (type.kind === 'array' || type.kind === 'set') {
-    const element = withoutNull(type.element), name = element && element.kind !== 'array' && element.kind !== 'set' ? zeekOfType(element) : undefined;
+    const element = withoutNull(type.element), inner = element && underType(element).kind, name = element && inner !== 'array' && inner !== 'set' ? zeekOfType(element) : undefined;
     return name && `${type.kind === 'array' ? 'vector' : 'set'}[${name}]`;
   }
   if (type.kind !== 'primitive') return undefined;

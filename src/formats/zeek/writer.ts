@@ -1,5 +1,6 @@
 /** Writes Zeek logs: nested records flattened, the header again when the type of the records changes, the path in a line of its own. */
 import { LakeError } from '../../errors.ts';
+import { vectorOf } from '../../vectors/builder.ts';
 import { supText, supType } from '../../vectors/sup-print.ts';
 import { TextOut } from '../../vectors/text-out.ts';
 import { type RecordType, type Type, types } from '../../vectors/type.ts';
@@ -8,17 +9,20 @@ import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts
 import { asRecord, leafValues, leavesOf } from '../flat-columns.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { chunkBytes, rowChunks } from '../row-chunks.ts';
+import { asText } from './as-text.ts';
 import { cellPrinter } from './cell-print.ts';
 import { cellText } from './cells.ts';
 import { zeekOfType } from './types.ts';
 
-export const createZeekWriter = (_options: WriteOptions): Writer => {
+export const createZeekWriter = ({ othersAsText = false }: WriteOptions): Writer => {
   const rows = new ZeekRows();
   return {
-    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, rows.printer(batch)); },
+    *write(batch: Vector) { yield* rowChunks(rows.out, batch.length, rows.printer(othersAsText ? withText(batch) : batch)); },
     end: () => [],
   };
 };
+
+const withText = (v: Vector): Vector => vectorOf(Array.from({ length: v.length }, (_, row) => asText(valueAt(v, row))));
 
 /** What the rows of one record type have in common. `path`: which leaf is the log's path, or -1. */
 interface Head { readonly type: Type; readonly names: readonly string[]; readonly types: readonly Type[]; readonly path: number }

@@ -8,8 +8,9 @@
 import assert from 'node:assert';
 import {
   type Type, type PrimitiveType, type EnumType, type ArrayType, type SetType, type MapType, type UnionType, primitiveOfId,
-  recordType, arrayType, setType, mapType, unionType, enumType, errorType, namedType,
+  recordType, arrayType, setType, mapType, unionType, enumType, errorType, namedType, types,
 } from '../../vectors/type.ts';
+import { fuseTypes } from '../../vectors/fuse.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 
@@ -184,6 +185,18 @@ export const readLayout = (input: ByteReader, typeOf: (number: number) => Type):
     case 'dynamic': return { form, parts: input.list(() => readLayout(input, typeOf)) };
     case 'error': return { form, inner: readLayout(input, typeOf) };
     case 'named': return { form, name: input.text(), inner: readLayout(input, typeOf) };
+  }
+};
+
+/** The type of the rows of a layout; where rows are of several types, their fusion. */
+export const typeOfLayout = (layout: Layout): Type => {
+  switch (layout.form) {
+    case 'bool': case 'null': case 'type': return types[layout.form];
+    case 'empty': case 'number': case 'bytes': case 'enum': case 'list': case 'map': case 'union': return layout.type;
+    case 'record': return recordType(layout.fields.map((f) => ({ name: f.name, type: typeOfLayout(f.values), optional: f.optional })));
+    case 'dynamic': return layout.parts.map(typeOfLayout).reduce(fuseTypes);
+    case 'error': return errorType(typeOfLayout(layout.inner));
+    case 'named': return namedType(layout.name, typeOfLayout(layout.inner));
   }
 };
 

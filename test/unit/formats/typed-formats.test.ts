@@ -153,6 +153,10 @@ describe('Zeek', () => {
     expect(output.endsWith('#fields\ta\n#types\tint\n1\n')).toBe(true);
     expect(error).toBe('type null: type cannot be represented in zeek format');
   });
+  test('arrays in arrays are refused, whatever their names', async () => {
+    expect((await convert('{a:[["x"]]}', { from: 'sup', to: 'zeek' })).error).toBe('type [[string]]: type cannot be represented in zeek format');
+    expect((await convert('{a:[["x"]::=path]}', { from: 'sup', to: 'zeek' })).error).toBe('type [path=[string]]: type cannot be represented in zeek format');
+  });
   for (const [text, said] of [
     ['garbage\n', 'zeek: line 1: bad types/fields definition in zeek header'], ['#separator \\x09\n#fields\ta\tb\n#types\tint\nx\n', 'zeek: line 4: bad types/fields definition in zeek header'], ['#separator \\x09\n#fields\ta\tb\n#types\tint\tfunc\n1\t2\n', 'zeek: line 3: unknown type: func'],
     ['#separator \\x09\n#fields\ta\n#types\tint\n1\nnotanint\n3\n', 'zeek: line 5: strconv.ParseInt: parsing "notanint": invalid syntax'],

@@ -221,3 +221,24 @@ describe('zed-js', () => {
     expect(numbered).toEqual(['End', 'Set'].flatMap((kind) => ['main', 'other'].map((name) => `{"type":"QueryChannel${kind}","value":{"channel":"${name}","channel_id":${ids.get(name)}}}`)));
   });
 });
+
+describe('channels with ctrl', () => {
+  const told = async (text: string, accept = 'application/x-jsup'): Promise<string[]> => {
+    const { bytes } = await query(text, undefined, { path: '/query?ctrl=T', accept });
+    return bytes.toString().split('\n').filter((line) => line.includes('"QueryChannel')).map((line) => {
+      const { type, value: { channel, channel_id: id } } = JSON.parse(line) as { readonly type: string; readonly value: { readonly channel: string; readonly channel_id?: number } };
+      return [type.slice('QueryChannel'.length), channel, ...(id === undefined ? [] : [id])].join(' ');
+    });
+  };
+  test('a channel that ends has begun, without rows too', async () => {
+    expect(await told('values 1 | where this==2')).toEqual(['Set main', 'End main']);
+    expect(await told('values 1 | where this==2', 'application/x-zjson')).toEqual(['Set main 0', 'End main 0']);
+    expect(await told('values 1')).toEqual(['Set main', 'End main']);
+  });
+  test('all channels of the query end, those without rows among them', async () => {
+    expect(await told('values 1 | where this==2 | output other')).toEqual(['Set other', 'End other']);
+    expect(await told('values 1 | fork ( where this==1 | output full ) ( where this==2 | output none )')).toEqual(['Set full', 'End full', 'Set none', 'End none']);
+    expect(await told('values 1 | debug this | where this==2')).toEqual(['Set debug', 'End debug', 'Set main', 'End main']);
+    expect(await told('values 1 | where this==2 | debug this')).toEqual(['Set main', 'End main', 'Set debug', 'End debug']);
+  });
+});
