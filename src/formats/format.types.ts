@@ -14,6 +14,8 @@ export interface ReadOptions {
   readonly name?: string;
   /** One character; CSV only. Default a comma. */
   readonly csvDelimiter?: string;
+  /** CSV and TSV: a quote within a cell is a fault. Default: stray quotes vanish. */
+  readonly strictQuotes?: boolean;
   /** Most rows in a batch. Default 4096. */
   readonly batchRows?: number;
   /** Deepest nesting of a value. Default 1,000. */

@@ -237,7 +237,7 @@ const onlyValue = async (bytes: Uint8Array, format: FormatName): Promise<Value |
   const { reader } = formatTable[format];
   if (!reader) throw new LakeError('format-not-read', { format });
   let first: Value | undefined;
-  for await (const batch of reader(once(bytes), { batchRows: 2 })) {
+  for await (const batch of reader(once(bytes), { batchRows: 2, strictQuotes: true })) {
     if (batch.length > (first === undefined ? 1 : 0)) throw new LakeError('body-second-value');
     if (batch.length > 0) first = valueAt(batch, 0);
   }

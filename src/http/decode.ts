@@ -64,6 +64,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
     text: (name) => read(name, stringOf),
     integer: (name, goType = 'int64') => read(name, (value) => {
       const { type, data } = underValue(value);
+      if (typeof data === 'bigint' && signedIntegers.has(type) && data > 0n) throw new LakeError('size-large', { name: `${at}${name}` });
       if (typeof data !== 'number' || !(signedIntegers.has(type) || (floats.has(type) && Number.isSafeInteger(data)))) throw mismatch(type, goType);
       return data;
     }),
@@ -88,7 +89,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
 const idText = (id: Value): string => {
   const { type, data } = underValue(id);
   if (type === types.string) return data as string;
-  if (type !== types.bytes) throw new LakeError('body-not-array', { type: supType(id.type) });
+  if (type !== types.bytes) throw mismatch(type, 'string');
   if ((data as Uint8Array).length !== 20) throw new LakeError('id-invalid', { id: supText({ type, data }) });
   return `0x${Buffer.from(data as Uint8Array).toString('hex')}`;
 };

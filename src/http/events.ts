@@ -124,7 +124,7 @@ export class EventFeed {
     if (lastEventId === undefined || lastEventId === '') return this.#lake.lastEventId();
     if (!/^\d{1,15}$/.test(lastEventId)) throw new LakeError('event-id-invalid', { id: lastEventId });
     const id = Number(lastEventId);
-    if (!this.#lake.eventsSince(id, 1)) throw new LakeError('events-gone', { id: lastEventId });
+    if (!this.#lake.eventsSince(id, 1)) throw new LakeError('events-gone', { id: lastEventId, last: this.#lake.lastEventId() });
     return id;
   }
 

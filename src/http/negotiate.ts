@@ -15,7 +15,7 @@ const byDefault = new Map<FormatName, { readonly response: ResponseFormat; reado
 /**
  * The format of the response by the Accept header (RFC 9110, 12.5.1): the one of highest quality; of equal ones the first in the header, where a range
  * such as `text/*` means the default format if that is within it. Empty is as absent: the default.
- * `extra`: a media type that means the default too (`text/event-stream`).
+ * `extra`: a media type that says nothing of the format (`text/event-stream`): what stands beside it does, and without that the default is meant.
  * @throws accept-unknown
  */
 export const responseFormat = (accept: string | undefined, defaultFormat: FormatName, extra?: string): ResponseFormat => {
@@ -25,7 +25,9 @@ export const responseFormat = (accept: string | undefined, defaultFormat: Format
     byDefault.set(defaultFormat, (known = { response, of: remembered((text) => accepted(text, [response, ...candidates])) }));
   }
   if (accept === undefined) return known.response;
-  return extra === undefined ? known.of(accept) : accepted(accept, [{ ...known.response, mediaType: extra }, known.response, ...candidates]);
+  if (extra === undefined) return known.of(accept);
+  const others = accept.split(',').filter((item) => item.trim() !== '' && item.split(';', 1)[0]!.trim().toLowerCase() !== extra);
+  return others.length === 0 ? known.response : accepted(others.join(), [known.response, ...candidates]);
 };
 
 interface MediaRange { readonly type: string; readonly quality: number }

@@ -6,7 +6,7 @@ type Codes = readonly ErrorCode[];
 
 /** Of bodies that are one record. */
 const controlBodyErrors: Codes = [
-  'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'body-not-record', 'body-not-array', 'body-field-type', 'body-second-value', 'body-field-twice', 'body-cell', 'id-invalid',
+  'content-type-unknown', 'content-type-malformed', 'content-type-response-only', 'content-coding-unknown', 'content-coding-count', 'body-not-record', 'body-not-array', 'body-field-type', 'body-second-value', 'body-field-twice', 'body-cell', 'size-large', 'id-invalid',
   'format-broken', 'format-limit', 'format-memory', 'format-too-large', 'body-too-long', 'body-expanded', 'body-stalled', 'body-slow', 'bodies-full',
   'load-cancelled',
 ];
@@ -51,6 +51,7 @@ const kindErrors = (row: Route): Codes => [
   'host-missing', 'transfer-coding-unknown', 'header-twice', 'expectation-unknown',
   ...(row.tag === 'Pages' && row.query === undefined ? [] : ['parameter-unknown', 'parameter-empty', 'parameter-twice', 'parameter-malformed'] satisfies Codes),
   ...(row.method === 'GET' || row.takes?.includes('If-Match') ? [] : ['if-match-untaken'] satisfies Codes),
+  ...(row.method === 'GET' || row.takes?.includes('Idempotency-Key') ? [] : ['retry-key-untaken'] satisfies Codes),
   ...(row.answers[503] ? [] : ['service-recovering'] satisfies Codes),
   ...(row.open ? [] : ['service-closing', 'internal', ...(row.silent ? [] : ['accept-unknown'] as const)] satisfies Codes),
   ...(row.open && row.need === 'open' ? [] : ['host-foreign'] satisfies Codes),

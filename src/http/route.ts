@@ -132,7 +132,7 @@ export interface Route extends RouteDescription {
   readonly open?: boolean;
   /** Answers any method, for health checks differ in what they send. */
   readonly anyMethod?: boolean;
-  /** OPTIONS reaches it: preflights are answered, and without their headers the handler runs. */
+  /** OPTIONS reaches it: preflights are answered. Without their headers it tells the methods, or is any method to a row that is open. */
   readonly preflight?: boolean;
   /** Answers without a body: the format does not matter. */
   readonly silent?: boolean;

@@ -131,12 +131,12 @@ export const NewName = Type.Object({ name: poolName('Unique in the lake.') }, { 
 export const NewBranch = Type.Object({
   name: Type.String({ minLength: 1, not: { enum: ['.', '..'] }, description: 'Unique in the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.' }), commit: idText,
 }, { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' });
-/** The body of `POST /pool/:pool/branch/:branch/delete`. */
-export const Deletion = Type.Object({
-  object_ids: Type.Optional(nullable(array(idText))), where: Type.Optional(Type.String({ format: 'superql-filter', description: 'A filter expression: what it selects is deleted.' })),
-}, { $id: 'Deletion', description: 'Either `object_ids` or `where`.', oneOf: [{ required: ['object_ids'], properties: { object_ids: { type: 'array', minItems: 1 }, where: { const: '' } } }, { required: ['where'], properties: { where: { minLength: 1 }, object_ids: { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] } } }] });
 /** Ids as the lake's own sources give them, too. */
 const objectId = Type.String({ pattern: `^${idPattern}$`, format: objectIdFormat, description: '`0x` and 40 hexadecimal digits, or 27 characters of base 62; or 20 bytes, in SUP `0x1785...` without quotes' });
+/** The body of `POST /pool/:pool/branch/:branch/delete`. */
+export const Deletion = Type.Object({
+  object_ids: Type.Optional(nullable(array(objectId))), where: Type.Optional(Type.String({ format: 'superql-filter', description: 'A filter expression: what it selects is deleted.' })),
+}, { $id: 'Deletion', description: 'Either `object_ids` or `where`.', oneOf: [{ required: ['object_ids'], properties: { object_ids: { type: 'array', minItems: 1 }, where: { const: '' } } }, { required: ['where'], properties: { where: { minLength: 1 }, object_ids: { anyOf: [{ type: 'null' }, { type: 'array', maxItems: 0 }] } } }] });
 /** The body of `POST /pool/:pool/branch/:branch/compact`. */
 export const Compaction = Type.Object({ object_ids: Type.Array(objectId, { minItems: 2 }) }, { $id: 'Compaction' });
 /** The body of `POST` and `DELETE` of `/pool/:pool/revision/:revision/vector`: objects whose marker comes or goes. */
@@ -145,7 +145,7 @@ export const ObjectIds = Type.Object({ object_ids: Type.Optional(nullable(Type.A
 export const QueryRequest = Type.Object({
   query: Type.Optional(Type.String({ format: 'superql', description: 'SuperSQL or SQL. Without it all data of `head` comes.' })),
   head: Type.Optional(nullable(Type.Object({
-    pool: Type.Optional(nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' }))), branch: Type.Optional(nullable(Type.String({ description: 'Default `main`.' }))),
+    pool: Type.Optional(nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' }))), branch: Type.Optional(nullable(Type.String({ description: 'Default `main`. Of a pool that the text names without a branch too: of `pool`, or of any where there is no `pool`.' }))),
   }))),
 }, { $id: 'QueryRequest', description: 'A text, or a pool, or both.', anyOf: [{ required: ['query'], properties: { query: { minLength: 1 } } }, { required: ['head'], properties: { head: { type: 'object', required: ['pool'], properties: { pool: { type: 'string', minLength: 1 } } } } }] });
 

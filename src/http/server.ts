@@ -333,6 +333,8 @@ const answerRow = async (
   if (row.preflight && request.method === 'OPTIONS' && headers['access-control-request-method']) {
     return reply.code(204).headers(preflightHeaders(rules, headers)).send();
   }
+  // A safe method does nothing, whatever the route does by its own (RFC 9110, 9.3.7).
+  if (request.method === 'OPTIONS' && !row.open) return reply.code(204).header('allow', `${row.method}, OPTIONS`).header('vary', 'Origin').send();
   reply.header('vary', 'Origin');
   if (headers.origin) reply.headers(corsHeaders(rules, headers.origin));
   if (!row.open && service.closing()) throw new LakeError('service-closing');
@@ -345,8 +347,9 @@ const answerRow = async (
   const response = row.silent ? anyFormat : responseFormat(headers.accept, config.defaultFormat, row.acceptToo);
   return row.handler(new RoutedCall({ service, row, request, reply, response, audit }, who));
 };
-/** Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken */
+/** Who makes a condition that nobody would look at must not be told that it was done. @throws if-match-untaken, retry-key-untaken */
 const checkCondition = ({ method, path, takes }: Route, headers: IncomingHttpHeaders): void => {
+  if (headers['idempotency-key'] !== undefined && method !== 'GET' && !takes?.includes('Idempotency-Key')) throw new LakeError('retry-key-untaken', { method, path });
   if (headers['if-match'] !== undefined && method !== 'GET' && !takes?.includes('If-Match')) throw new LakeError('if-match-untaken', { method, path });
 };
 /** Pages are reached by links, to which others add what they like. */

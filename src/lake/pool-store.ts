@@ -111,12 +111,11 @@ export class PoolStore {
     if (!branch) throw new LakeError('branch-not-found', { branch: name });
     return branch;
   }
-  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, else a commit in the service's own spelling.
+  /** A commit of this pool in a client's spelling (which wins over a branch of that name), else a branch's tip, be its name like an id, else a commit in the service's own spelling.
    * @throws branch-not-found, commit-file-missing, table-corrupt */
   resolve(commitish: string): Id {
     const id = parseId(commitish);
-    if (id && !this.hasCommit(id)) throw new LakeError('commit-file-missing');
-    const found = id ?? this.branches().get(commitish)?.commit ?? plainId(commitish);
+    const found = id && this.hasCommit(id) ? id : this.branches().get(commitish)?.commit ?? plainId(commitish);
     if (!found) throw new LakeError('branch-not-found', { branch: commitish });
     if (!this.hasCommit(found)) throw this.isTip(found) ? rowMissing('commits', found) : new LakeError('commit-file-missing');
     return found;

@@ -1,4 +1,5 @@
-/** Of what types the rows of objects are, by their footers: no row is read. */
+/** Of what types the rows of objects are, and what their fields are called, by their footers: no row is read. */
+import type { Id, ObjectMeta } from './lake.types.ts';
 import { fuseTypes } from '../vectors/fuse.ts';
 import type { Type } from '../vectors/type.ts';
 import { openReader } from './scan-input.ts';
@@ -18,4 +19,49 @@ export const rowTypeOf = async (source: ScanSource, objectsMax: number): Promise
     cursor = page.next;
   } while (cursor !== undefined);
   return type;
+};
+
+/** Names of fields by object, as far as they were asked for: objects never change. */
+export type KnownFields = Map<Id, readonly string[]>;
+/** Objects whose names are kept. */
+const knownMax = 20_000;
+/** Footers that are read at once. */
+const footersAtOnce = 16;
+
+/** How many rows there are, and the names of the fields that any of them has; these are undefined if there are no rows, or more than `objectsMax` objects whose footers were not read before. */
+export const rowContent = async (source: ScanSource, objectsMax: number, known: KnownFields): Promise<{ readonly rowCount: number; readonly fields: readonly string[] | undefined }> => {
+  const names = new Set<string>();
+  let rowCount = 0, read = 0, cursor: number | undefined;
+  do {
+    const page = await source.page({ limit: objectsMax, packs: true, ...(cursor !== undefined && { cursor }) }), unread: ObjectMeta[] = [];
+    for (const meta of page.objects) {
+      rowCount += meta.count;
+      const fields = known.get(meta.id);
+      if (fields) for (const name of fields) names.add(name);
+      else unread.push(meta);
+    }
+    read += unread.length;
+    if (read <= objectsMax) {
+      for (let at = 0; at < unread.length; at += footersAtOnce) {
+        await Promise.all(unread.slice(at, at + footersAtOnce).map(async (meta) => {
+          const fields = recordFields((await openReader(source, meta)).rowType);
+          if (known.size >= knownMax) known.clear();
+          known.set(meta.id, fields);
+          for (const name of fields) names.add(name);
+        }));
+      }
+    }
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return { rowCount, fields: rowCount === 0 || read > objectsMax ? undefined : [...names] };
+};
+
+/** The fields of the records among the values of a type. */
+const recordFields = (type: Type | undefined): readonly string[] => {
+  switch (type?.kind) {
+    case 'record': return type.fields.map((f) => f.name);
+    case 'union': return [...new Set(type.members.flatMap(recordFields))];
+    case 'named': return recordFields(type.inner);
+    default: return [];
+  }
 };

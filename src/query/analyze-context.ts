@@ -1,18 +1,22 @@
 /** What one run of the analysis carries along: faults, places, functions, sources that are resolved and those that are still to be. */
 import { LakeError } from '../errors.ts';
 import { missing } from '../vectors/value.ts';
-import { type Type, types } from '../vectors/type.ts';
+import { type Type, recordType, types } from '../vectors/type.ts';
 import type { Expr, Span } from './ast.ts';
 import { foldSubqueries } from './constant-queries.ts';
 import { CompileError, type CompileFault, SourceFault } from './parse-error.ts';
 import { hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
-import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource, SourceRequest } from './plan.ts';
+import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, PoolContent, ResolvedSource, SourceRequest } from './plan.ts';
 import { impliedName } from './print.ts';
 import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
 import { TypeChecker } from './types-check.ts';
+import { recordOf, unknownType } from './types-of.ts';
 
 /** What a request for a source was answered with. */
 export interface Resolution { readonly sources?: readonly ResolvedSource[]; readonly error?: unknown }
+
+/** What the rounds before found out: sources by their requests, contents of pools by their handles. */
+interface Answers { readonly resolutions: ReadonlyMap<string, Resolution>; readonly contents: ReadonlyMap<string, PoolContent> }
 
 /** Equal for equal requests. */
 const requestKey = (request: SourceRequest): string => JSON.stringify(request);
@@ -63,6 +67,11 @@ export class Analysis {
   /** The main query needs the environment's default source. */
   defaultNeeded: boolean;
   readonly checker: TypeChecker;
+  /** Pools whose content is wanted and not known yet, by their handles. */
+  readonly unread = new Map<string, ResolvedSource>();
+  /** Types where the rows of pools have the fields that are known of them, of unknown types. */
+  readonly #byContent: TypeChecker;
+  readonly #contents: ReadonlyMap<string, PoolContent>;
   readonly #resolutions: ReadonlyMap<string, Resolution>;
   readonly #specialisations: Specialisation[] = [];
   readonly #hints = new Map<Span, string | undefined>();
@@ -71,12 +80,14 @@ export class Analysis {
   #parts = 0;
   #nesting = 0;
 
-  constructor(environment: CompileEnvironment, text: string, resolutions: ReadonlyMap<string, Resolution>, defaultNeeded: boolean) {
+  constructor(environment: CompileEnvironment, text: string, { resolutions, contents }: Answers, defaultNeeded: boolean) {
     this.environment = environment;
     this.text = text;
     this.#resolutions = resolutions;
     this.defaultNeeded = defaultNeeded;
     this.checker = new TypeChecker(environment, this.functions, this.places);
+    this.#contents = contents;
+    this.#byContent = new TypeChecker(environment, this.functions, this.places, { typeOfSource: (source) => this.#typeByContent(source) });
   }
 
   fault(message: string, place: Span, hint?: string): void {
@@ -164,19 +175,23 @@ export class Analysis {
 
   /** False while sources are not resolved or could not be: then what is not known about tables is no fault of the query. */
   get sourcesKnown(): boolean {
-    return this.pending.size === 0 && !this.#sourceFailed;
+    return this.pending.size === 0 && this.unread.size === 0 && !this.#sourceFailed;
   }
 
   /** The sources of a request; none while they are not resolved, or when they have a fault. `placeOf` knows a better place for some faults. */
   resolve(request: SourceRequest, place: Span | undefined, placeOf?: (fault: string) => Span | undefined): readonly ResolvedSource[] {
     const key = requestKey(request), answer = this.#resolutions.get(key);
+    const described = (sources: readonly ResolvedSource[]): readonly ResolvedSource[] => (this.#contents.size === 0 ? sources : sources.map((source) => {
+      const content = this.#contents.get(source.handle);
+      return content ? { ...source, content } : source;
+    }));
     if (!answer) {
       const known = this.environment.known?.(request);
-      if (known) return known;
+      if (known) return described(known);
       this.pending.set(key, request);
       return [];
     }
-    if (answer.sources) return answer.sources;
+    if (answer.sources) return described(answer.sources);
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
     this.fault(error.message, placeOf?.(error.message) ?? place, error instanceof SourceFault ? error.hint : undefined);
@@ -187,6 +202,18 @@ export class Analysis {
   /** The type of a pipeline's output, nothing reported. */
   typeOf(ops: readonly PlanOp[], input: Type): Type {
     return this.checker.pipeline({ ops }, input);
+  }
+
+  /** The fields of a table's rows where pools are among its sources; undefined if they are not known, or not yet. */
+  fieldsOf(ops: readonly PlanOp[], input: Type): readonly string[] | undefined {
+    const record = recordOf(this.#byContent.pipeline({ ops }, input));
+    return record && record !== 'dynamic' ? record.fields.map((f) => f.name) : undefined;
+  }
+  #typeByContent(source: ResolvedSource): Type {
+    if (source.type || source.kind !== 'pool' || !this.environment.content) return source.type ?? unknownType;
+    const content = this.#contents.get(source.handle);
+    if (!content) this.unread.set(source.handle, source);
+    return content?.fields ? recordType(content.fields.map((name) => ({ name, type: unknownType, optional: true }))) : unknownType;
   }
 
   typeOfExpr(e: PlanExpr, self: Type): Type {
@@ -239,7 +266,7 @@ export class Analysis {
   }
 
   #reporting(): TypeChecker {
-    return new TypeChecker(this.environment, this.functions, this.places, (message, place, hint) => this.fault(message, place ?? nowhere, hint));
+    return new TypeChecker(this.environment, this.functions, this.places, { report: (message, place, hint) => { this.fault(message, place ?? nowhere, hint); } });
   }
 
   throwFaults(): void {

@@ -197,9 +197,9 @@ const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr
   if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c) };
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
-  const right = a.at(e, subqueryOf(found.ops, 'array'));
+  const right = a.at(e, subqueryOf(found.ops, 'list'));
   a.places.untyped.add(right);
-  return { kind: 'in', left, right };
+  return { kind: 'in', left, right, ofQuery: true };
 };
 
 /** All results of a subquery or named query as an array; undefined for other expressions. */
@@ -324,7 +324,8 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
 /** A slice of a string; other values give an error, null stays null. */
 const lowerSubstring = (a: Analysis, e: SubstringExpr, c: ExprContext): PlanExpr => {
   if (!e.from && !e.length) return a.wrong('FROM or FOR must be set', e);
-  const operand = lowerExpr(a, e.expr, c), base = c.scope.indexBase, type = a.typeOfExpr(operand, c.input);
+  // In SQL the first character is the first, as its standard has it; in pipes it is as the pragma says.
+  const operand = lowerExpr(a, e.expr, c), base = c.sql ? 1 : c.scope.indexBase, type = a.typeOfExpr(operand, c.input);
   if (!alternatives(type).some((t) => t === types.string || isOpen(t))) return a.wrong('expected type string', e.expr);
   if (type === types.null) return literal(nullValue);
   const from = e.from && lowerExpr(a, e.from, c), length = e.length && lowerExpr(a, e.length, c);

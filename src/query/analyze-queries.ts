@@ -59,7 +59,7 @@ export const sourced = (ops: readonly PlanOp[]): readonly PlanOp[] => (isSourced
 /** A subquery. One that reads nothing of the row runs once for all rows. */
 export const lowerSubquery = (a: Analysis, query: QueryNode, form: Extract<PlanExpr, { readonly kind: 'subquery' }>['form'], c: ExprContext): PlanExpr => {
   const { sql } = c;
-  const found = sql && form !== 'scalar' ? lowerCorrelatedSubquery(a, query, form === 'collected' ? 'array' : form, { ...c, sql }) : { ops: lowerSubqueryOps(a, query, c) };
+  const found = sql && form !== 'scalar' ? lowerCorrelatedSubquery(a, query, form === 'collected' || form === 'list' ? 'array' : form, { ...c, sql }) : { ops: lowerSubqueryOps(a, query, c) };
   return 'kind' in found ? found : subqueryOf(found.ops, form);
 };
 

@@ -7,7 +7,7 @@
  * - Errors come in the order of discovery. Errors of names and structure go first; types are checked only when there are none.
  */
 import { types } from '../vectors/type.ts';
-import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, ResolvedSource, SourceRequest } from './plan.ts';
+import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PoolContent, ResolvedSource, SourceRequest } from './plan.ts';
 import { Analysis, type Resolution } from './analyze-context.ts';
 import { lowerMain } from './analyze-main.ts';
 import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
@@ -33,15 +33,18 @@ const roundsMax = 1000;
 export const compile = async (sources: readonly QuerySource[] | string, environment: CompileEnvironment, options: CompileOptions = {}): Promise<Plan> => {
   const list = typeof sources === 'string' ? [{ text: sources }] : sources;
   const text = joinSources(list), query = parse(text);
-  const resolutions = new Map<string, Resolution>();
+  const resolutions = new Map<string, Resolution>(), contents = new Map<string, PoolContent>();
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {
-    const analysis = new Analysis(environment, text, resolutions, defaultNeeded);
+    const analysis = new Analysis(environment, text, { resolutions, contents }, defaultNeeded);
     const pipeline = lowerMain(analysis, query), isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;
     // A default source that was known at once is read in the next round only.
-    if (analysis.pending.size === 0 && !isFirstNeeded) return finish(analysis, pipeline, environment, options);
-    await Promise.all([...analysis.pending].map(async ([key, request]) => resolutions.set(key, await resolve(environment, request))));
+    if (analysis.pending.size === 0 && analysis.unread.size === 0 && !isFirstNeeded) return finish(analysis, pipeline, environment, options);
+    await Promise.all([
+      ...[...analysis.pending].map(async ([key, request]) => resolutions.set(key, await resolve(environment, request))),
+      ...[...analysis.unread].map(async ([handle, source]) => contents.set(handle, await environment.content!(source))),
+    ]);
   }
   throw new CompileError([{ message: `too many sources (more than ${roundsMax})`, start: -1, end: -1 }]);
 };
@@ -82,6 +85,8 @@ export const compileFilter = async (text: string, environment: CompileEnvironmen
   try {
     return await compileOneFilter(text, environment);
   } catch (fault) {
+    // It is an operator, and no expression alone.
+    if (fault instanceof CompileError && fault.errors[0]?.message === notOneFilter && parse(text).ops[0]?.kind !== 'expr-op') throw fault;
     // Places in the text as it was written are those of the first fault.
     return await compileOneFilter(`where ${text}`, environment).catch(() => { throw fault; });
   }

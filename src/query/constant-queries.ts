@@ -17,7 +17,7 @@ const rowsMax = 1000;
 export const foldSubqueries = (e: PlanExpr, fold: Fold): PlanExpr => {
   if (e.kind !== 'subquery') return mapParts(e, (part) => foldSubqueries(part, fold));
   const rows = e.correlated ? undefined : rowsOf(e.body.ops, fold);
-  if (rows && rows.length > 0 && (e.form === 'array' || e.form === 'collected')) return literal(arrayValue(rows));
+  if (rows && (e.form === 'list' || (rows.length > 0 && (e.form === 'array' || e.form === 'collected')))) return literal(arrayValue(rows));
   return e.form === 'scalar' && rows?.length === 1 ? literal(rows[0]!) : e;
 };
 

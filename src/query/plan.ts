@@ -34,7 +34,8 @@ export type PlanExpr =
   | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr }
   | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr }
   | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr }
-  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr }
+  /** `ofQuery`: of SQL's IN over a query, where in an empty list nothing is, null neither. */
+  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true }
   /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
   | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true }
   /** `operand ~ "re"`: RE2 search. */
@@ -61,7 +62,7 @@ export type PlanExpr =
   | { readonly kind: 'searchValue'; readonly operand: PlanExpr; readonly value: Value; readonly text: string }
   /** `(query)`, `[query]`, `exists(query)` and SQL subqueries. `correlated`: runs once a row with the row as its single input; else once for all rows.
    *  `scalar`: one value, null for none, the error for several. `sqlScalar`: rows of one column, as sql.md section 5 says. `array`: all values. */
-  | { readonly kind: 'subquery'; readonly body: Pipeline; readonly form: 'scalar' | 'sqlScalar' | 'array' | 'collected' | 'exists'; readonly correlated: boolean }
+  | { readonly kind: 'subquery'; readonly body: Pipeline; readonly form: 'scalar' | 'sqlScalar' | 'array' | 'list' | 'collected' | 'exists'; readonly correlated: boolean }
   /** A SQL subquery that uses columns of the queries around it: those are `outer`, expressions over the row at hand. */
   | { readonly kind: 'apply'; readonly form: 'sqlScalar' | 'array' | 'exists'; readonly outer: readonly PlanExpr[]; readonly body: Correlated }
   /** In the pipeline of a `Correlated` of mode `each`: the value of its `outer` at `index`. `level` tells it apart from those of subqueries around. */
@@ -246,6 +247,15 @@ export interface ResolvedSource {
   /** The order of a pool scan. */
   readonly sortKeys?: readonly FieldPath[];
   readonly order?: 'asc' | 'desc';
+  /** Of a pool, once somebody asked (`CompileEnvironment.content`). */
+  readonly content?: PoolContent;
+}
+
+/** What a commit of a pool holds, told by its data objects: no row is read. */
+export interface PoolContent {
+  readonly rowCount: number;
+  /** Names of the fields that any row has; undefined if they are not known. */
+  readonly fields: readonly string[] | undefined;
 }
 
 /** What analysis knows of a built-in function, an aggregate or a window function. */
@@ -286,6 +296,8 @@ export interface CompileEnvironment {
   readonly resolve: (request: SourceRequest) => Promise<readonly ResolvedSource[]>;
   /** What is known of a source already, so that nobody has to be asked; absent or undefined: ask `resolve`. */
   readonly known?: (request: SourceRequest) => readonly ResolvedSource[] | undefined;
+  /** What a resolved pool holds; asked for where names of SQL or the order of joins depend on it. Absent: nobody knows. */
+  readonly content?: (source: ResolvedSource) => Promise<PoolContent>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */

@@ -12,13 +12,23 @@ export interface SqlTable {
   /** The name is an alias of the text, not made from the source's name. */
   readonly explicit: boolean;
   readonly path: FieldPath;
-  /** Absent for a dynamic table. */
+  /** All that its rows have; absent for a dynamic table. */
   readonly columns?: readonly string[];
+  /** Of a dynamic table: the names that its rows have at present, if they are known; a row may lack any of them. */
+  readonly fields?: () => readonly string[] | undefined;
   /** Columns that USING took from the table on the left: found only by `table.column`. */
   readonly merged: ReadonlySet<string>;
   /** The columns of USING, found by their bare names. */
   readonly using?: true;
 }
+
+/** The columns that a table has as far as anybody knows: those of its type, or those of its rows at present. */
+export const knownColumns = ({ columns, fields }: SqlTable): readonly string[] | undefined => columns ?? fields?.();
+/** A table as hints tell of it. */
+export const shownTable = (t: SqlTable): { readonly name?: string; readonly columns?: readonly string[] } => {
+  const columns = knownColumns(t);
+  return { ...(t.name !== undefined && { name: t.name }), ...(columns && { columns }) };
+};
 
 /** What a clause allows beside columns and tables. */
 export interface ClauseOptions {
@@ -75,7 +85,7 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
     return row;
   }
   if (options.outer?.has(id.name)) return options.outer.name(id);
-  return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables));
+  return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)));
 };
 const rowOfTable = (tables: readonly SqlTable[], name: string): PlanExpr | undefined => {
   const table = tables.find((t) => t.name === name);
@@ -96,29 +106,37 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const late = options.aliases?.(id.name);
   if (late) return named(a, fieldOf(late, inner), dot.name);
   if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
-  return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables));
+  return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables.map(shownTable)));
 };
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
-  const { a, options } = clause, inner = dot.name.text, fitting = owners.filter((t) => !t.columns || t.columns.includes(inner));
+  const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined, fitting = owners.filter((t) => (isOneOfMany ? knownColumns(t) : t.columns)?.includes(inner) !== false);
   if (fitting.length > 1) return a.wrong(`ambiguous qualified reference "${dot.expr.name}"."${inner}"`, dot);
   if (fitting[0]) return named(a, column(clause, fitting[0], inner), dot.name);
   if (options.outer?.has(dot.expr.name, inner)) return options.outer.qualified(dot);
-  return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: t.columns ?? [] }))));
+  return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: knownColumns(t) ?? [] }))));
 };
 
 /** The column that a name is which stands alone or begins `whole`; `none` if there is no such column. */
 const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanExpr | 'none' => {
-  const { a, tables, isDynamicJoin } = clause, { name } = id;
+  const { a, tables, options, isDynamicJoin } = clause, { name } = id;
   // What USING took from the table on the left is left out.
   const owners = tables.filter((t) => t.columns?.includes(name) && !t.merged.has(name)), shared = owners.find((t) => t.using);
   if (shared) return column(clause, shared, name);
-  if (isDynamicJoin) return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
+  if (isDynamicJoin) {
+    const known = tables.map(knownColumns);
+    // While sources are not read yet, what is told of them is not the last word.
+    if (known.some((names) => !names)) return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
+    const found = tables.filter((t, i) => known[i]!.includes(name) && !t.merged.has(name));
+    if (found.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
+    return found[0] ? column(clause, found[0], name) : 'none';
+  }
   const [only] = tables;
   if (only && !only.columns) {
     if (only.explicit && only.name === name) {
       return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
     }
-    return column(clause, only, name);
+    // In a subquery what the table has not may be a column of the query around.
+    return options.outer && knownColumns(only)?.includes(name) === false ? 'none' : column(clause, only, name);
   }
   if (owners.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
   return owners[0] ? column(clause, owners[0], name) : 'none';
@@ -131,8 +149,8 @@ const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
 };
 
 const hasName = ({ tables, options }: Clause, first: string, second?: string): boolean =>
-  tables.some((t) => t.columns?.includes(first) === true
-    || (t.name === first && (second === undefined || !t.columns || t.columns.includes(second))))
+  tables.some((t) => knownColumns(t)?.includes(first) === true
+    || (t.name === first && (second === undefined || knownColumns(t)?.includes(second) !== false)))
   || options.outer?.has(first, second) === true;
 
 const hasTable = ({ tables, options }: Clause, name: string): boolean => tables.some((t) => t.name === name) || options.outer?.hasTable(name) === true;

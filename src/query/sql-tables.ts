@@ -9,7 +9,7 @@ import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from './plan.ts';
 import { lowerLateral } from './sql-lateral.ts';
-import { type SqlTable, clauseNames } from './sql-names.ts';
+import { type SqlTable, clauseNames, knownColumns, shownTable } from './sql-names.ts';
 import { alternatives, recordOf } from './types-of.ts';
 import { type Type, types } from '../vectors/type.ts';
 
@@ -57,7 +57,7 @@ export const rowsOf = (a: Analysis, ops: readonly PlanOp[], t: Type): readonly P
 export const aliased = (a: Analysis, given: readonly PlanOp[], alias: SqlAlias | undefined, name: string | undefined, input: Type): LoweredTables => {
   const rows = a.typeOf(given, input), columns = columnsOf(rows), ops = rowsOf(a, given, rows), explicit = alias !== undefined;
   const table = alias?.name.text ?? name;
-  const made: SqlTable = { ...(table !== undefined ? { name: table } : {}), explicit, path: [], ...(columns ? { columns } : {}), merged: none };
+  const made: SqlTable = { ...(table !== undefined ? { name: table } : {}), explicit, path: [], ...(columns ? { columns } : { fields: () => a.fieldsOf(ops, input) }), merged: none };
   if (!alias?.columns) return single(ops, made);
   if (!columns) {
     // A source that is not resolved yet is no reason to complain.
@@ -80,7 +80,10 @@ const none: ReadonlySet<string> = new Set();
 const lowerSqlJoin = (a: Analysis, e: SqlJoin, flow: Flow): LoweredTables => {
   const left = lowerTables(a, e.left, flow);
   if (e.right.kind === 'sql-subquery-table' && e.right.lateral) return lowerLateral(a, { ...e, right: e.right }, left, flow);
-  const right = lowerTables(a, e.right, flow), condition = e.natural ? naturalColumns(a, e, left, right) : e.condition;
+  const right = lowerTables(a, e.right, flow);
+  // Names and the order of joins depend on what the pools hold.
+  for (const t of [...left.tables, ...right.tables]) knownColumns(t);
+  const condition = e.natural ? naturalColumns(a, e, left, right) : e.condition;
   const base = { kind: 'join', style: e.style, right: { ops: sourced(right.ops) }, leftName: 'left', rightName: 'right', nullsMatch: true } as const;
   if (condition?.kind === 'join-using') return joinUsing(a, base, condition, left, right);
   const tables = [...underSide('left', left.tables), ...underSide('right', right.tables)], star = [...underSide('left', left.star), ...underSide('right', right.star)];
@@ -130,13 +133,21 @@ const rebased = (e: PlanExpr, side: string): PlanExpr => (e.kind === 'field' ? {
 /** The columns that both sides of a NATURAL join have, as USING. */
 const naturalColumns = (a: Analysis, e: SqlJoin, left: LoweredTables, right: LoweredTables): JoinUsing | undefined => {
   const { start, end } = e.right;
-  if ([...left.star, ...right.star].some((s) => s.without)) {
+  const [ours, theirs] = [left, right].map(namesOf);
+  if (!ours || !theirs) {
     if (a.sourcesKnown) a.fault('NATURAL JOIN needs tables whose columns are known: write USING (column, ...)', e.right);
     return undefined;
   }
-  const names = [...new Set(left.star.map((s) => s.name))].filter((name) => right.star.some((s) => s.name === name));
+  const names = ours.filter((name) => theirs.includes(name));
   if (names.length === 0) a.fault('NATURAL JOIN finds no column that both tables have: write CROSS JOIN, or ON with a condition', e.right);
   return { kind: 'join-using', fields: names.map((name) => ({ kind: 'id', name, quoted: true, start, end })), start, end };
+};
+
+/** The columns of one side of a join, each once; undefined if they are not known. */
+const namesOf = ({ tables, star }: LoweredTables): readonly string[] | undefined => {
+  if (star.every((s) => !s.without)) return [...new Set(star.map((s) => s.name))];
+  const known = tables.map(knownColumns);
+  return known.every((names) => names !== undefined) ? [...new Set(known.flat())] : undefined;
 };
 
 interface UsingKey { readonly name: string; readonly left: PlanExpr; readonly right: PlanExpr }
@@ -150,8 +161,8 @@ const usingKeys = (a: Analysis, condition: JoinUsing, left: readonly SqlTable[],
 const usingColumn = (a: Analysis, field: IdExpr, tables: readonly SqlTable[], side: string): PlanExpr | undefined => {
   const { name } = field;
   const shared = tables.find((t) => t.using && t.columns?.includes(name) && !t.merged.has(name));
-  const owners = shared ? [shared] : tables.filter((t) => !t.columns || (t.columns.includes(name) && !t.merged.has(name)));
+  const owners = shared ? [shared] : tables.filter((t) => knownColumns(t)?.includes(name) !== false && !(t.merged.has(name) && knownColumns(t)));
   if (owners.length === 1) return pathExpr([...owners[0]!.path, name]);
-  a.fault(owners.length > 1 ? `ambiguous unqualified column "${name}"` : `column "${name}" in USING clause does not exist in ${side} table`, field, owners.length > 1 ? undefined : columnHint(name, tables));
+  a.fault(owners.length > 1 ? `ambiguous unqualified column "${name}"` : `column "${name}" in USING clause does not exist in ${side} table`, field, owners.length > 1 ? undefined : columnHint(name, tables.map(shownTable)));
   return undefined;
 };

@@ -8,12 +8,13 @@
  *   of argument types. A recursive call of the same types is unknown.
  */
 import { type Type, arrayType, isFloat, isInteger, mapType, recordType, setType, typeText, types } from '../vectors/type.ts';
+import { distinctNames } from '../vectors/field-names.ts';
 import type { Span } from './ast.ts';
 import { fieldHint } from './hints.ts';
-import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
+import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, PlanOp, ResolvedSource } from './plan.ts';
 import { someExpr } from './plan-walk.ts';
 import { RecordDraft } from './types-draft.ts';
-import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, unknownType } from './types-of.ts';
+import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, recordOf, unknownType } from './types-of.ts';
 import { pipelineType } from './types-ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
@@ -60,7 +61,11 @@ export class TypeChecker {
   #path: Span | undefined;
   readonly #opTypes = new WeakMap<PlanOp, { readonly input: Type; readonly output: Type }>();
 
-  constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, report?: Report) {
+  /** Of what type the rows of a source are. */
+  readonly typeOfSource: (source: ResolvedSource) => Type;
+
+  constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, { report, typeOfSource = ({ type }) => type ?? unknownType }: { readonly report?: Report; readonly typeOfSource?: (source: ResolvedSource) => Type } = {}) {
+    this.typeOfSource = typeOfSource;
     this.environment = environment;
     this.functions = functions;
     this.places = places;
@@ -179,9 +184,7 @@ export class TypeChecker {
         this.correlated(e.body, e.outer, self);
         return e.form === 'exists' ? types.bool : unknownType;
       case 'outer': return unknownType;
-      case 'columns':
-        for (const x of e.elements) this.expr(x.value, self);
-        return unknownType;
+      case 'columns': return this.columns(e, self);
     }
   }
 
@@ -190,6 +193,21 @@ export class TypeChecker {
     const columns = outer.map((e, i) => ({ name: `c${i}`, type: this.expr(e, self) }));
     if (body.mode === 'each') return this.pipeline(body.pipeline, types.null);
     return fieldType(this.pipeline(body.pipeline, recordType([{ name: 'id', type: types.int64 }, ...columns])), 'row') ?? unknownType;
+  }
+
+  /** Known if the columns of all tables that stars stand for are. */
+  private columns(e: PlanExpr & { readonly kind: 'columns' }, self: Type): Type {
+    const fields: { readonly name: string; readonly type: Type }[] = [];
+    let isKnown = true;
+    for (const x of e.elements) {
+      const type = this.expr(x.value, self), record = x.kind === 'star' ? recordOf(type) : undefined;
+      if (x.kind === 'field') fields.push({ name: x.name, type });
+      else if (record && record !== 'dynamic') fields.push(...record.fields.filter((f) => !x.without.includes(f.name)));
+      else isKnown = false;
+    }
+    if (!isKnown) return unknownType;
+    const names = distinctNames(fields.map((f) => f.name));
+    return recordType(fields.map(({ type }, i) => ({ name: names[i]!, type })));
   }
 
   private both(e: { readonly left: PlanExpr; readonly right: PlanExpr }, self: Type): readonly [Type, Type] {
@@ -296,7 +314,7 @@ export class TypeChecker {
     }
     if (compatible(left, right)) return;
     // A query is known by what it gives, as in v0.2.0.
-    const ofQuery = e.right.kind === 'subquery' && e.right.form === 'array' && right.kind === 'array' ? right.element : right, container = bare(ofQuery);
+    const ofQuery = e.right.kind === 'subquery' && (e.right.form === 'array' || e.right.form === 'list') && right.kind === 'array' ? right.element : right, container = bare(ofQuery);
     if (container.kind === 'record') {
       this.fault('left-hand side of in operator not compatible with any fields of record on right-hand side', this.places.whole.get(e.left));
     } else if (container.kind === 'array' || container.kind === 'set' || container.kind === 'map') {
@@ -449,7 +467,7 @@ export class TypeChecker {
     const out = this.pipeline(e.body, e.correlated ? self : types.null);
     if (e.form === 'exists') return types.bool;
     if (this.places.untyped.has(e)) return unknownType;
-    if (e.form === 'array' || e.form === 'collected') return hasUnknown(out) ? unknownType : arrayType(out);
+    if (e.form === 'array' || e.form === 'list' || e.form === 'collected') return hasUnknown(out) ? unknownType : arrayType(out);
     return e.form === 'scalar' ? out : unknownType;
   }
 }

@@ -16,7 +16,7 @@ export const pipelineType = (c: TypeChecker, ops: readonly PlanOp[], input: Type
 /** The type of the values that come out of one operator. */
 const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
   switch (op.kind) {
-    case 'scan': return fuseAll(op.sources.map((s) => s.type ?? unknownType));
+    case 'scan': return fuseAll(op.sources.map(c.typeOfSource));
     case 'null': return types.null;
     case 'empty': return unknownType;
     case 'pass': case 'head': case 'tail': case 'skip': case 'fuse': return input;

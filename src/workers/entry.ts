@@ -100,7 +100,7 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
     case 'query': return runQuery(task, request, tools, spill);
     case 'delete': return runDelete(task, request, tools, spill);
     case 'compact': return runCompact(task, request, tools);
-    case 'compile': return runCompile(task, request.text, settings.from);
+    case 'compile': return runCompile(task, request.text, tools);
     case 'part': return runPart(task, request);
   }
 };

@@ -15,3 +15,9 @@ export const namesIn = (text: string): readonly string[] => {
   }
   return [...names];
 };
+
+/** The default source and branch of a query. */
+export interface Head { readonly pool?: string; readonly branch?: string }
+/** A pool that is named without a branch is read at that of `head`, unless that is of another pool. */
+export const atHead = <T extends { readonly name: string; readonly commit?: string }>(request: T, head: Head | undefined): T =>
+  (head?.branch === undefined || request.commit !== undefined || (head.pool !== undefined && head.pool !== request.name) ? request : { ...request, commit: head.branch });

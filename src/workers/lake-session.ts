@@ -14,7 +14,7 @@ import type { ResolvedSource, SourceRequest } from '../query/plan.ts';
 import { didYouMean, didYouMeanName } from '../query/suggest.ts';
 import { expandGlob, findFile, looksLikePath } from './from-files.ts';
 import { type FromPolicy, allowedUrl } from './from-policy.ts';
-import { namesIn } from './foresight.ts';
+import { atHead, namesIn } from './foresight.ts';
 import type { Call, Foreseen, PoolLayout } from './messages.ts';
 import { type PackedPage, packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
@@ -63,8 +63,8 @@ export class LakeSession {
   }
 
   /** What the worker is going to ask for, as far as the text tells: so it need not wait for the answers. Faults are left to when it asks. */
-  async foresee(text: string, head: { readonly pool: string; readonly branch?: string } | undefined): Promise<readonly Foreseen[]> {
-    const wanted = [...(head ? [{ name: head.pool, ...(head.branch !== undefined && { commit: head.branch }) }] : []), ...namesIn(text).map((name) => ({ name }))], found: Foreseen[] = [];
+  async foresee(text: string, head: { readonly pool?: string; readonly branch?: string } | undefined): Promise<readonly Foreseen[]> {
+    const wanted = [...(head?.pool !== undefined ? [{ name: head.pool }] : []), ...namesIn(text).map((name) => ({ name }))].map((request) => atHead(request, head)), found: Foreseen[] = [];
     for (const request of wanted) {
       if (this.poolNamed(request.name) instanceof LakeError) continue;
       const source = await this.named({ kind: 'name', ...request }).catch(() => undefined);

@@ -26,7 +26,7 @@ export type TaskRequest =
   | {
       readonly kind: 'query'; readonly text: string; readonly format: FormatName; readonly control: boolean;
       readonly channelIds?: boolean; readonly coding?: AnswerCoding;
-      readonly head?: { readonly pool: string; readonly branch?: string };
+      readonly head?: { readonly pool?: string; readonly branch?: string };
     }
   /** The snapshot is handle 0 of the task's session. */
   | { readonly kind: 'delete'; readonly where: string; readonly pool: PoolLayout }

@@ -60,8 +60,8 @@ export interface QueryRequest {
   readonly channelIds?: boolean;
   /** The bytes are to come in this coding. An answer without any bytes has none. */
   readonly coding?: AnswerCoding;
-  /** What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head` is all its data. */
-  readonly head?: { readonly pool: string; readonly branch?: string };
+  /** What a text without a source reads (`head` of the request body); branch default `main`. An empty text with `head` is all its data. The branch is also that of pools which the text names without one: of `pool`, or of all where there is no `pool`. */
+  readonly head?: { readonly pool?: string; readonly branch?: string };
   /** The lake as the one who asks sees it; default: all of it. */
   readonly lake?: LakeServices;
   /** Who takes the answer; without it the query keeps its place, however slowly that goes. */

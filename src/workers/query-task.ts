@@ -16,18 +16,19 @@ import { type PartJoiner, joinParts } from '../formats/parts.ts';
 import { compile } from '../query/analyze.ts';
 import { channelsOf } from '../query/channels.ts';
 import { parse } from '../query/parser.ts';
-import type { CompileEnvironment } from '../query/plan.ts';
+import type { CompileEnvironment, SourceRequest } from '../query/plan.ts';
 import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import { working } from '../vectors/stop.ts';
 import { type RecordType, types } from '../vectors/type.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue } from '../vectors/value.ts';
-import type { FromPolicy } from './from-policy.ts';
 import { type WorkerTools, executionHost } from './lake-source.ts';
 import type { TaskRequest } from './messages.ts';
 import { rowTypeByPools } from './empty-answer.ts';
+import { type Head, atHead } from './foresight.ts';
 import { divideOutput } from './output-division.ts';
+import { poolContent } from './pool-content.ts';
 import type { QueryStats } from './pool.types.ts';
 import type { TaskSpill } from './spill.ts';
 import { type Task, smallChunkBytes } from './task.ts';
@@ -51,21 +52,26 @@ export class ToldError extends Error {
 }
 
 /** Where names of a query lead: pools, through the main thread. */
-export const lakeEnvironment = (task: Task, from: FromPolicy, head?: QueryTask['head']): CompileEnvironment => ({
-  mode: 'lake', ...(from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
-  evaluate: (expr, functions) => working(task.signal, () => evaluateConstant(expr, functions)),
-  known: (source) => {
-    if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad) return undefined;
-    const found = task.foreseen.find((f) => f.name === source.name && f.commit === source.commit);
-    return found && [found.source];
-  },
-  resolve: (source) => task.call({ kind: 'resolve', source }),
-  ...(head && { defaultSource: { kind: 'name', name: head.pool, ...(head.branch !== undefined && { commit: head.branch }) } as const }),
-});
+export const lakeEnvironment = (task: Task, tools: WorkerTools, head?: Head): CompileEnvironment => {
+  const named = (source: SourceRequest): SourceRequest => (source.kind === 'name' && !source.forLoad ? atHead(source, head) : source);
+  return {
+    mode: 'lake', ...(tools.from.files.length > 0 && { filesToo: true }), functions: functionCatalog, aggregates: aggregateCatalog, windows: windowCatalog,
+    evaluate: (expr, functions) => working(task.signal, () => evaluateConstant(expr, functions)),
+    known: (request) => {
+      const source = named(request);
+      if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad) return undefined;
+      const found = task.foreseen.find((f) => f.name === source.name && f.commit === source.commit);
+      return found && [found.source];
+    },
+    resolve: (source) => task.call({ kind: 'resolve', source: named(source) }),
+    content: poolContent(task, tools),
+    ...(head?.pool !== undefined && { defaultSource: { kind: 'name', name: head.pool } as const }),
+  };
+};
 
 /** Tree and plan of a query text, as data. */
-export const runCompile = async (task: Task, text: string, from: FromPolicy): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
-  ({ ast: parse(text), plan: await compile(text, lakeEnvironment(task, from)) });
+export const runCompile = async (task: Task, text: string, tools: WorkerTools): Promise<{ readonly ast: unknown; readonly plan: unknown }> =>
+  ({ ast: parse(text), plan: await compile(text, lakeEnvironment(task, tools)) });
 
 /** Runs a query; its bytes are sent as they come. */
 export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTools, spill: TaskSpill): Promise<QueryStats> => {
@@ -75,7 +81,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   const encoder = coding && await createEncoder(coding);
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
-    const environment = lakeEnvironment(task, tools.from, request.head), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
+    const environment = lakeEnvironment(task, tools, request.head), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
     task.step('compiled');
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {

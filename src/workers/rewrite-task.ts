@@ -57,7 +57,7 @@ export const runDelete = async (task: Task, request: DeleteTask, tools: WorkerTo
 
 const filterOf = async (task: Task, where: string, tools: WorkerTools, spill: TaskSpill): Promise<AsyncEvaluator> => {
   try {
-    const { expr, functions } = await compileFilter(where, lakeEnvironment(task, tools.from));
+    const { expr, functions } = await compileFilter(where, lakeEnvironment(task, tools));
     const host: ExecutionHost = {
       ...executionHost(task, tools, spill, task.counter, () => undefined), load: () => { throw new LakeError('query-invalid', { text: 'load: the filter of a delete only reads' }); },
     };

@@ -102,7 +102,8 @@ describe('with a collector', () => {
     await send(address, 'POST', '/pool/p/branch/main', '{"k":', { 'x-request-id': 'broken' });
     await send(address, 'POST', '/query', '{"query":"from p | sort s | head 3"}', { 'x-request-id': 'query' });
     await send(address, 'POST', '/query', '{"query":"from p | head x"}', { 'x-request-id': 'wrong' });
-    await send(address, 'POST', '/pool/p/branch/main/delete?dryrun=F&access_token=secret', '{"where":"k==-1"}', { 'x-request-id': 'delete' });
+    await send(address, 'POST', '/pool/p/branch/main/delete?dryrun=F', '{"where":"k==-1"}', { 'x-request-id': 'delete' });
+    await send(address, 'GET', '/pool/p/graph?limit=1&access_token=secret', undefined, { 'x-request-id': 'secret' });
     await send(address, 'GET', '/pool/p/stats?x=1', undefined, { 'x-request-id': 'stats', traceparent: 'nonsense' });
     await send(address, 'GET', '/version', undefined, { traceparent: `00-${remote}-${parent}-00` });
     status = await run.end();
@@ -114,7 +115,7 @@ describe('with a collector', () => {
     expect(status).toBe(0);
     expect([...new Set(collector.paths)]).toEqual(['POST /v1/traces application/json']);
     expect(spans.filter(({ kind }) => kind === 2).map(({ name }) => name)).toEqual([
-      'POST /pool', ...Array<string>(3).fill('POST /pool/:pool/branch/:branch'), 'POST /query', 'POST /query', 'POST /pool/:pool/branch/:branch/delete', 'GET /pool/:pool/stats',
+      'POST /pool', ...Array<string>(3).fill('POST /pool/:pool/branch/:branch'), 'POST /query', 'POST /query', 'POST /pool/:pool/branch/:branch/delete', 'GET /pool/:pool/graph', 'GET /pool/:pool/stats',
     ]);
     expect(collector.resource).toMatchObject({ 'service.name': 'lakes', 'deployment.environment': 'test', team: 'a b' });
   });
@@ -136,6 +137,7 @@ describe('with a collector', () => {
     });
     expect(plain(byId('delete'))).toMatchObject({ 'url.path': '/pool/p/branch/main/delete', 'url.query': 'dryrun=F' });
     expect(plain(byId('stats'))).not.toHaveProperty(['url.query']);
+    expect(plain(byId('secret'))).toMatchObject({ 'url.query': 'limit=1', 'http.response.status_code': 400 });
     expect(JSON.stringify(spans)).not.toContain('sort s');
   });
   test('a parent that the client names is the parent; one that is not sampled keeps it out, and nonsense counts for nothing', () => {

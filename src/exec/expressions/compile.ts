@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { type Type, types } from '../../vectors/type.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import type { Value } from '../../vectors/value.ts';
-import { type Vector, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
+import { type Vector, bools, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
 import { constantOf, vectorOf } from '../../vectors/builder.ts';
 import { stringValue, underValue } from '../../vectors/value.ts';
 import type { PlanExpr, PlanFunction } from '../../query/plan.ts';
@@ -15,7 +15,7 @@ import { arithmetic, negate } from './arithmetic.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
 import { columnsFrom, concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
-import { inVector } from './contains.ts';
+import { inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
@@ -79,7 +79,7 @@ const compilers: Compilers = {
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
   compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
   concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel, 'bare')),
-  in: ({ left, right }, context) => binary(left, right, context, (l, r) => inVector(l, r, l.length)),
+  in: ({ left, right, ofQuery }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length))),
   like: ({ operand, pattern, caseless }, context) => {
     if (!caseless) return unary(operand, context, likeSearch(likeRows(pattern)));
     const rows = ilikeRows(pattern);

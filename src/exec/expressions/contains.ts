@@ -13,6 +13,9 @@ const no = 0, hasNull = 1, found = 2;
 
 export const inVector = (x: Vector, c: Vector, length: number): Vector => (length === 0 ? noRows : apply([x, c], length, kernel));
 
+/** Whether the rows are all one list without elements. */
+export const isEmptyList = (c: Vector): boolean => (c.form === 'constant' ? isEmptyList(c.inner) : c.form === 'list' && c.length > 0 && c.offsets[0] === c.offsets[c.length]);
+
 const kernel: Kernel = ([x, c], length) => {
   const a = x!.form === 'constant' ? x!.inner : x!, b = c!.form === 'constant' ? c!.inner : c!;
   if (a.form === 'null') return nulls(length);

@@ -1,6 +1,8 @@
 /** Subqueries in expressions: their body is an ordinary pipeline, compiled once and run once, or once a row with the row as its input. */
 import type { Pipeline } from '../../query/plan.ts';
-import { type Vector, bools, flatten, noRows, nulls, slice, take } from '../../vectors/vector.ts';
+import { vectorOf } from '../../vectors/builder.ts';
+import { arrayValue } from '../../vectors/value.ts';
+import { type Vector, bools, constant, flatten, noRows, nulls, slice, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { CollectState } from '../aggregates/collect.ts';
 import { listsOfGroups } from '../aggregates/lists.ts';
@@ -11,7 +13,7 @@ import { head } from './head.ts';
 import { shapesOf, together } from './records.ts';
 
 /** As many results as a form wants to see. */
-const rowsWanted: Readonly<Record<SubqueryForm, number>> = { scalar: 2, sqlScalar: Infinity, array: Infinity, collected: Infinity, exists: 1 };
+const rowsWanted: Readonly<Record<SubqueryForm, number>> = { scalar: 2, sqlScalar: Infinity, array: Infinity, list: Infinity, collected: Infinity, exists: 1 };
 
 /** `compile` makes a body into a step, inside so many calls of user functions. */
 export const subqueries = (compile: (body: Pipeline, callDepth: number) => Step): SubqueryRunner => {
@@ -61,8 +63,15 @@ const formed = (form: SubqueryForm, results: Results): Vector => {
   if (form === 'exists') return bools(Uint8Array.from(counts, (n) => (n > 0 ? 1 : 0)));
   const all = concat([...results.flat()]);
   if (form === 'collected') return collected(all, ids(counts), counts.length);
+  if (form === 'list') return lists(all, counts);
   if (form === 'array') return listsOfGroups('array', all.length > 0 ? all : noRows, ids(counts), counts.length);
   return form === 'scalar' ? scalars(all, counts) : sqlScalars(all, counts);
+};
+/** Of no results an empty list. */
+const lists = (all: Vector, counts: Uint32Array): Vector => {
+  const none = constant(vectorOf([arrayValue([])]), counts.length);
+  if (all.length === 0) return none;
+  return tidy(combine(Uint32Array.from(counts, (n) => (n === 0 ? 1 : 0)), Uint32Array.from(counts.keys()), [listsOfGroups('array', all, ids(counts), counts.length), none]));
 };
 /** `[query]` stands for `(query | collect(this))`. */
 const collected = (all: Vector, owners: Uint32Array, count: number): Vector => {

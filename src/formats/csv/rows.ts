@@ -51,6 +51,7 @@ async function* readInSequence(
         const state = row.next(window);
         if (state === 'cut' || state === 'none') break;
         if (state === 'open') throw broken(`record on line ${row.line}: quote not closed`);
+        if (options.strictQuotes && row.hasStrayQuote()) throw broken(`record on line ${row.line}: a quote within a cell: put the cell in quotes, and write each quote within it twice`);
         if (!shape) {
           shape = headerOf(row, broken);
           continue;
@@ -217,6 +218,15 @@ class RowScanner {
 
   /** Whether cell `i` has quotes. */
   isQuoted(i: number): boolean { return this.quoted[i] === 1; }
+
+  /** Whether a cell has quotes that neither begin nor end it, nor come in twos within it. */
+  hasStrayQuote(): boolean {
+    for (let i = 0; i < this.length; i++) {
+      const end = this.ends[i]!, start = behindSpaces(this.bytes, this.starts[i]!, end);
+      if (this.isQuoted(i) && (this.bytes[start] !== 0x22 || this.closing(start, end) !== end - 1)) return true;
+    }
+    return false;
+  }
 
   /** The bytes of cell `i` with its quotes undone. */
   cell(i: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } {

@@ -15,13 +15,13 @@ import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
 import { QueryDescription, QueryRequest, QueryStatus, SyntaxTree } from '../schemas.ts';
 import { isTheirs } from './progress.ts';
 
-interface QueryBody { readonly text: string; readonly head?: { readonly pool: string; readonly branch?: string } }
+interface QueryBody { readonly text: string; readonly head?: { readonly pool?: string; readonly branch?: string } }
 
 /** Text and default source of a query request. @throws query-missing if there is neither */
 const queryBody = async (call: Call<unknown, unknown, Static<typeof QueryRequest>>): Promise<QueryBody> => {
   const { query: text = '', head } = await call.body(), { pool, branch } = head ?? {};
   if (text === '' && !pool) throw new LakeError('query-missing');
-  return { text, ...(pool && { head: { pool, ...(branch && { branch }) } }) };
+  return { text, ...((pool || branch) && { head: { ...(pool && { pool }), ...(branch && { branch }) } }) };
 };
 
 const ofAnswer = (to: string): Link => ({ to, parameters: { id: '$response.header.X-Request-ID' } });

@@ -3,8 +3,8 @@
  *
  * A demand is a list of paths from the row, or `all`. It may be larger than what is needed, never smaller.
  */
-import { exprsOf, fieldsRead, mapPipelines, pipelinesOf, someExpr } from '../plan-walk.ts';
-import type { FieldPath, Pipeline, PlanExpr, PlanOp } from '../plan.ts';
+import { exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan-walk.ts';
+import type { FieldPath, Pipeline, PlanExpr, PlanOp, RecordElement } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
 export const projectionPushdown = {
@@ -48,6 +48,7 @@ const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly dem
       return { op: mapped, demand: op.kind === 'combine' ? [] : asked };
     }
     case 'join': return joined(op, demand);
+    case 'values': return columnsOf(op, demand);
     case 'unnest': {
       if (!op.into) return { op, demand: readBy([op.expr]) };
       return { op: { ...op, into: { ops: followed(op.into.ops, demand).ops } }, demand: readBy([op.expr]) };
@@ -61,6 +62,30 @@ const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly dem
     default: return { op, demand: before(op, demand) };
   }
 };
+/** Of a record of columns those that are wanted; the first where none is, since rows count. */
+const columnsOf = (op: PlanOp & { readonly kind: 'values' }, demand: Demand): { readonly op: PlanOp; readonly demand: Demand } => {
+  const [record] = op.exprs, wanted = demand === 'all' || op.alone || op.exprs.length !== 1 || !record ? undefined : wantedOf(record, demand);
+  return wanted ? { op: { ...op, exprs: [wanted.expr] }, demand: wanted.demand } : { op, demand: readBy(op.exprs) };
+};
+/** The expression with the parts of a record alone that are wanted of it, and what it reads for them. */
+const wantedOf = (expr: PlanExpr, paths: readonly FieldPath[]): { readonly expr: PlanExpr; readonly demand: Demand } => {
+  const row = pathOf(expr);
+  // A part of the row that is passed on: what is read of it is read of the row.
+  if (row) return { expr, demand: row.length === 0 && paths.length === 0 ? 'all' : paths.map((path) => [...row, ...path]) };
+  if (expr.kind !== 'record' || !isPlain(expr) || paths.some((path) => path.length === 0)) return { expr, demand: fieldsRead(expr) ?? 'all' };
+  const kept = expr.elements.filter((x) => x.kind === 'field' && paths.some(([name]) => name === x.name)), elements: RecordElement[] = [];
+  let demand: Demand = [];
+  for (const x of kept.length > 0 ? kept : expr.elements.slice(0, 1)) {
+    const inner = wantedOf(x.value, paths.filter(([name]) => x.kind === 'field' && name === x.name).map((path) => path.slice(1)));
+    elements.push({ ...x, value: inner.expr });
+    demand = union(demand, inner.demand);
+  }
+  return { expr: { ...expr, elements }, demand };
+};
+/** No spreads, and each name once. */
+const isPlain = ({ elements }: PlanExpr & { readonly kind: 'record' }): boolean =>
+  elements.every((x) => x.kind === 'field') && new Set(elements.map((x) => (x.kind === 'field' ? x.name : ''))).size === elements.length;
+
 /** A pipeline of which all that comes out is wanted. */
 const whole = (p: Pipeline): Pipeline => ({ ops: followed(p.ops, 'all').ops });
 
