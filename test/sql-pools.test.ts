@@ -38,6 +38,8 @@ const cases: Readonly<Record<string, string>> = {
   'select name from people where exists (select 1 from orders where orders.id = people.id and total > 6)': '{name:"bob"}\n',
   'select name from people p where exists (select * from orders o where o.id = p.id and name = \'cy\')': '{name:"cy"}\n',
   'select name from people, (select id as who, sum(total) as paid from orders group by id) s where people.id = who and paid > 5': '{name:"bob"}\n',
+  'select name from people p where not exists (select 1 from orders o where o.note = p.city) order by name': '{name:"ann"}\n{name:"bob"}\n{name:"cy"}\n{name:"di"}\n',
+  'select no from orders o where exists (select 1 from people p where p.id = o.id and p.boss is not null) and not exists (select 1 from orders x where x.id = o.id and x.no > o.no) order by no': '{no:11}\n{no:12}\n',
   'select count(*) as n from people natural join orders': '{n:3}\n',
   'select name from people where id not in (select id from orders where total > 100) order by name limit 1': '{name:"ann"}\n',
   'select null in (select id from orders where total > 100) as a, 9 in (select id from orders) as b, 8 not in (select id from orders) as c': '{a:false,b:true,c:true}\n',

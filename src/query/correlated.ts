@@ -15,14 +15,21 @@ type Ops = readonly PlanOp[];
 type Join = Extract<PlanOp, { kind: 'join' }>;
 
 /** The pipeline, which reads nothing but its own sources and `outer` values of that level, in the best form it has. `exists`: only whether there are rows matters. */
-export const correlated = (a: Analysis, ops: Ops, level: number, exists: boolean): Correlated => {
+export const correlated = (a: Analysis, given: Ops, level: number, exists: boolean): Correlated => {
+  const ops = exists ? withoutOutput(given) : given;
   try {
     const lifted = new Lift(a, level).pipeline(ops);
-    return { mode: 'joined', level, pipeline: { ops: exists ? firstMatches(lifted) : lifted } };
+    return { mode: 'joined', level, pipeline: { ops: exists ? [...firstMatches(lifted), onlyId] : lifted } };
   } catch (error) {
     if (!(error instanceof NoForm)) throw error;
     return { mode: 'each', level, pipeline: { ops } };
   }
+};
+
+/** Without what is done to rows at the end that leaves some where there were some: their columns are not wanted. */
+const withoutOutput = (ops: Ops): Ops => {
+  const last = ops.at(-1), isOutput = last?.kind === 'values' || last?.kind === 'sort' || last?.kind === 'distinct' || last?.kind === 'pass';
+  return isOutput && ops.length > 1 ? withoutOutput(ops.slice(0, -1)) : ops;
 };
 
 /** The pipeline cannot run for many outer values at once. */
@@ -37,6 +44,9 @@ const firstMatches = (ops: Ops): Ops => {
 const outerRecord = fieldOf(thisExpr, 'outer'), outerId = fieldOf(outerRecord, 'id'), rowOfPair = fieldOf(thisExpr, 'row');
 const record = (fields: Readonly<Record<string, PlanExpr>>): PlanExpr =>
   ({ kind: 'record', elements: Object.entries(fields).map(([name, value]): RecordElement => ({ kind: 'field', name, value })) });
+
+/** Of a match nothing is wanted but whose it is. */
+const onlyId: PlanOp = { kind: 'values', exprs: [record({ outer: record({ id: outerId }), row: literal(nullValue) })] };
 
 class Lift {
   readonly #a: Analysis;

@@ -9,6 +9,7 @@
 import { exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf } from './plan-walk.ts';
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
 import { constantFolding } from './rules/constant-folding.ts';
+import { existsJoin } from './rules/exists-join.ts';
 import { filterMerge } from './rules/filter-merge.ts';
 import { filterThroughJoin } from './rules/filter-through-join.ts';
 import { filterThroughSort } from './rules/filter-through-sort.ts';
@@ -45,7 +46,7 @@ export interface Rule {
 
 /** In the order in which they are applied. */
 export const rules = [
-  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, predicatePushdown,
+  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, existsJoin, predicatePushdown,
   headThroughValues, topK, scanLimit, sortedAggregate, unorderedScan, projectionPushdown,
 ] as const satisfies readonly Rule[];
 

@@ -39,6 +39,14 @@ export class TextOut {
     this.view = viewOf(grown);
     buffers?.done(before);
   }
+  /** Puts ASCII text in the place of the byte at `at`. */
+  replaceByte(at: number, text: string): void {
+    this.reserve(text.length - 1);
+    const { bytes } = this;
+    bytes.copyWithin(at + text.length, at + 1, this.length);
+    for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+    this.length += text.length - 1;
+  }
   byte(b: number): void {
     this.reserve(1);
     this.bytes[this.length++] = b;

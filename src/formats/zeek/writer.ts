@@ -60,12 +60,14 @@ class ZeekRows {
       const at = pathLeaf ? pathLeaf.at(row) : -1;
       if (at >= 0) pathLeaf!.print(at);
       this.begin(head, at < 0 ? '' : Buffer.from(pathOut.take()).toString());
+      const start = out.length;
       for (let i = 0; i < cells.length; i++) {
         if (i > 0) out.byte(0x09);
         const r = cells[i].at(row);
         if (r < 0) out.byte(0x2d);
         else cells[i].print(r);
       }
+      escapeMark(out, start);
       out.byte(0x0a);
     };
   }
@@ -76,7 +78,9 @@ class ZeekRows {
       if (!record) throw new LakeError('write-not-record', { writer: 'Zeek', value: supText(value) });
       const leaves = leafValues(record.type, record.data), head = headOf(record.type, record.data), path = leaves[head.path];
       this.begin(head, path?.data === undefined ? '' : cellText(path.type, path.data));
+      const start = out.length;
       out.text(`${leaves.filter((l) => l !== path).map((c) => (c.data === undefined ? '-' : cellText(c.type, c.data))).join('\t')}\n`);
+      escapeMark(out, start);
     };
   }
 
@@ -101,6 +105,11 @@ class ZeekRows {
     return name;
   }
 }
+
+/** A row that begins like a line of the header would be taken for one. */
+const escapeMark = (out: TextOut, start: number): void => {
+  if (out.length > start && out.bytes[start] === 0x23) out.replaceByte(start, '\\x23');
+};
 
 const headOf = (type: RecordType, data: readonly (Data | undefined)[]): Head => {
   const leaves = leafValues(type, data), path = leaves.findIndex((l) => l.name === '_path' && (l.type === types.string || l.type.kind === 'union'));

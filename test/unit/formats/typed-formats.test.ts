@@ -163,3 +163,8 @@ describe('Zeek', () => {
     ['#separator \\x09\n#fields\ta\tb\n#types\tint\tint\n1\n', 'zeek: line 4: too few values'], ['#separator \\x09\n#fields\ta\n#types\tcount\n+1\n', 'zeek: line 4: strconv.ParseUint: parsing "+1": invalid syntax'],
   ]) test(`${JSON.stringify(text)}: ${said}`, async () => { for (const pieceBytes of [1, 100]) expect((await convert(text!, { from: 'zeek', pieceBytes })).error).toBe(said); });
 });
+
+test('a row of Zeek that begins like a line of the header is a row all the same', async () => {
+  const text = '{s:"#b",n:1}\n{s:"#fields",n:2}\n{s:"a#",n:3}\n{x:"#types"}\n', values = [...parseSupValues(text)];
+  expect(await convert(written(values, 'zeek'), { from: 'zeek' })).toEqual({ output: text, error: '' });
+});

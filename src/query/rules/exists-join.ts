@@ -1,0 +1,56 @@
+/**
+ * `exists` and `not exists` of a filter become joins: each row goes past the rows of the subquery once, instead of batch after batch being looked up in them, and what
+ * does not fit into memory is put aside once. Only where the subquery is joined to the values of the row around it by an equality.
+ */
+import { callOf, conjunction, conjuncts, fieldOf, mapParts, pathExpr, pathOf, thisExpr } from '../plan-walk.ts';
+import type { PlanExpr, PlanOp } from '../plan.ts';
+import type { Rule } from '../rules.ts';
+
+type Join = PlanOp & { readonly kind: 'join' };
+type Apply = PlanExpr & { readonly kind: 'apply' };
+/** A part of a filter that asks whether the subquery has rows. */
+interface Asked { readonly apply: Apply; readonly join: Join; readonly isNegated: boolean }
+
+export const existsJoin = {
+  name: 'exists-join',
+  apply: (ops) => (ops.some((op) => op.kind === 'filter' && conjuncts(op.expr).some(askedBy)) ? ops.flatMap(joined) : ops),
+} as const satisfies Rule;
+
+const joined = (op: PlanOp): readonly PlanOp[] => {
+  if (op.kind !== 'filter') return [op];
+  const parts = conjuncts(op.expr).map((part) => ({ part, asked: askedBy(part) })), rest = conjunction(parts.filter((p) => !p.asked).map((p) => p.part));
+  return [...(rest ? [{ kind: 'filter', expr: rest } as const] : []), ...parts.flatMap(({ asked }) => (asked ? semiJoin(asked) : []))];
+};
+
+const askedBy = (e: PlanExpr): Asked | undefined => {
+  if (e.kind === 'not') {
+    const inner = askedBy(e.operand);
+    return inner && { ...inner, isNegated: !inner.isNegated };
+  }
+  if (e.kind !== 'apply' || e.form !== 'exists' || e.body.mode !== 'joined') return undefined;
+  const [join, ...rest] = e.body.pipeline.ops;
+  // Behind the join nothing takes rows away.
+  return join?.kind === 'join' && join.style === 'inner' && join.right && join.equal.length > 0 && join.firstOnly && rest.every((op) => op.kind === 'values')
+    ? { apply: e, join, isNegated: false } : undefined;
+};
+
+/** The rows that have a match, or those that have none. */
+const semiJoin = ({ apply: { outer }, join, isNegated }: Asked): readonly PlanOp[] => {
+  /** What stands for the outer values, which lie at `at` there, over the rows at `to`. */
+  const over = (e: PlanExpr, at: readonly string[], to: PlanExpr): PlanExpr => {
+    const path = pathOf(e), place = path && at.every((name, i) => name === path[i]) ? /^c(\d+)$/.exec(path[at.length] ?? '') : undefined;
+    return place ? path!.slice(at.length + 1).reduce(fieldOf, withRow(outer[Number(place[1])]!, to)) : mapParts(e, (part) => over(part, at, to));
+  };
+  const { firstOnly: _, residual, ...base } = join;
+  const semi: Join = {
+    ...base, style: isNegated ? 'anti' : 'inner', ...(!isNegated && { firstOnly: true }),
+    equal: join.equal.map(({ left, right }) => {
+      const key = over(left, [], thisExpr);
+      // What is missing matches nothing, as null: its row stays.
+      return { left: isNegated ? callOf('coalesce', key) : key, right };
+    }),
+    ...(residual && { residual: over(residual, [join.leftName], pathExpr([join.leftName])) }),
+  };
+  return [semi, { kind: 'values', exprs: [pathExpr([join.leftName])] }];
+};
+const withRow = (e: PlanExpr, row: PlanExpr): PlanExpr => (row.kind === 'this' ? e : e.kind === 'this' ? row : mapParts(e, (part) => withRow(part, row)));
