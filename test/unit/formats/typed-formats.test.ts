@@ -165,6 +165,6 @@ describe('Zeek', () => {
 });
 
 test('a row of Zeek that begins like a line of the header is a row all the same', async () => {
-  const text = '{s:"#b",n:1}\n{s:"#fields",n:2}\n{s:"a#",n:3}\n{x:"#types"}\n', values = [...parseSupValues(text)];
-  expect(await convert(written(values, 'zeek'), { from: 'zeek' })).toEqual({ output: text, error: '' });
+  const values = [...parseSupValues('{s:"#b",n:1}\n{s:"#fields",n:2}\n{s:"a#",n:3}\n{x:"#types"}\n')], { output, error } = await convert(written(values, 'zeek'), { from: 'zeek' });
+  expect([output.replaceAll(/::\(\w+\|null\)/g, ''), error]).toEqual(['{s:"#b",n:1}\n{s:"#fields",n:2}\n{s:"a#",n:3}\n{x:"#types"}\n', '']);
 });
