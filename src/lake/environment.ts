@@ -77,6 +77,8 @@ export class Environment {
     value.set(new Uint8Array(shared.buffer, shared.byteOffset, value.length));
     return value;
   }
+  /** Whether the environment has the table at all: one that was opened read-only makes none. */
+  isThere(table: TableName): boolean { return this.stores[table] !== undefined; }
   has(table: TableName, key: Uint8Array): boolean { return this.stores[table]?.doesExist(key) ?? false; }
 
   *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {

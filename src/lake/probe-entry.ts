@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs';
 import { LakeError } from '../errors.ts';
 import { type Newer, type TablesReport, tableRow } from './probe.ts';
-import { type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
+import { formatVersion, type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
 
 const faultsMax = 1000;
 
@@ -16,6 +16,8 @@ const walk = async (directory: string, look: boolean): Promise<void> => {
   for (const name of tableNames) {
     const found = rows[name] = tables.verify(name, (fault) => { if (faults.length < faultsMax) faults.push(fault); }, look), counted = tables.count(name);
     // Pages that are lost take rows along that no checksum is missed by.
+    // So does a table whose own name is damaged: it is as if it had never been.
+    if (version === formatVersion && !tables.isThere(name)) faults.push(`table ${name}: it is not there`);
     if (found !== counted) faults.push(`table ${name}: ${found} rows are found, there should be ${counted}`);
   }
   await tables.close();

@@ -142,6 +142,8 @@ export class Tables {
       throw fault;
     }
   }
+  /** Whether LMDB has the table at all. */
+  isThere(table: TableName): boolean { return this.environment.isThere(table); }
   has(table: TableName, key: Uint8Array): boolean {
     if (!isKey(key)) return false;
     const own = this.own(table, key);

@@ -164,6 +164,19 @@ describe('after an unclean stop', () => {
     await again.close();
   });
 
+  test('a table whose name is damaged is missed, and made again', { timeout: 60_000 }, async () => {
+    const { directory } = await closedLake(), path = join(directory, 'tables', 'data.mdb'), bytes = readFileSync(path);
+    rmSync(join(directory, 'tables', 'closed'));
+    writeFileSync(join(directory, 'running'), 'process 1\n');
+    // Of LMDB's pages those before the last transaction have the name too.
+    for (let at = bytes.indexOf('commits'); at >= 0; at = bytes.indexOf('commits', at + 1)) bytes[at + 6] = 0x74;
+    writeFileSync(path, bytes);
+    expect((await fsck({ directory, files: openObjects(directory) })).faults).toContain('table commits: it is not there');
+    const why: string[] = [], lake = await openTestLake({ directory, tablesMade: (text) => { why.push(text); } });
+    expect([why, (await keysAt(lake, 'p', 'main')).length]).toEqual([['table commits: it is not there'], 2]);
+    await lake.close();
+  });
+
   test('sound tables are opened, a clean stop takes the mark back', { timeout: 60_000 }, async () => {
     const { directory } = await closedLake();
     const mark = join(directory, 'running');
