@@ -161,13 +161,13 @@ export const aggregateCall = (a: Analysis, e: Expr, scope: Scope): AggregateCall
   if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return undefined;
   const f = a.environment.functions.find(name);
   if (f && e.args.length > 1) return undefined;
-  if (e.args.length > 1) {
+  if (e.args.length > a.environment.aggregates.find(name)!.argumentsMax) {
     a.fault('too many arguments', e);
     return { name, place: e, distinct: false };
   }
-  const [argument] = e.args;
-  if (argument && isFunctionArg(argument)) return undefined;
-  return { name, place: e, ...(argument ? { argument } : {}), distinct: false };
+  const [argument, second] = e.args;
+  if ((argument && isFunctionArg(argument)) || (second && isFunctionArg(second))) return undefined;
+  return { name, place: e, ...(argument ? { argument } : {}), ...(second ? { second } : {}), distinct: false };
 };
 
 /** True if the call is one of an aggregate; notes nothing. */

@@ -4,7 +4,7 @@ import { equalValues } from '../../vectors/compare.ts';
 import { arrayType, types } from '../../vectors/type.ts';
 import { type Value, arrayValue, encodeBody } from '../../vectors/value.ts';
 import { wrapErrors } from '../expressions/rows.ts';
-import { order } from './choices.ts';
+import { order } from '../expressions/value-order.ts';
 import { aliasOf, byKernel, inner, isText, type FunctionRow, type Kernel } from './row.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
 

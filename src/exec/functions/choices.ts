@@ -1,5 +1,4 @@
 /** Values chosen among others: greatest, least, if, ifnull. */
-import { compareValues } from '../../vectors/compare.ts';
 import { isFloat, isInteger, isUnsigned, typeText, types } from '../../vectors/type.ts';
 import { type Value, integer, nullValue } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -7,6 +6,7 @@ import { fieldOf } from '../expressions/access.ts';
 import { recordOf } from '../expressions/construct.ts';
 import { caseOf, coalesceOf } from '../expressions/logic.ts';
 import { fitsInt64 } from '../../vectors/literal.ts';
+import { order } from '../expressions/value-order.ts';
 import { byValues, refused, type Evaluate, type FunctionRow } from './row.ts';
 
 const isNumber = (v: Value): boolean => isInteger(v.type) || isFloat(v.type);
@@ -17,11 +17,6 @@ const widened = (v: Value, args: readonly Value[]): Value => {
   if (args.some((a) => isFloat(a.type))) return { type: types.float64, data: Number(v.data) };
   const x = integer(v.data as number | bigint);
   return { type: args.every((a) => isUnsigned(a.type)) || !fitsInt64(x) ? types.uint64 : types.int64, data: x };
-};
-/** The order of values in which NaN is greater than any other number. */
-export const order = (a: Value, b: Value): number => {
-  const x = Number.isNaN(a.data), y = Number.isNaN(b.data);
-  return x || y ? Number(x) - Number(y) : compareValues(a, b);
 };
 /** The greatest (`sign` 1) or least of the values that are not null. */
 export const extremeOf = (name: string, sign: 1 | -1) => (all: readonly Value[]): Value => {
