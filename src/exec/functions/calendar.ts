@@ -74,10 +74,10 @@ const units: ReadonlyMap<string, Unit> = new Map(([
 ] as const).flatMap(([names, unit]) => names.map((name) => [name, unit] as const)));
 
 const unknownUnit = new Refusal('unknown unit');
-const inRange = (t: Nanos): Nanos | Refusal => (fitsInt64(t) ? t : new Refusal('time out of range', 1));
+const inRange = (t: Nanos, argument: number): Nanos | Refusal => (fitsInt64(t) ? t : new Refusal('time out of range', argument));
 const truncated = (unit: string, t: Nanos): Nanos | Refusal => {
   const found = units.get(unit.toLowerCase());
-  return found ? inRange(found.start(t)) : unknownUnit;
+  return found ? inRange(found.start(t), 1) : unknownUnit;
 };
 const difference = (unit: string, from: Nanos, to: Nanos): Nanos | Refusal => units.get(unit.toLowerCase())?.between(from, to) ?? unknownUnit;
 
@@ -119,9 +119,9 @@ const floorBy = (t: Nanos, size: bigint): Nanos => {
   const x = BigInt(t), rest = x % size;
   return integer((x - rest) / size - (rest < 0n ? 1n : 0n));
 };
-const lastDay = (t: Nanos): Nanos => {
+const lastDay = (t: Nanos): Nanos | Refusal => {
   const { year, month } = dateOfDays(dayOf(t));
-  return timeOf(daysOfDate(year, month, daysOfMonth(year, month)) * secondsOfDay);
+  return inRange(timeOf(daysOfDate(year, month, daysOfMonth(year, month)) * secondsOfDay), 0);
 };
 const today = (length: number): Vector => constant(numbers(types.time, Float64Array.of(Math.floor(Date.now() / 1000 / secondsOfDay))
   .map((days) => days * secondsOfDay * nanosOfSecond)), length);
