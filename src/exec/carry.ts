@@ -7,6 +7,7 @@
  * - Only classes of the list below travel; a function never does.
  */
 import { strict as assert } from 'node:assert';
+import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { Uint32List, Uint8List } from '../vectors/lists.ts';
 import { type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, unionType } from '../vectors/type.ts';
 import { AnyState } from './aggregates/any.ts';
@@ -14,16 +15,22 @@ import { AvgState } from './aggregates/avg.ts';
 import { CollectMapState } from './aggregates/collect-map.ts';
 import { CollectState } from './aggregates/collect.ts';
 import { CountState } from './aggregates/count.ts';
+import { CountTrueState } from './aggregates/count-true.ts';
 import { DistinctCountState } from './aggregates/dcount.ts';
 import { ExtremeState } from './aggregates/extremes.ts';
 import { FuseState } from './aggregates/fuse.ts';
 import { LogicState } from './aggregates/logic.ts';
+import { MedianState } from './aggregates/median.ts';
+import { ModeState } from './aggregates/mode.ts';
+import { ArgumentState, TextState } from './aggregates/pairs.ts';
+import { SpreadState } from './aggregates/spread.ts';
 import { SumState } from './aggregates/sum.ts';
 import { PairTable } from './aggregates/tables.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */
 const classes: readonly (abstract new (...args: never[]) => object)[] = [
   AnyState, AvgState, CollectMapState, CollectState, CountState, DistinctCountState, ExtremeState, FuseState, LogicState, SumState, PairTable, Uint32List, Uint8List,
+  ArgumentState, CountTrueState, MedianState, ModeState, SpreadState, TextState, BytesBuilder,
 ];
 
 /** Something packed, and the buffers to transfer along with it. */

@@ -13,11 +13,19 @@ import type { Aggregate, FieldPath, PlanExpr, PlanOp } from './plan.ts';
 export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): Aggregate => {
   if (!a.environment.aggregates.find(call.name)) a.lateFaults.push({ message: `unknown aggregation function: ${call.name}`, hint: functionHint(call.name, c.scope, a.environment) });
   else if (!call.argument && call.name !== 'count') a.lateFaults.push({ message: `${call.name}: argument required` });
+  if (call.argument && !call.second && (a.environment.aggregates.find(call.name)?.argumentsMin ?? 0) > 1) a.fault('too few arguments', call.place);
   return {
     name: call.name, distinct: call.distinct,
-    ...(call.argument ? { argument: lowerExpr(a, call.argument, c) } : {}),
+    ...(call.argument ? { argument: argumentOf(a, call.name, [call.argument, call.second].flatMap((e) => (e ? [lowerExpr(a, e, c)] : []))) } : {}),
     ...(call.filter ? { where: lowerExpr(a, call.filter, c) } : {}),
   };
+};
+
+/** What an aggregate is given: its argument, or the fields of a record where it may have two. */
+export const argumentOf = (a: Analysis, name: string, [value, by]: readonly PlanExpr[]): PlanExpr => {
+  if ((a.environment.aggregates.find(name)?.argumentsMax ?? 1) < 2) return value!;
+  const field = (fieldName: string, expr: PlanExpr) => ({ kind: 'field', name: fieldName, value: expr } as const);
+  return { kind: 'record', elements: by ? [field('value', value!), field('by', by)] : [field('value', value!)] };
 };
 
 /** The operator as such. Every call in it is an aggregate's, whatever functions there are. */
@@ -72,7 +80,7 @@ export const lowerLoneAggregate = (a: Analysis, e: Expr, c: ExprContext): readon
 const calledAggregate = (e: Expr): AggregateCall => {
   if (e.kind === 'agg') return markedAggregate(e);
   assert(e.kind === 'call' && e.callee.kind === 'name');
-  return { name: e.callee.text.toLowerCase(), place: e, ...(e.args[0] ? { argument: e.args[0] as Expr } : {}), distinct: false };
+  return { name: e.callee.text.toLowerCase(), place: e, ...(e.args[0] ? { argument: e.args[0] as Expr } : {}), ...(e.args[1] ? { second: e.args[1] as Expr } : {}), distinct: false };
 };
 
 /** What a key is called: a path by its last name, other expressions by their implied name. */

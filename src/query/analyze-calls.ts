@@ -99,12 +99,19 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
     if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);
     return a.wrong('function value may only be passed to a function', arg);
   });
-  const signature = a.environment.functions.find(name);
+  const signature = signatureIn(a, name, c);
   if (!signature) a.fault(`${via}no such function`, e, a.hintAt(e, () => functionHint(name, c.scope, a.environment)));
   // The arguments have faults of their own.
   if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
   return { kind: 'call', name, arguments: values };
+};
+
+/** A function as the place of its call knows it: some stand in SQL alone. */
+const signatureIn = (a: Analysis, name: string, c: ExprContext): FunctionSignature | undefined => {
+  const found = a.environment.functions.find(name), limited = c.sql ? undefined : found?.sqlOnly;
+  if (limited === 'all') return undefined;
+  return found && limited ? { ...found, argumentsMax: limited.pipeArgumentsMax } : found;
 };
 
 /** False, and a fault, when the count of arguments is not the function's. */
@@ -131,7 +138,7 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   const container = lowerExpr(a, of, c);
   if (binding.kind === 'builtin') {
     const element = fieldOf({ kind: 'this' }, 'value');
-    const signature = a.environment.functions.find(binding.name);
+    const signature = signatureIn(a, binding.name, c);
     if (!signature) a.fault('no such function', fn, a.hintAt(fn, () => functionHint(binding.name, c.scope, a.environment)));
     if (!signature || !countFits(a, signature, 1, e)) return container;
     return { kind: 'mapElements', of: container, parameter: 'value', body: { kind: 'call', name: binding.name, arguments: [element] } };
@@ -154,13 +161,13 @@ export const aggregateCall = (a: Analysis, e: Expr, scope: Scope): AggregateCall
   if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return undefined;
   const f = a.environment.functions.find(name);
   if (f && e.args.length > 1) return undefined;
-  if (e.args.length > 1) {
+  if (e.args.length > a.environment.aggregates.find(name)!.argumentsMax) {
     a.fault('too many arguments', e);
     return { name, place: e, distinct: false };
   }
-  const [argument] = e.args;
-  if (argument && isFunctionArg(argument)) return undefined;
-  return { name, place: e, ...(argument ? { argument } : {}), distinct: false };
+  const [argument, second] = e.args;
+  if ((argument && isFunctionArg(argument)) || (second && isFunctionArg(second))) return undefined;
+  return { name, place: e, ...(argument ? { argument } : {}), ...(second ? { second } : {}), distinct: false };
 };
 
 /** True if the call is one of an aggregate; notes nothing. */

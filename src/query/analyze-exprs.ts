@@ -41,6 +41,8 @@ export interface AggregateCall {
   readonly name: string;
   readonly place: Span;
   readonly argument?: Expr;
+  /** Of aggregates that take two. */
+  readonly second?: Expr;
   readonly distinct: boolean;
   readonly filter?: Expr;
 }

@@ -223,7 +223,10 @@ const lowerAssignments = (a: Analysis, op: AssignmentsOp, c: ExprContext): reado
   return [lowerPut(a, op.assignments.map((x) => lowerAssignment(a, x, c, 'that')), op)];
 };
 
-const predicateFunctions: ReadonlySet<string> = new Set(['grep', 'has', 'has_error', 'is', 'is_error', 'missing', 'cidr_match']);
+const predicateFunctions: ReadonlySet<string> = new Set([
+  'grep', 'has', 'has_error', 'is', 'is_error', 'missing', 'cidr_match',
+  'array_contains', 'contains', 'ends_with', 'isfinite', 'isinf', 'isnan', 'list_contains', 'prefix', 'regexp_matches', 'starts_with', 'suffix',
+]);
 const valueOperators: ReadonlySet<string> = new Set(['+', '-', '*', '/', '%', '||']);
 
 /** Whether an expression in an operator's place filters: it is boolean by its form, and so is what it is made of. `open`: functions that are looked into. */

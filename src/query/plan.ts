@@ -269,6 +269,8 @@ export interface FunctionSignature {
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;
+  /** What SQL alone knows: pipes refuse the function as SuperDB does (`all`), or calls of it with more arguments than these. */
+  readonly sqlOnly?: 'all' | { readonly pipeArgumentsMax: number };
   /** Evaluated anew for each row (now, ksuid without argument): never folded. */
   readonly impure?: boolean;
 }

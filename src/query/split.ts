@@ -2,8 +2,8 @@
  * Which part of a plan several threads can do, each on a share of the rows of one scan, and what is left to do with their answers.
  *
  * Invariants:
- * - The answers, one share behind the other in the order of the scan, give what the unsplit plan gives, in its order. Sums of floats alone may differ in their
- *   last digits, since they are added up share by share; which thread took a share makes no difference.
+ * - The answers, one share behind the other in the order of the scan, give what the unsplit plan gives, in its order. Sums and variances of floats alone may differ in
+ *   their last digits, since they are added up share by share; which thread took a share makes no difference.
  * - Nothing is split that looks at the rows before it, at the clock, or at another source.
  */
 import { exprsOf, hasSubquery, someExpr } from './plan-walk.ts';

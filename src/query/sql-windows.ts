@@ -4,6 +4,7 @@
  */
 import { type Type, isFloat, isInteger, types } from '../vectors/type.ts';
 import { type Value, missing } from '../vectors/value.ts';
+import { argumentOf } from './analyze-aggregates.ts';
 import type { Analysis } from './analyze-context.ts';
 import type { ExprContext } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FrameBound, NameNode, Span, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from './ast.ts';
@@ -214,12 +215,12 @@ export class SqlWindows {
     if (f && distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
     if (f && filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
     if (e.nulls && !f?.treatsNulls) a.fault(`${e.nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`, call);
-    const args = argumentsOf(call), max = f ? f.argumentsMax : 1, min = f ? f.argumentsMin : name === 'count' ? 0 : 1;
+    const args = argumentsOf(call), signature = f ?? a.environment.aggregates.find(name)!, { argumentsMin: min, argumentsMax: max } = signature;
     if (args.length < min || args.length > max) a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
     if (a.faults.length > before) return undefined;
     const lowered = args.map((arg) => this.#argument(arg)), where = filter && this.#source.lower(filter);
     if (f) this.#checkCount(name, args, lowered);
-    return { name, arguments: lowered, distinct, ignoreNulls: e.nulls === 'ignore', ...(where ? { where } : {}) };
+    return { name, arguments: f || lowered.length === 0 ? lowered : [argumentOf(a, name, lowered)], distinct, ignoreNulls: e.nulls === 'ignore', ...(where ? { where } : {}) };
   }
 
   #argument(arg: Arg): PlanExpr {

@@ -11,13 +11,16 @@ import { none } from './tables.ts';
 import { under } from './under.ts';
 
 export class CollectState implements AggregateState {
-  private readonly ids = new Uint32List();
-  private readonly kept: Vector[] = [];
+  protected readonly ids = new Uint32List();
+  protected readonly kept: Vector[] = [];
   private size = 0;
+  private readonly withNulls: boolean;
+  /** `withNulls`: nulls are values too. */
+  constructor(withNulls = false) { this.withNulls = withNulls; }
   get bytes(): number { return this.ids.array.byteLength + this.size; }
   grow(): void { /* nothing is kept per group */ }
   update(ids: Uint32Array, argument: Vector): void {
-    const rows = rowsWithout(argument, kinds.null, kinds.missing);
+    const rows = this.withNulls ? rowsWithout(argument, kinds.missing) : rowsWithout(argument, kinds.null, kinds.missing);
     const own = pick(ids, rows), values = flatten(under(rows ? take(argument, rows) : argument));
     if (values.length === 0) return;
     for (let i = 0; i < values.length; i++) this.ids.push(own[i]!);

@@ -12,7 +12,7 @@ import { compareVectors } from '../expressions/compare.ts';
 import { recordOf } from '../expressions/construct.ts';
 import { coalesceOf } from '../expressions/logic.ts';
 import { combine, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
-import { byKernel, byVectors, refused, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
+import { aliasOf, byKernel, byVectors, refused, type Evaluate, type FunctionRow, type Kernel } from './row.ts';
 
 const runs = (offsets: Uint32Array, length: number): Float64Array => {
   const out = new Float64Array(length);
@@ -119,6 +119,7 @@ const enumRows = (v: Vector, length: number): Uint8Array | undefined => rowsThat
 export const containers: readonly FunctionRow[] = [
   lenRow('len'),
   lenRow('length'),
+  aliasOf(lenRow('len'), 'array_length', [{ query: 'array_length([1,2])', output: '2' }]),
   {
     name: 'coalesce', signature: 'coalesce(v, ...)', text: 'The first argument that is neither null nor an error, else null.', argumentsMin: 1, argumentsMax: Infinity,
     examples: [{ query: 'values coalesce(null,missing_field,"a")', input: '{a:1}', output: '"a"' }, { query: 'values coalesce(null)', output: 'null' }],

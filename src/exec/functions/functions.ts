@@ -1,21 +1,34 @@
 /** All built-in functions. */
 import type { FunctionCatalog } from '../../query/plan.ts';
+import { arraySums } from './array-sums.ts';
+import { arrays } from './arrays.ts';
+import { calendar } from './calendar.ts';
+import { choices } from './choices.ts';
 import { coding } from './coding.ts';
 import { containers } from './containers.ts';
+import { digests } from './digests.ts';
+import { elementary } from './elementary.ts';
 import { errorFunctions } from './errors.ts';
+import { integers } from './integers.ts';
+import { matchFunctions } from './matches.ts';
 import { math } from './math.ts';
 import { net } from './net.ts';
+import { padding } from './padding.ts';
 import { parse } from './parse.ts';
 import { patterns } from './patterns.ts';
 import { records } from './records.ts';
+import { rounding } from './rounding.ts';
 import type { FunctionRow } from './row.ts';
 import { strings } from './strings.ts';
+import { substrings } from './substrings.ts';
 import { time } from './time.ts';
+import { trimming } from './trimming.ts';
 import { typeFunctions } from './types.ts';
 
 /** Sorted by name. */
 export const functionTable: readonly FunctionRow[] = [
-  ...strings, ...patterns, ...math, ...time, ...net, ...containers, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding,
+  ...strings, ...substrings, ...padding, ...trimming, ...patterns, ...matchFunctions, ...math, ...rounding, ...elementary, ...integers, ...choices,
+  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests,
 ].sort((a, b) => (a.name < b.name ? -1 : 1));
 
 const byName: ReadonlyMap<string, FunctionRow> = new Map(functionTable.map((row) => [row.name, row]));

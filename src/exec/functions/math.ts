@@ -7,8 +7,9 @@ import { apply } from '../expressions/apply.ts';
 import { castVector } from '../expressions/cast.ts';
 import { goFloat } from '../expressions/number-text.ts';
 import { original, overlay, rowsWith, tidy, truth, truthOf, wrapErrors } from '../expressions/rows.ts';
-
-import { byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from './row.ts';
+import { logarithm } from './elementary.ts';
+import { roundDigits, roundHalfAway } from './rounding.ts';
+import { aliasOf, byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from './row.ts';
 
 /** Durations and times count as their nanoseconds. */
 const isNumber = (v: Vector): boolean => inner(v).form === 'number';
@@ -20,10 +21,6 @@ const rounding = (name: string, round: (x: number) => number, options: { readonl
   const v = flatten(arg!) as NumberVector;
   return isFloat(v.type) ? numbers(v.type, (v.values as Float64Array).subarray(0, length).map(round)) : original(arg!);
 };
-const halfAway = (x: number): number => (x < 0 ? -Math.floor(-x + 0.5) : Number.isSafeInteger(x) ? x : Math.floor(x + 0.5));
-/** 0.49999999999999994 + 0.5 would round up to 1. */
-const roundHalfAway = (x: number): number => (Math.abs(x) < 0.5 ? x * 0 : Math.abs(x) >= 2 ** 52 ? x : halfAway(x));
-
 const abs: Kernel = ([arg], length) => {
   if (isNull(arg!)) return nulls(length);
   if (!isNumber(arg!)) return wrapErrors('abs: not a number', arg!);
@@ -168,6 +165,12 @@ const extreme = (name: string, better: (x: number | bigint, y: number | bigint) 
   return { type, data: best };
 };
 
+const powRow: FunctionRow = {
+  name: 'pow', signature: 'pow(x, y)', text: 'x to the power of y.', argumentsMin: 2, argumentsMax: 2,
+  examples: [{ query: 'pow(2,3)', output: '8.' }, { query: 'pow("a",1)', output: 'error({message:"pow: not a number",on:"a"})' }],
+  make: byKernel(pow, 'whole'),
+};
+
 export const math: readonly FunctionRow[] = [
   {
     name: 'abs', signature: 'abs(n)', text: 'The absolute value of a number or duration.', argumentsMin: 1, argumentsMax: 1,
@@ -187,25 +190,26 @@ export const math: readonly FunctionRow[] = [
     make: byKernel(rounding('floor', Math.floor, { nulls: false }), 'whole'),
   },
   {
-    name: 'round', signature: 'round(n)', text: 'The nearest whole number, halves away from zero.', argumentsMin: 1, argumentsMax: 1,
+    name: 'round', signature: 'round(n[, digits])', text: 'The nearest whole number, in SQL also with so many digits behind the point; halves away from zero.', argumentsMin: 1, argumentsMax: 2,
+    sqlOnly: { pipeArgumentsMax: 1 },
     examples: [
       { query: 'round(2.5)', output: '3.' }, { query: 'round(-1.5)', output: '-2.' }, { query: 'round("a")', output: 'error({message:"round: not a number",on:"a"})' },
+      { query: 'select round(1234.5678,2) as n', output: '{n:1234.57}' }, { query: 'select round(1250,-2) as n', output: '{n:1300}' },
+      { query: "select round(1,'a') as n", output: '{n:error({message:"round: integer argument required",on:"a"})}' },
     ],
-    make: byKernel(rounding('round', roundHalfAway, { nulls: true }), 'whole'),
+    make: (call) => (call.literals.length > 1 ? byKernel(roundDigits, 'bare') : byKernel(rounding('round', roundHalfAway, { nulls: true }), 'whole'))(call),
   },
   {
-    name: 'log', signature: 'log(n)', text: 'The natural logarithm.', argumentsMin: 1, argumentsMax: 1,
+    name: 'log', signature: 'log([base, ]n)', text: 'The natural logarithm, or that to the base.', argumentsMin: 1, argumentsMax: 2,
     examples: [
       { query: 'log(4)', output: '1.3862943611198906' }, { query: 'log("2")', output: '0.6931471805599453' },
       { query: 'log(0)', output: 'error({message:"log: illegal argument",on:0})' }, { query: 'log("e")', output: 'error({message:"log: not a number",on:"e"})' },
+      { query: 'log(2,8)', output: '3.' }, { query: 'log(2,"a")', output: 'error({message:"log: number argument required",on:"a"})' },
     ],
-    make: byKernel(log, 'whole'),
+    make: (call) => (call.literals.length > 1 ? logarithm : byKernel(log, 'whole'))(call),
   },
-  {
-    name: 'pow', signature: 'pow(x, y)', text: 'x to the power of y.', argumentsMin: 2, argumentsMax: 2,
-    examples: [{ query: 'pow(2,3)', output: '8.' }, { query: 'pow("a",1)', output: 'error({message:"pow: not a number",on:"a"})' }],
-    make: byKernel(pow, 'whole'),
-  },
+  powRow,
+  aliasOf(powRow, 'power', [{ query: 'power(2,3)', output: '8.' }]),
   {
     name: 'sqrt', signature: 'sqrt(n)', text: 'The square root.', argumentsMin: 1, argumentsMax: 1,
     examples: [

@@ -27,6 +27,10 @@ export interface FunctionRow extends FunctionSignature {
   readonly make: (call: CallContext) => Evaluate;
 }
 
+/** A function under another name; errors say the one that it stands for. */
+export const aliasOf = (row: FunctionRow, name: string, examples: FunctionRow['examples']): FunctionRow =>
+  ({ ...row, name, signature: row.signature.replace(row.name, name), examples });
+
 /** A function by a kernel: it sees flat and constant vectors of one kind, without names and unions but for `wrapping` (apply.ts). */
 export const byKernel = (kernel: Kernel, wrapping?: Wrapping): FunctionRow['make'] => () => (args, length) => apply(args, length, kernel, wrapping);
 /** A function over vectors of any form. */

@@ -19,8 +19,10 @@ export const momentOf = (seconds: number, nanos: number): Moment => {
   };
 };
 
-const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+/** From Sunday on. */
+export const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+/** From January on. */
+export const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
 const zeros = (n: number, width = 2): string => String(n).padStart(width, '0');
 const blanks = (n: number): string => String(n).padStart(2, ' ');
 const twelve = (hour: number): number => (hour % 12 === 0 ? 12 : hour % 12);
@@ -34,7 +36,7 @@ const weekOf = (dayOfYear: number, ofWeek: number): string => (dayOfYear < ofWee
 
 type Verb = (m: Moment) => string;
 const simple: Readonly<Record<string, Verb>> = {
-  A: (m) => weekdays[m.weekday]!, a: (m) => weekdays[m.weekday]!.slice(0, 3), B: (m) => months[m.month - 1]!, b: (m) => months[m.month - 1]!.slice(0, 3),
+  A: (m) => weekdays[m.weekday]!, a: (m) => weekdays[m.weekday]!.slice(0, 3), B: (m) => monthNames[m.month - 1]!, b: (m) => monthNames[m.month - 1]!.slice(0, 3),
   C: (m) => zeros(Math.floor(m.year / 100)), d: (m) => zeros(m.day), e: (m) => blanks(m.day), H: (m) => zeros(m.hour), I: (m) => zeros(twelve(m.hour)),
   j: (m) => zeros(m.dayOfYear, 3), k: (m) => blanks(m.hour), l: (m) => blanks(twelve(m.hour)), M: (m) => zeros(m.minute), m: (m) => zeros(m.month), n: () => '\n',
   p: (m) => (m.hour < 12 ? 'AM' : 'PM'), S: (m) => zeros(m.second), t: () => '\t', U: (m) => weekOf(m.dayOfYear, m.weekday),

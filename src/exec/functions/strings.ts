@@ -5,7 +5,7 @@ import { type BytesVector, type ListVector, type Vector, flatten, nulls, numbers
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
 import { concatKernel } from '../expressions/construct.ts';
 import { wrapErrors } from '../expressions/rows.ts';
-import { byKernel, isError, isNull, isText, onTexts, texts, type FunctionRow, type Kernel } from './row.ts';
+import { aliasOf, byKernel, isError, isNull, isText, onTexts, texts, type FunctionRow, type Kernel } from './row.ts';
 
 const stringOf = (text: (i: number) => string, length: number): Vector => {
   const out = new BytesBuilder(types.string);
@@ -58,18 +58,9 @@ const codePoints = (text: string): Uint32Array => {
   return out.subarray(0, n);
 };
 /** Only changes that give one character: `ß` has no upper case letter of its own. */
-const single = (changed: string, character: string): string => (changed.length === 1 || [...changed].length === 1 ? changed : character);
+export const single = (changed: string, character: string): string => (changed.length === 1 || [...changed].length === 1 ? changed : character);
 const upperTable = Uint8Array.from({ length: 128 }, (_, b) => (b >= 97 && b <= 122 ? b - 32 : b));
 const lowerTable = Uint8Array.from({ length: 128 }, (_, b) => (b >= 65 && b <= 90 ? b + 32 : b));
-
-const blanks = '[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+';
-const leading = new RegExp(`^${blanks}`), trailing = new RegExp(`${blanks}$`);
-/** White space at the end is cut by hand: the expression alone would take quadratic time. */
-const trimText = (text: string): string => {
-  let end = text.length;
-  while (end > 0 && trailing.test(text[end - 1]!)) end--;
-  return text.slice(0, end).replace(leading, '');
-};
 
 const replaceAll = (text: string, old: string, by: string): string => {
   if (old === '') {
@@ -179,10 +170,14 @@ const replace = onTexts('replace: string arg required', ([s, old, by], length) =
   const text = texts(s!), from = texts(old!), to = texts(by!);
   return stringOf((i) => replaceAll(text(i), from(i), to(i)), length);
 });
-const trim = onTexts('trim: string arg required', ([s], length) => {
-  const text = texts(s!);
-  return stringOf((i) => trimText(text(i)), length);
-});
+const splitRow: FunctionRow = {
+  name: 'split', signature: 'split(s, sep)', text: 'The parts of a string between separators; its code points if the separator is empty.', argumentsMin: 2, argumentsMax: 2,
+  examples: [
+    { query: 'split("a,b",",")', output: '["a","b"]' }, { query: 'split("abc","")', output: '["a","b","c"]' }, { query: 'split("",",")', output: '[""]' },
+    { query: 'split(1,",")', output: 'error({message:"split: string arg required",on:1})' },
+  ],
+  make: byKernel(split, 'bare'),
+};
 
 export const strings: readonly FunctionRow[] = [
   {
@@ -194,11 +189,6 @@ export const strings: readonly FunctionRow[] = [
     name: 'lower', signature: 'lower(s)', text: 'The string in lower case.', argumentsMin: 1, argumentsMax: 1,
     examples: [{ query: 'lower("ABC")', output: '"abc"' }, { query: 'lower(1)', output: 'error({message:"lower: string arg required",on:1})' }],
     make: byKernel(changeCase('lower: string arg required', lowerTable, (c) => (c === 'İ' ? 'i' : single(c.toLowerCase(), c))), 'bare'),
-  },
-  {
-    name: 'trim', signature: 'trim(s)', text: 'The string without white space at its ends.', argumentsMin: 1, argumentsMax: 1,
-    examples: [{ query: 'trim(" a ")', output: '"a"' }, { query: 'trim(1)', output: 'error({message:"trim: string arg required",on:1})' }],
-    make: byKernel(trim, 'bare'),
   },
   {
     name: 'concat', signature: 'concat(s, ...)', text: 'The strings behind one another; null if any is null.', argumentsMin: 1, argumentsMax: Infinity,
@@ -218,14 +208,9 @@ export const strings: readonly FunctionRow[] = [
     ],
     make: byKernel(join, 'bare'),
   },
-  {
-    name: 'split', signature: 'split(s, sep)', text: 'The parts of a string between separators; its code points if the separator is empty.', argumentsMin: 2, argumentsMax: 2,
-    examples: [
-      { query: 'split("a,b",",")', output: '["a","b"]' }, { query: 'split("abc","")', output: '["a","b","c"]' }, { query: 'split("",",")', output: '[""]' },
-      { query: 'split(1,",")', output: 'error({message:"split: string arg required",on:1})' },
-    ],
-    make: byKernel(split, 'bare'),
-  },
+  splitRow,
+  aliasOf(splitRow, 'string_split', [{ query: 'string_split("a,b",",")', output: '["a","b"]' }]),
+  aliasOf(splitRow, 'string_to_array', [{ query: 'string_to_array("a,b",",")', output: '["a","b"]' }]),
   {
     name: 'replace', signature: 'replace(s, old, new)', text: 'The string with each occurrence of `old` replaced by `new`.', argumentsMin: 3, argumentsMax: 3,
     examples: [

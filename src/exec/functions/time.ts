@@ -7,7 +7,7 @@ import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { narrowed } from '../expressions/arithmetic.ts';
 import { combine, wrapErrors } from '../expressions/rows.ts';
 import { joinSeconds, secondsOf, splitSeconds } from '../expressions/time-bytes.ts';
-import { byKernel, data, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
+import { aliasOf, byKernel, data, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { compileFormat, momentOf, type Moment } from './strftime.ts';
 
 const bucket: Kernel = (args, length) => {
@@ -160,6 +160,12 @@ const now = (length: number): Vector => {
   return out.finish();
 };
 
+const nowRow: FunctionRow = {
+  name: 'now', signature: 'now()', text: 'The time of the evaluation.', argumentsMin: 0, argumentsMax: 0, impure: true,
+  examples: [{ query: 'typeof(now())', output: '<time>' }],
+  make: () => (_, length) => now(length),
+};
+
 export const time: readonly FunctionRow[] = [
   {
     name: 'bucket', signature: 'bucket(t, d)', text: 'The time or duration cut down to a multiple of the duration.', argumentsMin: 2, argumentsMax: 2,
@@ -178,11 +184,8 @@ export const time: readonly FunctionRow[] = [
     ],
     make: byKernel(datePart, 'whole'),
   },
-  {
-    name: 'now', signature: 'now()', text: 'The time of the evaluation.', argumentsMin: 0, argumentsMax: 0, impure: true,
-    examples: [{ query: 'typeof(now())', output: '<time>' }],
-    make: () => (_, length) => now(length),
-  },
+  nowRow,
+  aliasOf(nowRow, 'current_timestamp', [{ query: 'typeof(current_timestamp())', output: '<time>' }]),
   {
     name: 'strftime', signature: 'strftime(format, t)', text: 'The time (UTC) as text: %Y year, %m month, %d day, %H hour, %M minute, %S second and others.', argumentsMin: 2, argumentsMax: 2,
     examples: [

@@ -133,6 +133,11 @@ describe('values that grow inside of expressions', () => {
     ['records of records', steps('values {a:1}', '{a:this,b:this}', 60), /record/],
     ['concatenation', steps('values "abababab"', 'this||this||this||this', 20), /concatenation/],
     ['matches', 'values regexp_replace(this,"(a+)",f"{this}")', /regexp_replace/, JSON.stringify('$0'.repeat(30_000) + 'a'.repeat(3000))],
+    ['repetitions', 'values repeat("ab",100000000)', /repeat/],
+    ['padding', 'values rpad("ab",100000000,"日")', /rpad/],
+    ['ranges', 'values range(this)', /a list of numbers/, '100000000'],
+    ['joined elements', 'values array_to_string([this,this,this,this],this)', /array_to_string/, JSON.stringify('ab'.repeat(1_500_000))],
+    ['joined values', steps('values "ab"', 'concat_ws("--",this,this,this,this,this,this,this,this)', 10), /concat_ws/],
     ['a function', 'fn f(x,n): (n==0 ? x : f([...x,...x],n-1)) values f([1],40)', /array expression|copy of rows/],
   ] as const)('%s', async (_what, query, by, input?: string) => {
     const told = await within(16, query, input).then(() => '', (error: Error) => error.message);
@@ -142,6 +147,8 @@ describe('values that grow inside of expressions', () => {
   test('a string longer than any can be is refused before it is made', async () => {
     const grow = 'values replace(this.s, "a", this.by)', input = `{s:"${'a'.repeat(1_000_000)}",by:"${'b'.repeat(1000)}"}`;
     await expect(runQuery(grow, input)).rejects.toMatchObject({ code: 'query-string', message: 'query: replace makes a string of 1000000000 characters, at most 536870888' });
+    await expect(runQuery('values repeat("x",1000000000000)', undefined)).rejects.toMatchObject({ code: 'query-string', message: 'query: repeat makes a string of 1000000000000 characters, at most 536870888' });
+    await expect(runQuery('values lpad("x",9223372036854775807)', undefined)).rejects.toMatchObject({ code: 'query-string' });
   });
   test('rows that are large together are worked on a few at a time', async () => {
     const rows = Array.from({ length: 400 }, (_, i) => `{n:${i},s:"${'a'.repeat(500)}"}`).join('\n');

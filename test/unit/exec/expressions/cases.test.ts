@@ -34,7 +34,7 @@ describe('examples of the function table', () => {
   for (const row of functionTable) {
     test.each(row.examples.map((e) => ({ ...e, title: `${e.query}${e.input ? ` on ${e.input}` : ''}` })))(`${row.name}: $title`, async ({ query, input, output }) => {
       // A call that answers a bool is a filter when it stands alone.
-      expect(await runQuery(query.startsWith('values ') ? query : `values ${query}`, input)).toBe(`${output}\n`);
+      expect(await runQuery(/^(values|select) /.test(query) ? query : `values ${query}`, input)).toBe(`${output}\n`);
     });
   }
 });

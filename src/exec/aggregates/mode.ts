@@ -1,0 +1,34 @@
+/** mode: the value that comes most often, of several such values the one that came first. */
+import { checkStopAt } from '../../vectors/stop.ts';
+import { type Vector, nulls, take } from '../../vectors/vector.ts';
+import { concat } from '../../vectors/concat.ts';
+import { overlay } from '../expressions/rows.ts';
+import { ColumnCodes } from './codes.ts';
+import { CollectState } from './collect.ts';
+import { words } from './state.ts';
+import { PairTable } from './tables.ts';
+
+export class ModeState extends CollectState {
+  override result(groups: number): Vector {
+    const { length } = this.ids;
+    if (length === 0) return nulls(groups);
+    const values = concat(this.kept), codes = new ColumnCodes().codes(values), pairs = new PairTable();
+    /** How often each pair of group and value comes, and its first row. */
+    const counts = words(length), firsts = words(length);
+    for (let i = 0; i < length; i++) {
+      checkStopAt(i);
+      const size = pairs.size, pair = pairs.code(this.ids.array[i]!, codes[i]!, true);
+      if (pairs.size > size) firsts[pair] = i;
+      counts[pair]!++;
+    }
+    const best = words(groups), rows = words(groups), empty = new Uint8Array(groups).fill(1);
+    for (let pair = 0; pair < pairs.size; pair++) {
+      const group = pairs.first.array[pair]!;
+      if (counts[pair]! <= best[group]!) continue;
+      best[group] = counts[pair]!;
+      rows[group] = firsts[pair]!;
+      empty[group] = 0;
+    }
+    return overlay(take(values, rows), empty, nulls(groups));
+  }
+}
