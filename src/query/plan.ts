@@ -190,6 +190,8 @@ export type PlanOp =
       readonly kept?: true;
       /** A left row is wanted once, however many matches it has. */
       readonly firstOnly?: true;
+      /** Nobody relies on the order of the rows, as in SQL: sides may be exchanged. */
+      readonly anyOrder?: true;
     }
   /** INTERSECT and EXCEPT: rows of the input that are, or are not, in `right`, by type and value. Not `all`: each once; else as often as the counts say. Without `right` the op
    *  before gives two streams. */

@@ -84,7 +84,7 @@ const lowerSqlJoin = (a: Analysis, e: SqlJoin, flow: Flow): LoweredTables => {
   // Names and the order of joins depend on what the pools hold.
   for (const t of [...left.tables, ...right.tables]) knownColumns(t);
   const condition = e.natural ? naturalColumns(a, e, left, right) : e.condition;
-  const base = { kind: 'join', style: e.style, right: { ops: sourced(right.ops) }, leftName: 'left', rightName: 'right', nullsMatch: true } as const;
+  const base = { kind: 'join', style: e.style, right: { ops: sourced(right.ops) }, leftName: 'left', rightName: 'right', nullsMatch: true, anyOrder: true } as const;
   if (condition?.kind === 'join-using') return joinUsing(a, base, condition, left, right);
   const tables = [...underSide('left', left.tables), ...underSide('right', right.tables)], star = [...underSide('left', left.star), ...underSide('right', right.star)];
   const join: PlanOp = { ...base, equal: [] };

@@ -4,7 +4,7 @@
  * - Parts of the filter that read one table go to that table; equalities between two tables become hash keys, and what else reads several is tested as soon as they are joined.
  * - The table of most rows streams past the others, which are held: of those that an equality connects the one of fewest rows comes next. A cross product is left only where
  *   nothing connects. Without figures the order of the text is kept as far as it is connected.
- * - Rows keep their form, so that what follows need not know; their order is not kept, as SQL has none there.
+ * - Rows keep their form, so that what follows need not know. Where their order counts, as in pipes, tables are joined as they are written.
  */
 import { conjunction, conjuncts, exprKey, fieldsRead, mapParts, pathExpr, pathOf, someExpr } from '../plan-walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from '../plan.ts';
@@ -38,7 +38,7 @@ export const joinOrder = {
       }
     }
     if (edges.length === 0 && tests.length === 0 && own.every((list) => list.length === 0)) return ops;
-    const filtered = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i]!)]), order = orderOf(filtered.map((leaf, i) => rowsOf(leaf, own[i]!.length)), edges);
+    const filtered = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i]!)]), order = joins.every((j) => j.anyOrder) ? orderOf(filtered.map((leaf, i) => rowsOf(leaf, own[i]!.length)), edges) : [...leaves.keys()];
     return [...joined({ joins, leaves, filtered, order, edges, tests }), ...filterOf(rest), ...ops.slice(filterAt + 1)];
   },
 } as const satisfies Rule;
