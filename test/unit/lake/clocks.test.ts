@@ -47,6 +47,16 @@ describe('ids', () => {
 });
 
 describe('times and notes', () => {
+  test('no time is a whole millisecond, whatever the clock shows and however often it is asked', () => {
+    let clock = Date.UTC(2026, 0, 1);
+    const draws = new LakeDraws(undefined, () => clock), whole: bigint[] = [];
+    for (let i = 0; i < 5000; i++) {
+      if (i % 500 === 0) clock += 1;
+      const ns = draws.nowNs();
+      if (ns % 1_000_000n === 0n) whole.push(ns);
+    }
+    expect(whole).toEqual([]);
+  });
   test('times never fall; one note when the clock falls behind, one when it has caught up', () => {
     let clock = Date.UTC(2026, 0, 1);
     const notes: ClockNote[] = [], draws = new LakeDraws((note) => { notes.push(note); }, () => clock), times: bigint[] = [];
