@@ -52,7 +52,7 @@ describe('completion', () => {
     return `${partial} -> ${found.join(' ')}`;
   };
   test.each([
-    ['va', 'va -> values'],
+    ['va', 'va -> values var_pop( var_samp( variance('],
     ['from movies | he', 'he -> head'],
     ['from movies | wh', 'wh -> where'],
     ['from movies | sum', 'sum -> sum( summarize'],
@@ -67,7 +67,7 @@ describe('completion', () => {
     ['from movies:l', 'movies:l -> movies:log'],
     ['from :', ': -> :branches :pools'],
     ['select * from mo', 'mo -> movies'],
-    ['from movies | sort Title de', 'de -> default dense_rank( desc'],
+    ['from movies | sort Title de', 'de -> default degrees( dense_rank( desc'],
     ['values "up', ' -> '],
     ['values 1 -- up', ' -> '],
     ['.p', '.p -> .pools'],
