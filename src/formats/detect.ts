@@ -55,11 +55,11 @@ const complaintOf = async (trial: Trial, ahead: LookAhead, table: Readonly<Recor
 };
 
 const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
-  let line = Buffer.alloc(0);
+  const line: Uint8Array[] = [];
   for await (const chunk of ahead.peek()) {
     const end = chunk.indexOf(0x0a);
-    line = Buffer.concat([line, end < 0 ? chunk : chunk.subarray(0, end)]);
-    if (end >= 0) return line.includes(delimiter) ? undefined : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
+    line.push(end < 0 ? chunk : chunk.subarray(0, end));
+    if (end >= 0) return Buffer.concat(line).includes(delimiter) ? undefined : `line 1: delimiter '${delimiter === '\t' ? '\\t' : delimiter}' not found`;
   }
   return 'line 1: EOF';
 };

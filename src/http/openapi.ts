@@ -50,7 +50,7 @@ const otherMethods = ['head', 'post', 'put', 'patch', 'delete', 'options', 'trac
 const introduction = `Pools hold records of any shape in the order of a key. Each pool has branches, a branch is a line of commits, and every commit stays readable.
 Queries in SuperSQL or SQL read one or many pools; every change is an event.
 
-**Formats.** An answer comes in the first format of \`Accept\` that is known, else in SUP (option \`-defaultfmt\`). A body is read as what its \`Content-Type\` says; without one it is SUP, or for data it is found out.
+**Formats.** An answer comes in the format that \`Accept\` rates highest, of equal ones in the first; without it in SUP (option \`-defaultfmt\`). A body is read as what its \`Content-Type\` says; without one it is SUP, or for data it is found out.
 The schemas here are those of JSON. In SUP ids are written without quotes, and time and types are types.
 
 **Errors** are JSON whatever is accepted; \`kind\` tells programs what \`error\` tells people. What is no request of an endpoint has answers of its own: 301 to the clean path for doubled slashes and dot segments, 404 with a plain text

@@ -1,7 +1,7 @@
 /**
  * The HTTP server: route table -> Fastify, with the rules that hold on every route.
  *
- * - Order of checks: the head (head.ts), route (404) and method (405), from where, who and what (admission.ts), Accept (400), handler.
+ * - Order of checks: the head (head.ts), route (404) and method (405), from where, who and what (admission.ts), query parameters (400), conditions (400), Accept (400), handler.
  * - Handlers only ask the lake and the workers, and await what they say; nothing is computed here that grows with the data.
  * - Every answer has an `X-Request-Id`; every error is the JSON body of `errorAnswer`, save for requests that were never routed.
  * - To the framework no method has a body: so it looks at no Content-Type (it refuses empty and malformed ones) and leaves bodies unread, for the handlers.

@@ -57,7 +57,8 @@ export const rowsOf = (a: Analysis, ops: readonly PlanOp[], t: Type): readonly P
 export const aliased = (a: Analysis, given: readonly PlanOp[], alias: SqlAlias | undefined, name: string | undefined, input: Type): LoweredTables => {
   const rows = a.typeOf(given, input), columns = columnsOf(rows), ops = rowsOf(a, given, rows), explicit = alias !== undefined;
   const table = alias?.name.text ?? name;
-  const made: SqlTable = { ...(table !== undefined ? { name: table } : {}), explicit, path: [], ...(columns ? { columns } : { fields: () => a.fieldsOf(ops, input) }), merged: none };
+  let fields: readonly string[] | undefined;
+  const made: SqlTable = { ...(table !== undefined ? { name: table } : {}), explicit, path: [], ...(columns ? { columns } : { fields: () => (fields ??= a.fieldsOf(ops, input)) }), merged: none };
   if (!alias?.columns) return single(ops, made);
   if (!columns) {
     // A source that is not resolved yet is no reason to complain.
