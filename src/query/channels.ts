@@ -1,5 +1,6 @@
 /** The channels in which a plan's rows come, and for each of them the grouping keys and the order of its rows. */
-import type { FieldPath, Pipeline, PlanExpr, PlanOp, ResolvedSource } from './plan.ts';
+import { pathOf } from './plan-walk.ts';
+import type { FieldPath, Pipeline, PlanOp, ResolvedSource } from './plan.ts';
 
 interface Order { readonly order: 'asc' | 'desc'; readonly key: FieldPath }
 /** A channel of the answer; null where there are no grouping keys, or no order is known. */
@@ -74,10 +75,3 @@ const startsWith = (path: FieldPath, start: FieldPath): boolean => start.every((
 const touches = (sort: readonly Order[] | null, path: FieldPath): boolean =>
   (sort ?? []).some(({ key }) => startsWith(key, path) || startsWith(path, key));
 const samePath = (a: FieldPath | undefined, b: FieldPath): boolean => a !== undefined && a.length === b.length && a.every((name, i) => name === b[i]);
-
-const pathOf = (expr: PlanExpr): FieldPath | undefined => {
-  if (expr.kind === 'this') return [];
-  if (expr.kind !== 'field') return undefined;
-  const outer = pathOf(expr.of);
-  return outer && [...outer, expr.name];
-};

@@ -2,7 +2,7 @@
  * `exists` and `not exists` of a filter become joins: each row goes past the rows of the subquery once, instead of batch after batch being looked up in them, and what
  * does not fit into memory is put aside once. Only where the subquery is joined to the values of the row around it by an equality.
  */
-import { callOf, conjunction, conjuncts, fieldOf, mapParts, pathExpr, pathOf, thisExpr } from '../plan-walk.ts';
+import { callOf, conjunction, conjuncts, fieldOf, hasSubquery, mapParts, pathExpr, pathOf, substituteRow, thisExpr } from '../plan-walk.ts';
 import type { PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
@@ -27,7 +27,8 @@ const askedBy = (e: PlanExpr): Asked | undefined => {
     const inner = askedBy(e.operand);
     return inner && { ...inner, isNegated: !inner.isNegated };
   }
-  if (e.kind !== 'apply' || e.form !== 'exists' || e.body.mode !== 'joined') return undefined;
+  // A subquery among the outer values may read the row itself, which lies elsewhere then.
+  if (e.kind !== 'apply' || e.form !== 'exists' || e.body.mode !== 'joined' || e.outer.some(hasSubquery)) return undefined;
   const [join, ...rest] = e.body.pipeline.ops;
   // Behind the join nothing takes rows away.
   return join?.kind === 'join' && join.style === 'inner' && join.right && join.equal.length > 0 && join.firstOnly && rest.every((op) => op.kind === 'values')
@@ -39,7 +40,7 @@ const semiJoin = ({ apply: { outer }, join, isNegated }: Asked): readonly PlanOp
   /** What stands for the outer values, which lie at `at` there, over the rows at `to`. */
   const over = (e: PlanExpr, at: readonly string[], to: PlanExpr): PlanExpr => {
     const path = pathOf(e), place = path && at.every((name, i) => name === path[i]) ? /^c(\d+)$/.exec(path[at.length] ?? '') : undefined;
-    return place ? path!.slice(at.length + 1).reduce(fieldOf, withRow(outer[Number(place[1])]!, to)) : mapParts(e, (part) => over(part, at, to));
+    return place ? path!.slice(at.length + 1).reduce(fieldOf, substituteRow(outer[Number(place[1])]!, to)!) : mapParts(e, (part) => over(part, at, to));
   };
   const { firstOnly: _, residual, ...base } = join;
   const semi: Join = {
@@ -53,4 +54,3 @@ const semiJoin = ({ apply: { outer }, join, isNegated }: Asked): readonly PlanOp
   };
   return [semi, { kind: 'values', exprs: [pathExpr([join.leftName])] }];
 };
-const withRow = (e: PlanExpr, row: PlanExpr): PlanExpr => (row.kind === 'this' ? e : e.kind === 'this' ? row : mapParts(e, (part) => withRow(part, row)));
