@@ -87,7 +87,7 @@ const sumsOf = (sizes: Float64Array): Float64Array => {
   return sums;
 };
 
-/** The same rows without what they do not show: views are copied, dictionaries that are larger than what the rows show of them are looked up. */
+/** The same rows without what they do not show: selections are copied, dictionaries that are larger than what the rows show of them are looked up. */
 export const lean = (v: Vector): Vector => {
   switch (v.form) {
     case 'record': return { ...v, fields: v.fields.map((f) => ({ ...f, values: lean(f.values.length > v.length ? slice(f.values, 0, v.length) : f.values) })) };
@@ -107,6 +107,18 @@ export const lean = (v: Vector): Vector => {
       return bytes > smallBytes && bytes > shownSize(v) ? lean(flatten(v)) : v;
     }
     case 'selected': return lean(flatten(v));
+    default: return v;
+  }
+};
+/** The rows of a view in arrays of their own, for the forms that columns of files have, so that they do not keep what they were cut from. */
+export const unshared = (v: Vector): Vector => {
+  switch (v.form) {
+    case 'number': return { ...v, values: v.values.slice(0, v.length) };
+    case 'bool': return { ...v, values: v.values.slice(0, v.length) };
+    case 'bytes': return { ...v, offsets: v.offsets.subarray(0, v.length + 1).map((x) => x - v.offsets[0]!), bytes: v.bytes.slice(v.offsets[0], v.offsets[v.length]) };
+    case 'dictionary': return { ...v, codes: v.codes.slice(0, v.length) };
+    case 'record': return { ...v, fields: v.fields.map((f) => ({ ...f, values: unshared(f.values), ...(f.present && { present: f.present.slice(0, v.length) }) })) };
+    case 'error': case 'named': return { ...v, inner: unshared(v.inner) };
     default: return v;
   }
 };

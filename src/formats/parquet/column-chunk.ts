@@ -9,6 +9,7 @@ import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { concat } from '../../vectors/concat.ts';
 import { joinBytes } from '../../vectors/join-bytes.ts';
+import { unshared } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import type { Codec } from '../block-codecs.ts';
@@ -126,7 +127,9 @@ export class ColumnChunk {
   private part(page: HeldPage, entries: number): Entries {
     const from = this.at, to = from.entries + entries, definition = page.definition?.subarray(from.entries, to);
     const values = definition ? countOf(definition, this.leaf.definitionMax) : entries;
-    const part = { entries, definition, repetition: page.repetition?.subarray(from.entries, to), values: slice(page.values, from.values, from.values + values) };
+    const shown = slice(page.values, from.values, from.values + values);
+    // Rows that wait would hold each page that they begin or end in, and the page once more when it was let go and read again: with many columns these are far more than the rows.
+    const part = { entries, definition, repetition: page.repetition?.subarray(from.entries, to), values: entries < page.entries ? unshared(shown) : shown };
     this.at = { ...from, entries: to, values: from.values + values };
     if (to === page.entries) {
       this.at = { offset: page.end, entries: 0, values: 0, before: from.before + to };

@@ -1,4 +1,5 @@
 /** What readers of inputs may hold, in bytes, whatever the input looks like. */
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
 import { createWriter, openReader } from '../../../src/formats/formats.ts';
 import { ReadMemory } from '../../../src/formats/read-memory.ts';
@@ -33,4 +34,28 @@ test('what the reader of a load holds is taken off what the load may sort in mem
   share.memory.hold(40 << 20, { format: 'x', what: 'y' });
   expect(share.sortBytesMax()).toBe(4 << 20);
   expect(() => { share.memory.hold(1, { format: 'x', what: 'y' }); }).toThrow('x: y needs more than 67108864 bytes of memory (option -memory)');
+});
+
+test('rows of Parquet that wait do not hold the pages that they were cut from', async () => {
+  const rows = 50_000, numbers = Array.from({ length: rows }, (_, i) => Math.sin(i)), texts = numbers.map((x) => x.toString()), few = numbers.map((_, i) => `word ${i % 50}`);
+  // A page of each column has all rows.
+  const file = new Uint8Array(parquetWriteBuffer({
+    columnData: [{ name: 'number', data: numbers, type: 'DOUBLE' }, { name: 'sparse', data: numbers.map((x, i) => (i % 3 === 0 ? null : x)), type: 'DOUBLE', nullable: true }, { name: 'text', data: texts, type: 'STRING' }, { name: 'few', data: few, type: 'STRING' }],
+    rowGroupSize: rows, pageSize: 1 << 30,
+  }));
+  const buffers = new Set<ArrayBufferLike>(), shown = [numbers.length * 8 * 5, texts.join('').length].reduce((a, b) => a + b);
+  const note = (v: unknown): void => {
+    if (ArrayBuffer.isView(v)) buffers.add(v.buffer);
+    else if (typeof v === 'object' && v !== null) for (const part of Object.values(v)) note(part);
+  };
+  const held: unknown[] = [];
+  let count = 0;
+  for await (const batch of await openReader('parquet', piecesOf(file, 100_000), { memory: new ReadMemory(() => 64 << 20) })) {
+    count += batch.length;
+    // Every third batch waits.
+    if (held.push(batch) % 3 === 1) note(batch);
+  }
+  expect(count).toBe(rows);
+  expect(held.length).toBeGreaterThan(5);
+  expect([...buffers].reduce((n, b) => n + b.byteLength, 0)).toBeLessThan(shown * 0.6);
 });
