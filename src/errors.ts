@@ -62,6 +62,7 @@ export const errorTable = {
   'meta-unknown-lake': bad('unknown database metadata type "{meta}" in from operator'),
   // query
   'query-invalid': bad('{text}'),
+  'subquery-rows': bad('query: a subquery that stands for one value gives several rows: give it a condition, an aggregate or limit 1, or write array(select ...) for all of them'),
   'recursion-rounds': bad('query: with recursive {name} goes on after {limit} rounds (option -recursion.rounds.max); give it a condition that ends it, or a limit'),
   'recursion-rows': bad('query: with recursive {name} gives more than {limit} rows (option -recursion.rows.max); give it a condition that ends it, or a limit'),
   'load-memory': { status: 413, kind: 'payload too large', text: 'load: {operator} needs more than {limit} bytes of memory (option -memory)' },

@@ -452,11 +452,12 @@ export interface SqlSubqueryTable extends Span {
   readonly ordinality: boolean;
   readonly alias?: SqlAlias;
 }
-/** `condition` is absent exactly for `cross` (also written as a comma) and for NATURAL joins. */
+/** `condition` is absent exactly for `cross` (also written as a comma), `positional` and NATURAL joins. `asof`: of the matches of a row the nearest one by the inequality of the condition. */
 export interface SqlJoin extends Span {
   readonly kind: 'sql-join';
-  readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'cross';
+  readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'semi' | 'cross' | 'positional';
   readonly natural?: true;
+  readonly asof?: true;
   readonly left: SqlTableExpr;
   readonly right: SqlTableExpr;
   readonly condition?: JoinCondition;

@@ -7,9 +7,9 @@
  */
 import type { Analysis } from './analyze-context.ts';
 import { splitCondition } from './analyze-joins.ts';
-import { compareOf, conjunction, conjuncts, exprsOf, fieldOf, isSourced, literal, mapParts, partsOf, pathExpr, pipelinesOf, thisExpr } from './plan-walk.ts';
+import { callOf, compareOf, conjunction, conjuncts, exprsOf, fieldOf, isSourced, literal, mapParts, partsOf, pathExpr, pipelinesOf, thisExpr } from './plan-walk.ts';
 import { boolValue, nullValue } from '../vectors/value.ts';
-import type { Correlated, PlanExpr, PlanOp, RecordElement, WindowGroup } from './plan.ts';
+import type { AbsentRow, Correlated, PlanExpr, PlanOp, RecordElement, WindowGroup } from './plan.ts';
 
 type Ops = readonly PlanOp[];
 type Join = Extract<PlanOp, { kind: 'join' }>;
@@ -197,8 +197,9 @@ class Lift {
   #joinFree(left: Ops, op: Join): Ops {
     const turned = op.style === 'inner' || op.style === 'cross' ? op.style : op.style === 'right' ? 'left' : undefined;
     if (!turned || !op.right) return this.#joinLifted(this.#cross(left, []), op);
-    const swapped: Join = {
-      ...op, style: turned, right: { ops: left }, leftName: op.rightName, rightName: op.leftName, equal: op.equal.map((k) => ({ left: k.right, right: k.left })),
+    const { absentLeft, absentRight, ...plain } = op, swapped: Join = {
+      ...plain, style: turned, right: { ops: left }, leftName: op.rightName, rightName: op.leftName, equal: op.equal.map((k) => ({ left: k.right, right: k.left })),
+      ...(absentLeft && { absentRight: absentLeft }), ...(absentRight && { absentLeft: absentRight }),
     };
     return this.#joinLifted(this.pipeline(op.right.ops), swapped);
   }
@@ -208,7 +209,9 @@ class Lift {
     if (!op.right) throw new NoForm();
     const { leftName, rightName } = op, left = fieldOf(thisExpr, leftName), right = fieldOf(thisExpr, rightName);
     const dependent = this.#depends(op.right.ops) || op.style === 'right' || op.style === 'full' || op.equal.some((k) => this.#reads(k.right));
-    const pair = record({ [leftName]: fieldOf(left, 'row'), [rightName]: dependent ? fieldOf(right, 'row') : right });
+    const orAbsent = (side: PlanExpr, row: PlanExpr, absent: AbsentRow | undefined): PlanExpr =>
+      (absent ? { kind: 'conditional', test: callOf('missing', side), then: absentExpr(absent), otherwise: row } : row);
+    const pair = record({ [leftName]: orAbsent(left, fieldOf(left, 'row'), op.absentLeft), [rightName]: orAbsent(right, dependent ? fieldOf(right, 'row') : right, op.absentRight) });
     const outer = op.style === 'right' || op.style === 'full'
       ? ({ kind: 'conditional', test: { kind: 'call', name: 'missing', arguments: [left] }, then: fieldOf(right, 'outer'), otherwise: fieldOf(left, 'outer') } as const)
       : fieldOf(left, 'outer');
@@ -258,8 +261,10 @@ const project = (e: PlanExpr): PlanExpr => {
   return element ? element.value : e;
 };
 
+const absentExpr = (row: AbsentRow): PlanExpr => ({ kind: 'record', elements: row.map((column) => ({ kind: 'field', name: column.name, value: column.row ? absentExpr(column.row) : nullExpr })) });
+
 const without = (op: Join): Join => {
-  const { residual: _, kept: __, ...rest } = op;
+  const { residual: _, kept: __, absentLeft: ___, absentRight: ____, ...rest } = op;
   return rest;
 };
 

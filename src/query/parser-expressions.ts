@@ -7,7 +7,7 @@ import { isDigit, memoExpr, memoPostfix } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
 import { parseDistinctFrom, parseQuantified, takesIlike, takesSimilarTo, takesSymmetric } from './parser-predicates.ts';
 import { parsePrimary } from './parser-primaries.ts';
-import { parseDelimited, parseId, parseQuoted } from './parser-strings.ts';
+import { parseDelimited, parseId, parseQuoted, parseSqlString } from './parser-strings.ts';
 import { parseCastTarget } from './parser-types.ts';
 
 const levelOr = 2;
@@ -373,5 +373,5 @@ function parseSliceEnd(s: Scanner, expr: Expr, from: Expr | undefined): SliceExp
 
 /** `'…'` or, outside SQL, `"…"`. */
 export function parseStringLiteral(s: Scanner): string | undefined {
-  return s.sql && s.code === 0x22 ? s.fail() : parseQuoted(s);
+  return s.sql ? parseSqlString(s) : parseQuoted(s);
 }

@@ -17,7 +17,7 @@ export const isAhead = (s: Scanner, pattern: RegExp): boolean => {
 const setOperator = /(?:intersect|except)(?:\s+(?:all|distinct))?\s*(?:(?<=\s)(?:select|values)\b|(?<=\s(?:all|distinct)\s+)from\b|\(\s*(?:\(|(?:select|values|from|with)\b))/iy;
 const fetchFirst = /fetch\s+(?:first|next)\s+(?:\S+\s+)?rows?\s+only\b/iy;
 const naturalJoin = /natural\s+(?:(?:inner|cross|(?:left|right|full)(?:\s+outer)?)\s+)?join\b/iy;
-const fullJoin = /full\s+(?:outer\s+)?join\b/iy;
+const fullJoin = /full\s+(?:outer\s+)?join\b/iy, semiJoin = /semi\s+join\b/iy, asofJoin = /asof\s+(?:(?:inner|left(?:\s+outer)?)\s+)?join\b/iy, positionalJoin = /positional\s+join\b/iy;
 const lateral = /lateral\s*\(\s*(?:select|values|from|with|unnest|let|const|fn)\b/iy;
 
 /** Whether a word here begins a clause, and is no alias. */
@@ -26,6 +26,9 @@ export const beginsSqlClause = (s: Scanner): boolean => {
     case 0x65: case 0x69: return isAhead(s, setOperator);
     case 0x66: return isAhead(s, fetchFirst) || isAhead(s, fullJoin);
     case 0x6e: return isAhead(s, naturalJoin);
+    case 0x61: return isAhead(s, asofJoin);
+    case 0x70: return isAhead(s, positionalJoin);
+    case 0x73: return isAhead(s, semiJoin);
     default: return false;
   }
 };
@@ -38,6 +41,15 @@ export const takesNatural = (s: Scanner): true | undefined => {
   const before = s.pos;
   s.skip();
   if ((s.code | 0x20) === 0x6e && isAhead(s, naturalJoin) && s.keyword('natural')) return true;
+  s.pos = before;
+  return undefined;
+};
+
+/** Takes ASOF in front of a join. */
+export const takesAsof = (s: Scanner): true | undefined => {
+  const before = s.pos;
+  s.skip();
+  if ((s.code | 0x20) === 0x61 && isAhead(s, asofJoin) && s.keyword('asof')) return true;
   s.pos = before;
   return undefined;
 };

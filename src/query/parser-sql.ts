@@ -7,7 +7,7 @@ import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
 import { parseJoinCondition, parseOrderList } from './parser-operators.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
-import { beginsSqlClause, isLateralAhead, parseFetch, parseGroupItem, parseSetTail, takesNatural } from './parser-sets.ts';
+import { beginsSqlClause, isLateralAhead, parseFetch, parseGroupItem, parseSetTail, takesAsof, takesNatural } from './parser-sets.ts';
 import { parseSource } from './parser-sources.ts';
 import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
 import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
@@ -272,24 +272,24 @@ function parseJoins(s: Scanner): SqlTableExpr | undefined {
 }
 
 function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
-  const natural = takesNatural(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural);
-  if (style === undefined) return undefined;
+  const natural = takesNatural(s), asof = natural ? undefined : takesAsof(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural ?? asof);
+  if (style === undefined || (asof && style !== 'inner' && style !== 'left')) return undefined;
   s.skip();
   const right = parseTable(s);
   if (right === undefined) return undefined;
   if (natural) return { kind: 'sql-join', style, natural, left, right, start: left.start, end: s.byte(s.pos) };
-  if (style === 'cross') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
+  if (style === 'cross' || style === 'positional') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
   const condition = s.gap() ? parseJoinCondition(s) : undefined;
-  return condition === undefined ? undefined : { kind: 'sql-join', style, left, right, condition, start: left.start, end: s.byte(s.pos) };
+  return condition === undefined ? undefined : { kind: 'sql-join', style, ...(asof && { asof }), left, right, condition, start: left.start, end: s.byte(s.pos) };
 }
 
-/** The keywords up to JOIN and the gaps on both sides; NATURAL has taken the one before it. */
+/** The keywords up to JOIN and the gaps on both sides; NATURAL and ASOF have taken the one before it. */
 function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style'] | undefined {
   if (!s.gap() && !natural) return undefined;
   const word = s.peekWord().toLowerCase();
   switch (word) {
     case 'join': return s.keyword('join') && s.gap() ? 'inner' : undefined;
-    case 'cross': case 'inner': case 'anti': case 'full': case 'left': case 'right':
+    case 'cross': case 'inner': case 'anti': case 'semi': case 'positional': case 'full': case 'left': case 'right':
       s.pos += word.length;
       if (word === 'full' || word === 'left' || word === 'right') s.spaceKeyword('outer');
       return s.apartKeyword('join') ? word : undefined;

@@ -10,6 +10,25 @@ export function parseQuoted(s: Scanner): string | undefined {
   return parseDelimited(s, code);
 }
 
+/** A string of SQL: `'…'`, where a backslash is an ordinary character, two quotes are one and lines may end, as in the standard; or `e'…'` with escapes, as in PostgreSQL. */
+export function parseSqlString(s: Scanner): string | undefined {
+  if ((s.code | 0x20) === 0x65 && s.text.charCodeAt(s.pos + 1) === 0x27) {
+    const start = s.pos++;
+    const text = parseDelimited(s, 0x27);
+    if (text === undefined) s.pos = start;
+    return text;
+  }
+  if (s.code !== 0x27) return s.fail();
+  let end = s.pos;
+  do {
+    end = s.text.indexOf("'", end + 1);
+    if (end < 0) return s.fail(s.text.length);
+  } while (s.text.charCodeAt(end + 1) === 0x27 && ++end);
+  const text = s.text.slice(s.pos + 1, end).replaceAll("''", "'");
+  s.pos = end + 1;
+  return text;
+}
+
 /** Text between two `quote` characters, with escapes. */
 export function parseDelimited(s: Scanner, quote: number): string | undefined {
   const start = s.pos;

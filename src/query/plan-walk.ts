@@ -27,6 +27,12 @@ export const pathOf = (e: PlanExpr): FieldPath | undefined => {
   return at.kind === 'this' ? names.reverse() : undefined;
 };
 
+/** The expression where the paths for which `place` has another one lie there; longest paths are asked for first. */
+export const movePaths = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => {
+  const path = pathOf(e), to = path && place(path);
+  return to ? pathExpr(to) : mapParts(e, (part) => movePaths(part, place));
+};
+
 /** Rewrites the direct parts that see the same `this` as the whole (so not the bodies of `mapElements` and subqueries); gives `e` itself if none changes. */
 export const mapParts = (e: PlanExpr, f: (part: PlanExpr) => PlanExpr): PlanExpr => {
   let changed = false;

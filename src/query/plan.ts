@@ -140,6 +140,9 @@ export interface Scan {
   readonly limit?: number;
 }
 
+/** A row of nulls: the names of its columns, and rows within it. */
+export type AbsentRow = readonly { readonly name: string; readonly row?: AbsentRow }[];
+
 /** One operator of a pipeline; no SQL and no user operators are left. */
 export type PlanOp =
   | Scan
@@ -180,7 +183,7 @@ export type PlanOp =
   /** Gives {[row]: V, ..} with a field for the target of each call, in the order of the last group. Expressions see V as `this`. */
   | { readonly kind: 'window'; readonly row: string; readonly groups: readonly WindowGroup[] }
   /** Matches give {[leftName]: V, [rightName]: V}. Keys see one side's value as `this`; `residual` sees the pair. Without `right` the op before gives two streams.
-   *  `nullsMatch`: null keys match each other, as in every join that a query has; in one that a correlated subquery became they match nothing. */
+   *  `nullsMatch`: null keys match each other, as in joins of pipes, and rows whose key is missing take no part; else, as in SQL, both match nothing, and are rows without a match. */
   | {
       readonly kind: 'join'; readonly style: 'inner' | 'left' | 'right' | 'full' | 'anti' | 'cross'; readonly right?: Pipeline; readonly leftName: string; readonly rightName: string;
       readonly equal: readonly { readonly left: PlanExpr; readonly right: PlanExpr }[]; readonly residual?: PlanExpr; readonly nullsMatch: boolean;
@@ -192,6 +195,8 @@ export type PlanOp =
       readonly firstOnly?: true;
       /** Nobody relies on the order of the rows, as in SQL: sides may be exchanged. */
       readonly anyOrder?: true;
+      /** What stands for the row of a side that has none: nulls in the columns of its tables, as in SQL. Absent: nothing does. */
+      readonly absentLeft?: AbsentRow; readonly absentRight?: AbsentRow;
     }
   /** INTERSECT and EXCEPT: rows of the input that are, or are not, in `right`, by type and value. Not `all`: each once; else as often as the counts say. Without `right` the op
    *  before gives two streams. */
@@ -200,10 +205,10 @@ export type PlanOp =
   | { readonly kind: 'recursive'; readonly id: number; readonly name: string; readonly distinct: boolean; readonly first: Pipeline; readonly next: Pipeline }
   /** Inside `next` of the recursion of that id: the rows that came last. */
   | { readonly kind: 'working'; readonly id: number; readonly columns?: readonly string[] }
-  /** Each row with each result of `body` for it: {[leftName]: V, [rightName]: result}. `residual` sees the pair; `left`: rows without results come alone. */
+  /** Each row with each result of `body` for it: {[leftName]: V, [rightName]: result}. `residual` sees the pair; `left`: rows without results come alone, or with `absentRight`. */
   | {
       readonly kind: 'lateral'; readonly style: 'inner' | 'left'; readonly leftName: string; readonly rightName: string;
-      readonly outer: readonly PlanExpr[]; readonly body: Correlated; readonly residual?: PlanExpr;
+      readonly outer: readonly PlanExpr[]; readonly body: Correlated; readonly residual?: PlanExpr; readonly absentRight?: AbsentRow;
     }
   /** Rows [skip, skip + count) of each group, in the order in which they come. */
   | { readonly kind: 'groupSlice'; readonly group: PlanExpr; readonly skip: number; readonly count?: number }

@@ -69,11 +69,13 @@ export class Capture {
 
 const yes = literal(boolValue(true)), no = literal(boolValue(false)), unknown = literal(nullValue);
 
-/** `x in (query)` when the query uses columns of the row around it, else undefined: then it is the membership in all its rows. */
+/** `x in (query)` when the query uses columns of the row around it or x is a row, else undefined: then it is the membership in all its rows. */
 export const lowerCorrelatedIn = (a: Analysis, left: PlanExpr, query: QueryNode, c: ExprContext): PlanExpr | { readonly ops: Ops } => {
   if (!c.sql) return { ops: lowerSubqueryOps(a, query, c) };
   const capture = new Capture(a, c.sql), ops = lowerSubqueryOps(a, query, c, capture.names);
-  return capture.isUsed ? anyOf(a, '==', left, ops, { capture, place: query }) : { ops };
+  // Rows are compared value by value; a subquery of one column may hold whole rows.
+  const isOfRows = left.kind === 'record' && columnNames(a, ops)?.length !== 1;
+  return capture.isUsed || isOfRows ? anyOf(a, '==', left, ops, { capture, place: query }) : { ops };
 };
 
 /** `x op any (query)`, `x op all (query)`. */
@@ -91,30 +93,45 @@ interface Quantity { readonly capture: Capture; readonly place: Span }
 
 /** True if the comparison holds for a row; else null if it might, because of a null on either side; else false. */
 const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops, { capture, place }: Quantity): PlanExpr => {
-  const columns = columnsOf(a.typeOf(sourced(ops), types.null)), wanted = left.kind === 'record' ? left.elements.length : 1;
+  const columns = columnNames(a, ops), parts = partsOfRow(left);
   if (!columns) return a.sourcesKnown ? a.wrong('the columns of the subquery are not known: name the one to compare with instead of *', place) : no;
-  if (columns.length !== wanted) {
-    const [verb, some] = wanted === 1 ? ['is', 'one'] : ['are', `${wanted} of them`];
-    return a.wrong(`the subquery has ${columns.length} columns where ${wanted} ${verb} compared: select ${some}`, place);
-  }
-  const parts = left.kind === 'record' && left.elements.every((x) => x.kind === 'field') ? left.elements.map((x) => x.value) : [left];
-  const pairs = parts.map((x, i) => ({ x, outer: capture.outer(x), column: fieldOf(thisExpr, columns[i]!) }));
+  const isRow = parts !== undefined && columns.length > 1;
+  if (columns.length !== (isRow ? parts.length : 1)) return a.wrong(widthFault(columns.length, parts?.length ?? 1), place);
+  const pairs = (isRow ? parts : [left]).map((x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]!) }));
   const exists = (tests: readonly PlanExpr[]): PlanExpr => capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr } as const))], 'exists');
   const unsure = (e: PlanExpr): PlanExpr => ({ kind: 'or', left: { kind: 'isNull', operand: e }, right: callOf('missing', e) });
-  const found = exists(pairs.map((p) => compareOf(p.outer, operator, p.column)));
-  if (pairs.length > 1) {
-    const open = exists(pairs.map((p): PlanExpr => ({ kind: 'or', left: compareOf(p.outer, operator, p.column), right: unsure(compareOf(p.outer, operator, p.column)) })));
-    return { kind: 'case', branches: [{ when: found, then: yes }, { when: open, then: unknown }], otherwise: no };
-  }
-  const [{ x, column }] = pairs as [typeof pairs[number]];
+  const test = compareRows(operator, pairs), found = exists([test]);
+  if (isRow) return { kind: 'case', branches: [{ when: found, then: yes }, { when: exists([unsure(test)]), then: unknown }], otherwise: no };
   return {
     kind: 'case', otherwise: no,
     branches: [
       { when: found, then: yes },
-      { when: unsure(x), then: { kind: 'conditional', test: exists([]), then: unknown, otherwise: no } },
-      { when: exists([unsure(column)]), then: unknown },
+      { when: unsure(left), then: { kind: 'conditional', test: exists([]), then: unknown, otherwise: no } },
+      { when: exists([unsure(pairs[0]!.right)]), then: unknown },
     ],
   };
+};
+
+/** The columns of a subquery, by its type or, of `*`, by what the rows of its pools have. */
+const columnNames = (a: Analysis, ops: Ops): readonly string[] | undefined => columnsOf(a.typeOf(sourced(ops), types.null)) ?? a.fieldsOf(sourced(ops), types.null);
+const widthFault = (count: number, wanted: number): string => {
+  const [verb, some] = wanted === 1 ? ['is', 'one'] : ['are', `${wanted} of them`];
+  return `the subquery has ${count} columns where ${wanted} ${verb} compared: select ${some}`;
+};
+
+/** The values of a row `(a, b)`; undefined for what is no row. */
+const partsOfRow = (e: PlanExpr): readonly PlanExpr[] | undefined =>
+  (e.kind === 'record' && e.elements.every((x) => x.kind === 'field') ? e.elements.map((x) => x.value) : undefined);
+
+interface Pair { readonly left: PlanExpr; readonly right: PlanExpr }
+/** Rows compared value by value, as the standard has it: the first that differ decide; a null leaves open what no other value decides. */
+const compareRows = (operator: CompareOperator, pairs: readonly Pair[]): PlanExpr => {
+  const [first, ...rest] = pairs as readonly [Pair, ...Pair[]], of = (by: CompareOperator, { left, right }: Pair): PlanExpr => compareOf(left, by, right);
+  if (rest.length === 0) return of(operator, first);
+  const others = compareRows(operator, rest);
+  if (operator === '==') return { kind: 'and', left: of('==', first), right: others };
+  if (operator === '!=') return { kind: 'or', left: of('!=', first), right: others };
+  return { kind: 'or', left: of(operator === '<' || operator === '<=' ? '<' : '>', first), right: { kind: 'and', left: of('==', first), right: others } };
 };
 
 /** A subquery that uses columns of the row around it; undefined if it uses none. */

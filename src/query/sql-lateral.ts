@@ -1,35 +1,32 @@
-/** LATERAL to operators: a subquery of FROM that uses columns of the tables before it. */
+/** LATERAL to operators: a subquery of FROM that uses columns of the tables before it, whether the word is written or not (as in DuckDB). */
 import type { Analysis } from './analyze-context.ts';
-import { type Flow, lowerAlone, sourced } from './analyze-queries.ts';
-import type { SqlJoin, SqlSubqueryTable } from './ast.ts';
+import type { Flow } from './analyze-queries.ts';
+import type { SqlJoin } from './ast.ts';
 import type { PlanOp } from './plan.ts';
 import { Capture } from './sql-correlate.ts';
 import { clauseNames } from './sql-names.ts';
-import { type LoweredTables, aliased, lowerOn, underSide } from './sql-tables.ts';
-import { splitCondition } from './analyze-joins.ts';
-import { types } from '../vectors/type.ts';
+import { type LoweredTables, absentRows, beside, lowerOn, lowerTables } from './sql-tables.ts';
 
-type LateralJoin = SqlJoin & { readonly right: SqlSubqueryTable };
+/** The right side of a join as it is lowered: `lateral` if it uses columns of the tables before it, which are in `capture`. */
+interface RightSide { readonly right: LoweredTables; readonly capture?: Capture }
 
-/** The tables before LATERAL joined with its subquery. One that uses none of their columns is an ordinary join; styles but inner, cross and left are faults. */
-export const lowerLateral = (a: Analysis, e: LateralJoin, left: LoweredTables, flow: Flow): LoweredTables => {
+/** The right side of a join. Only subqueries may use columns of the left one. */
+export const lowerRight = (a: Analysis, e: SqlJoin, left: LoweredTables, flow: Flow): RightSide => {
+  if (e.right.kind !== 'sql-subquery-table') return { right: lowerTables(a, e.right, flow) };
   const capture = new Capture(a, clauseNames(a, left.tables, new WeakMap(), flow.outer ? { outer: flow.outer } : {}));
-  if (e.right.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e.right);
-  const right = aliased(a, lowerAlone(a, e.right.query, flow.scope, capture.names).ops, e.right.alias, undefined, types.null);
-  const { condition } = e, style = e.style === 'cross' ? 'inner' : e.style;
-  const tables = [...underSide('left', left.tables), ...underSide('right', right.tables)], star = [...underSide('left', left.star), ...underSide('right', right.star)];
-  const names = { leftName: 'left', rightName: 'right' } as const;
-  if (style !== 'inner' && style !== 'left') {
-    a.faultOfShape(`LATERAL cannot be the right side of a ${style.toUpperCase()} join: write JOIN LATERAL or LEFT JOIN LATERAL`, e.right);
+  const right = lowerTables(a, e.right, { ...flow, outer: capture.names });
+  return capture.isUsed ? { right, capture } : { right };
+};
+
+/** The tables before a subquery that uses their columns, joined with it. Styles but inner, cross and left are faults, and so are USING and NATURAL. */
+export const joinLateral = (a: Analysis, e: SqlJoin, left: LoweredTables, { right, capture }: Required<RightSide>, flow: Flow): LoweredTables => {
+  const { condition } = e, style = e.style === 'cross' ? 'inner' : e.style, { tables, star } = beside(left, right);
+  if ((style !== 'inner' && style !== 'left') || e.asof) {
+    a.faultOfShape(`LATERAL cannot be the right side of ${e.asof ? 'an ASOF' : `a ${style.toUpperCase()}`} join: write JOIN LATERAL or LEFT JOIN LATERAL`, e.right);
     return { ops: left.ops, tables, star };
   }
-  if (condition?.kind === 'join-using') a.fault('LATERAL takes ON and no USING: write ON with the columns of both sides', condition);
-  const pairOf = (op: PlanOp): PlanOp => {
-    if (condition?.kind !== 'join-on' || (op.kind !== 'lateral' && op.kind !== 'join')) return op;
-    const on = lowerOn(a, condition.expr, a.typeOf([...left.ops, op], flow.input), tables, flow);
-    return op.kind === 'join' ? { ...op, ...splitCondition(a, on, 'left', 'right') } : { ...op, residual: on };
-  };
-  if (!capture.isUsed) return { ops: [...left.ops, pairOf({ kind: 'join', style, right: { ops: sourced(right.ops) }, ...names, equal: [], nullsMatch: true })], tables, star };
-  const body = capture.body(right.ops);
-  return { ops: [...left.ops, pairOf({ kind: 'lateral', style, ...names, outer: [...capture.values], body })], tables, star };
+  if (condition?.kind === 'join-using' || e.natural) a.fault('LATERAL takes ON and no USING: write ON with the columns of both sides', condition ?? e.right);
+  const lateral: PlanOp = { kind: 'lateral', style, leftName: 'left', rightName: 'right', ...absentRows(style, left, right), outer: [...capture.values], body: capture.body(right.ops) };
+  const on = condition?.kind === 'join-on' ? lowerOn(a, condition.expr, a.typeOf([...left.ops, lateral], flow.input), tables, flow) : undefined;
+  return { ops: [...left.ops, on ? { ...lateral, residual: on } : lateral], tables, star };
 };

@@ -6,9 +6,10 @@ import { type Flow, lowerAlone, sourced } from './analyze-queries.ts';
 import { lowerFrom } from './analyze-sources.ts';
 import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { fieldOf, pathExpr } from './plan-walk.ts';
-import type { FieldPath, PlanExpr, PlanOp } from './plan.ts';
-import { lowerLateral } from './sql-lateral.ts';
+import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
+import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import { joinAsof, joinByPosition } from './sql-joins.ts';
+import { joinLateral, lowerRight } from './sql-lateral.ts';
 import { type SqlTable, clauseNames, knownColumns, shownTable } from './sql-names.ts';
 import { alternatives, recordOf } from './types-of.ts';
 import { type Type, types } from '../vectors/type.ts';
@@ -80,18 +81,60 @@ const none: ReadonlySet<string> = new Set();
 
 const lowerSqlJoin = (a: Analysis, e: SqlJoin, flow: Flow): LoweredTables => {
   const left = lowerTables(a, e.left, flow);
-  if (e.right.kind === 'sql-subquery-table' && e.right.lateral) return lowerLateral(a, { ...e, right: e.right }, left, flow);
-  const right = lowerTables(a, e.right, flow);
+  const { right, capture } = lowerRight(a, e, left, flow);
+  if (capture) return joinLateral(a, e, left, { right, capture }, flow);
   // Names and the order of joins depend on what the pools hold.
   for (const t of [...left.tables, ...right.tables]) knownColumns(t);
+  if (e.style === 'positional') return joinByPosition(left, right);
   const condition = e.natural ? naturalColumns(a, e, left, right) : e.condition;
-  const base = { kind: 'join', style: e.style, right: { ops: sourced(right.ops) }, leftName: 'left', rightName: 'right', nullsMatch: true, anyOrder: true } as const;
-  if (condition?.kind === 'join-using') return joinUsing(a, base, condition, left, right);
-  const tables = [...underSide('left', left.tables), ...underSide('right', right.tables)], star = [...underSide('left', left.star), ...underSide('right', right.star)];
-  const join: PlanOp = { ...base, equal: [] };
-  const on = condition && lowerOn(a, condition.expr, a.typeOf([...left.ops, join], flow.input), tables, flow);
+  const isSemi = e.style === 'semi', style = e.style === 'semi' ? 'inner' : e.style;
+  const base: JoinBase = {
+    ...sqlJoin, style, right: { ops: sourced(right.ops) }, ...absentRows(style, left, right), ...(isSemi ? { firstOnly: true } : e.asof ? {} : { anyOrder: true }),
+  };
+  const joined = e.asof ? joinAsof(a, e, { base, left, right, flow }) : condition?.kind === 'join-using' ? joinUsing(a, base, condition, left, right) : joinOn(a, base, condition?.expr, left, right, flow);
+  return isSemi || style === 'anti' ? leftOnly(joined, left) : joined;
+};
+
+/** How joins of SQL compare: null and what is missing match nothing, numbers are equal whatever their types. */
+export const sqlJoin = { kind: 'join', leftName: 'left', rightName: 'right', nullsMatch: false, loose: true } as const;
+/** A join whose condition is not lowered yet. */
+export type JoinBase = Omit<Join, 'equal'>;
+
+/** What stands for the row of a side without a match: nulls in all columns that its tables have. */
+export const absentRows = (style: string, left: LoweredTables, right: LoweredTables): Pick<Join, 'absentLeft' | 'absentRight'> => {
+  const ofLeft = style === 'right' || style === 'full' ? absentRow(left.tables) : undefined, ofRight = style === 'left' || style === 'full' ? absentRow(right.tables) : undefined;
+  return { ...(ofLeft && { absentLeft: ofLeft }), ...(ofRight && { absentRight: ofRight }) };
+};
+const absentRow = (tables: readonly SqlTable[], depth = 0): AbsentRow | undefined => {
+  const own = tables.find((t) => t.path.length === depth);
+  if (own) return knownColumns(own)?.map((name) => ({ name }));
+  const names = [...new Set(tables.map((t) => t.path[depth]!))];
+  return names.flatMap((name) => {
+    const row = absentRow(tables.filter((t) => t.path[depth] === name), depth + 1);
+    return row ? [{ name, row }] : [];
+  });
+};
+
+const joinOn = (a: Analysis, base: JoinBase, condition: Expr | undefined, left: LoweredTables, right: LoweredTables, flow: Flow): LoweredTables => {
+  const { tables, star } = beside(left, right), join: PlanOp = { ...base, equal: [] };
+  const on = condition && lowerOn(a, condition, a.typeOf([...left.ops, join], flow.input), tables, flow);
   return { ops: [...left.ops, { ...join, ...splitCondition(a, on, 'left', 'right') }], tables, star };
 };
+
+/** The tables of both sides over the pair. `merged`: columns of USING, which the left side has for both. */
+export const beside = (left: LoweredTables, right: LoweredTables, merged: readonly string[] = []): Pick<LoweredTables, 'tables' | 'star'> => ({
+  tables: [...underSide('left', left.tables), ...hiding(underSide('right', right.tables), merged)],
+  star: [...underSide('left', left.star), ...restOf(underSide('right', right.star), merged)],
+});
+const hiding = (list: readonly SqlTable[], merged: readonly string[]): readonly SqlTable[] => (merged.length === 0 ? list : list.map((t) => ({ ...t, merged: new Set([...t.merged, ...merged]) })));
+const restOf = (list: readonly StarColumn[], merged: readonly string[]): readonly StarColumn[] =>
+  (merged.length === 0 ? list : list.flatMap((s) => (s.without ? [{ ...s, without: [...s.without, ...merged] }] : merged.includes(s.name) ? [] : [s])));
+/** The columns of USING on both sides, over the pair. */
+export const joinColumns = (a: Analysis, condition: JoinUsing, left: LoweredTables, right: LoweredTables): readonly { readonly left: PlanExpr; readonly right: PlanExpr }[] =>
+  usingKeys(a, condition, left.tables, right.tables).map((k) => ({ left: rebased(k.left, 'left'), right: rebased(k.right, 'right') }));
+
+/** Of a semi or anti join the left side alone is there. */
+const leftOnly = ({ ops }: LoweredTables, left: LoweredTables): LoweredTables => ({ ops: [...ops, { kind: 'values', exprs: [pathExpr(['left'])] }], tables: left.tables, star: left.star });
 
 /** Tables or columns of one side of a join, with paths over the pair. */
 export const underSide = <T extends { readonly path: FieldPath }>(side: string, list: readonly T[]): T[] => list.map((t) => ({ ...t, path: [side, ...t.path] }));
@@ -102,30 +145,25 @@ export const lowerOn = (a: Analysis, e: Expr, pair: Type, tables: readonly SqlTa
 
 type Join = Extract<PlanOp, { kind: 'join' }>;
 
-const joinUsing = (a: Analysis, base: Omit<Join, 'equal'>, condition: JoinUsing, left: LoweredTables, right: LoweredTables): LoweredTables => {
-  const using = usingKeys(a, condition, left.tables, right.tables), merged = new Set(using.map((k) => k.name));
+const joinUsing = (a: Analysis, base: JoinBase, condition: JoinUsing, left: LoweredTables, right: LoweredTables): LoweredTables => {
+  const using = usingKeys(a, condition, left.tables, right.tables), merged = [...new Set(using.map((k) => k.name))];
   const join: PlanOp = { ...base, equal: using.map(({ left: l, right: r }) => ({ left: l, right: r })) };
-  const hide = (list: readonly SqlTable[]): SqlTable[] => list.map((t) => ({ ...t, merged: new Set([...t.merged, ...merged]) }));
-  const rest = (list: readonly StarColumn[]): StarColumn[] =>
-    list.flatMap((s) => (s.without ? [{ ...s, without: [...s.without, ...merged] }] : merged.has(s.name) ? [] : [s]));
-  const leftStar = underSide('left', left.star), rightStar = rest(underSide('right', right.star));
-  const known = [...left.tables, ...right.tables].every((t) => t.columns);
+  const known = [...left.tables, ...right.tables].every((t) => t.columns), { tables, star } = beside(left, right, merged);
   if (known && base.style !== 'full' && base.style !== 'right') {
-    const tables = [...underSide('left', left.tables), ...hide(underSide('right', right.tables))];
-    const first = using.flatMap((k) => leftStar.filter((s) => s.name === k.name).slice(0, 1));
-    return { ops: [...left.ops, join], tables, star: [...first, ...leftStar.filter((s) => !first.includes(s)), ...rightStar] };
+    const first = merged.flatMap((name) => star.filter((s) => s.name === name).slice(0, 1));
+    return { ops: [...left.ops, join], tables, star: [...first, ...star.filter((s) => !first.includes(s))] };
   }
   // The columns of USING become a table of their own, of the side that is there.
   const valueOf = (k: UsingKey): PlanExpr => {
     const l = rebased(k.left, 'left'), r = rebased(k.right, 'right');
     if (base.style === 'right') return r;
-    return base.style === 'full' ? { kind: 'conditional', test: { kind: 'call', name: 'missing', arguments: [fieldOf({ kind: 'this' }, 'left')] }, then: r, otherwise: l } : l;
+    return base.style === 'full' ? callOf('coalesce', l, r) : l;
   };
   const put: PlanOp = { kind: 'put', assignments: using.map((k) => ({ target: ['using', k.name], value: valueOf(k) })) };
-  const shared: SqlTable = { explicit: false, path: ['using'], columns: [...merged], merged: none, using: true };
+  const shared: SqlTable = { explicit: false, path: ['using'], columns: merged, merged: none, using: true };
   return {
-    ops: [...left.ops, join, put], tables: [shared, ...hide(underSide('left', left.tables)), ...hide(underSide('right', right.tables))],
-    star: [...[...merged].map((name) => ({ path: ['using'], name })), ...rest(leftStar), ...rightStar],
+    ops: [...left.ops, join, put], tables: [shared, ...hiding(tables, merged)],
+    star: [...merged.map((name) => ({ path: ['using'], name })), ...restOf(star, merged)],
   };
 };
 /** A path over a side's row, over the pair. */

@@ -1,7 +1,7 @@
 /** Types of streams: what an operator makes of the type of its input, and the faults found on the way. */
 import { type RecordType, type Type, arrayType, errorType, recordType, types } from '../vectors/type.ts';
 import { fieldHint } from './hints.ts';
-import type { FieldPath, PlanOp } from './plan.ts';
+import type { AbsentRow, FieldPath, PlanOp } from './plan.ts';
 import { RecordDraft } from './types-draft.ts';
 import { alternatives, either, fieldType, fuseAll, fuseKnown, hasUnknown, recordOf, unknownType } from './types-of.ts';
 import { type TypeChecker, isOpen } from './types-check.ts';
@@ -201,14 +201,16 @@ const joinType = (c: TypeChecker, op: PlanOp & { readonly kind: 'join' }, input:
     c.expr(k.left, left);
     c.expr(k.right, right);
   }
-  const pair = recordType([{ name: op.leftName, type: left }, { name: op.rightName, type: right }]);
-  if (op.residual) c.predicate(op.residual, pair);
-  return pair;
+  const pairOf = (l: Type, r: Type): Type => recordType([{ name: op.leftName, type: l }, { name: op.rightName, type: r }]);
+  if (op.residual) c.predicate(op.residual, pairOf(left, right));
+  return pairOf(op.absentLeft ? fuseKnown(left, absentType(op.absentLeft)) : left, op.absentRight ? fuseKnown(right, absentType(op.absentRight)) : right);
 };
+const absentType = (row: AbsentRow): Type => recordType(row.map((column) => ({ name: column.name, type: column.row ? absentType(column.row) : types.null })));
 
 const lateralType = (c: TypeChecker, op: PlanOp & { readonly kind: 'lateral' }, input: Type): Type => {
   const right = c.correlated(op.body, op.outer, input);
   const pair = recordType([{ name: op.leftName, type: input }, { name: op.rightName, type: right }]);
   if (op.residual) c.predicate(op.residual, pair);
-  return op.style === 'inner' ? pair : recordType([{ name: op.leftName, type: input }, { name: op.rightName, type: right, optional: true }]);
+  if (op.style === 'inner') return pair;
+  return recordType([{ name: op.leftName, type: input }, op.absentRight ? { name: op.rightName, type: fuseKnown(right, absentType(op.absentRight)) } : { name: op.rightName, type: right, optional: true }]);
 };

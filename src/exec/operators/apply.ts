@@ -17,6 +17,7 @@ import { combine, isTrue, tidy } from '../expressions/rows.ts';
 import { type Item, type Side, type Step, batches, eachBatch, evaluate, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
 import { compact } from './compact.ts';
+import { leftAlone } from './join-probe.ts';
 import { field, record, shapesOf, together } from './records.ts';
 import { nothing } from './scan.ts';
 import { formGroups } from './subquery.ts';
@@ -282,7 +283,7 @@ function* paired({ op, batch, ids, rows, order, offsets, residual, rowsMax }: Pa
     if (op.style !== 'left') return;
     const single = range(0, to).subarray(alone).filter((row) => matched[row] === 0);
     alone = to;
-    if (single.length > 0) yield record([field(op.leftName, take(batch, single))], single.length);
+    if (single.length > 0) yield leftAlone(op, take(batch, single));
   };
   for (let row = 0; row < batch.length; row++) {
     const id = ids[row]!;

@@ -1,7 +1,7 @@
 /** Probing of a join: key columns of a side, the pairs of a batch of left rows with the built right side, and what either side has without a partner. */
-import type { PlanOp } from '../../query/plan.ts';
+import type { AbsentRow, PlanOp } from '../../query/plan.ts';
 import { types } from '../../vectors/type.ts';
-import { type Vector, dataAt, lookUp, numbers, range, take, typeAt } from '../../vectors/vector.ts';
+import { type Vector, dataAt, lookUp, nulls, numbers, range, take, typeAt } from '../../vectors/vector.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
@@ -34,7 +34,7 @@ export function* keysOf(rows: Vector, evaluators: readonly AsyncEvaluator[], { n
   for (const e of evaluators) {
     const key = yield* evaluate(e, rows);
     kindsOf(key)?.forEach((k, i) => {
-      if (k === kinds.missing) out[i] = 1;
+      if (k === kinds.missing) out[i] = nullsMatch ? 1 : 2;
       else if (k === kinds.null && !nullsMatch && out[i] === 0) out[i] = 2;
     });
     keys.push(loose ? looseKey(under(key), out) : under(key));
@@ -151,9 +151,12 @@ const aloneRows = (matched: Uint8Array, out: Uint8Array, from: number, to: numbe
 
 const pairs = (op: JoinOp, left: Vector, right: Vector): Vector => record([field(op.leftName, left), field(op.rightName, right)], left.length);
 /** Left rows without a match. */
-export const leftAlone = (op: JoinOp, rows: Vector): Vector => record([field(op.leftName, rows)], rows.length);
+export const leftAlone = (op: Pick<JoinOp, 'leftName' | 'rightName' | 'absentRight'>, rows: Vector): Vector =>
+  record([field(op.leftName, rows), ...(op.absentRight ? [field(op.rightName, absentRows(op.absentRight, rows.length))] : [])], rows.length);
 /** Right rows without a match. */
-export const rightAlone = (op: JoinOp, rows: Vector): Vector => record([field(op.rightName, rows)], rows.length);
+export const rightAlone = (op: JoinOp, rows: Vector): Vector =>
+  record([...(op.absentLeft ? [field(op.leftName, absentRows(op.absentLeft, rows.length))] : []), field(op.rightName, rows)], rows.length);
+const absentRows = (columns: AbsentRow, length: number): Vector => record(columns.map(({ name, row }) => field(name, row ? absentRows(row, length) : nulls(length))), length);
 
 /** Pairs and single rows by left row. Both lists ascend. */
 const inOrder = (pairRows: Uint32Array, aloneRows: Uint32Array, both: Vector, single: Vector): Vector => {

@@ -1,4 +1,5 @@
 /** Subqueries in expressions: their body is an ordinary pipeline, compiled once and run once, or once a row with the row as its input. */
+import { LakeError } from '../../errors.ts';
 import type { Pipeline } from '../../query/plan.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { arrayValue } from '../../vectors/value.ts';
@@ -13,7 +14,7 @@ import { head } from './head.ts';
 import { shapesOf, together } from './records.ts';
 
 /** As many results as a form wants to see. */
-const rowsWanted: Readonly<Record<SubqueryForm, number>> = { scalar: 2, sqlScalar: Infinity, array: Infinity, list: Infinity, collected: Infinity, exists: 1 };
+const rowsWanted: Readonly<Record<SubqueryForm, number>> = { scalar: 2, sqlScalar: 2, array: Infinity, list: Infinity, collected: Infinity, exists: 1 };
 
 /** `compile` makes a body into a step, inside so many calls of user functions. */
 export const subqueries = (compile: (body: Pipeline, callDepth: number) => Step): SubqueryRunner => {
@@ -102,17 +103,18 @@ const scalars = (all: Vector, counts: Uint32Array): Vector => {
   return tidy(combine(tags, slots, [nulls(1), all, errors(several, 1)]));
 };
 
-/** Rows of one column: its value, or an array of the values of several rows. */
+/** Rows of one column: its value. @throws subquery-rows for several rows: SQL's standard has no value for them (v0.2.0 gives an array) */
 const sqlScalars = (all: Vector, counts: Uint32Array): Vector => {
   const starts = new Uint32Array(counts.length);
   counts.forEach((n, g) => { if (g + 1 < counts.length) starts[g + 1] = starts[g]! + n; });
   return together(counts.length, Array.from(counts, (n, g) => {
     const rows = Uint32Array.of(g);
     if (n === 0) return { rows, values: nulls(1) };
+    if (n > 1) throw new LakeError('subquery-rows');
     const own = slice(all, starts[g]!, starts[g]! + n), columns = together(n, shapesOf(own).map(columnOf));
     const wide = shapesOf(own).some((s) => s.record && s.record.fields.length !== 1);
     if (wide) return { rows, values: wrapErrors('subquery expression cannot have multiple columns', slice(own, 0, 1)) };
-    return { rows, values: n === 1 ? columns : listsOfGroups('array', columns, new Uint32Array(n), 1) };
+    return { rows, values: columns };
   }));
 };
 const columnOf = ({ whole, record, rows }: ReturnType<typeof shapesOf>[number]): { readonly rows?: Uint32Array; readonly values: Vector } =>

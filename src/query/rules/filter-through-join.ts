@@ -1,5 +1,5 @@
 /** Parts of a filter behind a join that read one side go to that side, where unmatched rows of the join cannot change what they see. */
-import { conjunction, conjuncts, fieldsRead, hasSubquery, mapParts, pathOf } from '../plan-walk.ts';
+import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan-walk.ts';
 import type { PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
@@ -38,7 +38,4 @@ const sideOf = (e: PlanExpr, join: Join): 'left' | 'right' | undefined => {
   return keepsRight && paths.every((p) => p[0] === join.rightName) ? 'right' : undefined;
 };
 
-const over = (e: PlanExpr, name: string): PlanExpr => {
-  const path = pathOf(e);
-  return path?.length === 1 && path[0] === name ? { kind: 'this' } : mapParts(e, (part) => over(part, name));
-};
+const over = (e: PlanExpr, name: string): PlanExpr => movePaths(e, (path) => (path[0] === name ? path.slice(1) : undefined));

@@ -6,7 +6,7 @@
  *   nothing connects. Without figures the order of the text is kept as far as it is connected.
  * - Rows keep their form, so that what follows need not know. Where their order counts, as in pipes, tables are joined as they are written.
  */
-import { conjunction, conjuncts, exprKey, fieldsRead, mapParts, pathExpr, pathOf, someExpr } from '../plan-walk.ts';
+import { conjunction, conjuncts, exprKey, fieldsRead, movePaths, pathExpr, someExpr } from '../plan-walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
@@ -80,11 +80,7 @@ const edgeOf = (e: PlanExpr, leaves: readonly Leaf[]): Edge | undefined => {
 };
 
 /** The expression where what lies at `from` lies at `to`. */
-const over = (e: PlanExpr, from: FieldPath, to: FieldPath): PlanExpr => moved(e, (path) => (isWithin(path, from) ? [...to, ...path.slice(from.length)] : undefined));
-const moved = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => {
-  const path = pathOf(e), to = path && place(path);
-  return to ? pathExpr(to) : mapParts(e, (part) => moved(part, place));
-};
+const over = (e: PlanExpr, from: FieldPath, to: FieldPath): PlanExpr => movePaths(e, (path) => (isWithin(path, from) ? [...to, ...path.slice(from.length)] : undefined));
 
 /** Of rows that a filter leaves, by guess. */
 const kept = 0.25;
@@ -120,7 +116,7 @@ const joined = ({ joins, leaves, filtered, order, edges, tests }: Chain): Ops =>
       return mine && place ? [{ left: over(theirs, leaves[other]!.path, place), right: over(mine, leaves[leaf]!.path, []) }] : [];
     });
     places = new Map([...[...before].map(([i, path]) => [i, [leftName, ...path]] as const), [leaf, [rightName]]]);
-    const now = places, residual = conjunction(tests.filter((t) => t.leaves.includes(leaf) && t.leaves.every((i) => now.has(i))).map((t) => moved(t.expr, (path) => {
+    const now = places, residual = conjunction(tests.filter((t) => t.leaves.includes(leaf) && t.leaves.every((i) => now.has(i))).map((t) => movePaths(t.expr, (path) => {
       const of = leaves.findIndex((l) => isWithin(path, l.path));
       return of < 0 ? undefined : [...now.get(of)!, ...path.slice(leaves[of]!.path.length)];
     })));
