@@ -135,8 +135,8 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
     if (only.explicit && only.name === name) {
       return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
     }
-    // In a subquery what the table has not may be a column of the query around.
-    return options.outer && knownColumns(only)?.includes(name) === false ? 'none' : column(clause, only, name);
+    // What the table has not may be an alias, or in a subquery a column of the query around.
+    return (options.outer || options.aliases?.(name)) && knownColumns(only)?.includes(name) === false ? 'none' : column(clause, only, name);
   }
   if (owners.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
   return owners[0] ? column(clause, owners[0], name) : 'none';

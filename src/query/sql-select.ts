@@ -25,8 +25,9 @@ interface Column {
   readonly name: string; readonly alias?: string; readonly expr: PlanExpr;
   /** It has no alias: the name is made from the expression. */
   readonly made?: true;
-  /** It stands for all columns of a dynamic table but these; `expr` is the table's row. */
+  /** It stands for all columns of a dynamic table but these; `expr` is the table's row, `known` gives the names of all its columns at present. */
   readonly without?: readonly string[];
+  readonly known?: (() => readonly string[] | undefined) | undefined;
 }
 
 /** A SELECT with the ORDER BY and limits behind it. `columns` is undefined if a `*` stands for columns that are not known before the query runs. */
@@ -63,7 +64,7 @@ class Select {
   lower(tail: SqlTail): LoweredSql {
     const { where, groupBy, having, qualify, distinct } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
-    if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE' }) });
+    if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE', aliases: (name) => this.#aliased(name, { clause: 'WHERE' }) }) });
     const orderBy = tail.orderBy ?? [];
     const { faults } = this.#a, start = faults.length;
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
@@ -148,9 +149,16 @@ class Select {
 
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
-    const expr = this.#expr(c.expr, { aggregate: this.#collect, window: this.#windows.collect });
+    const options = { aggregate: this.#collect, window: this.#windows.collect };
+    const expr = this.#expr(c.expr, { ...options, aliases: (name) => this.#aliased(name, options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
     return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
+  }
+
+  /** What an alias of the select list stands for, where no column has that name; `before`: only those that are written before it count. */
+  #aliased(name: string, options: ClauseOptions, before?: SqlColumn): PlanExpr | undefined {
+    const { columns } = this.#select, found = (before ? columns.slice(0, columns.indexOf(before)) : columns).find((c) => c.kind === 'sql-column' && c.as?.text === name);
+    return found?.kind === 'sql-column' ? this.#expr(found.expr, { ...options, aliases: (inner) => this.#aliased(inner, options, found) }) : undefined;
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
@@ -167,11 +175,11 @@ class Select {
     return columns.map((c) => this.#starColumn(c, star));
   }
 
-  #starColumn({ path, name, without }: StarColumn, place: Span): Column {
+  #starColumn({ path, name, without, known }: StarColumn, place: Span): Column {
     // An expression of its own, since GROUP BY looks at where it is used.
     const row: PlanExpr = { ...pathExpr(path) }, expr = this.#a.at(place, without ? row : fieldOf(row, name));
     this.#uses.set(expr, without ? '*' : name);
-    return without ? { name: '*', expr, without } : { name, expr };
+    return without ? { name: '*', expr, without, known } : { name, expr };
   }
 
   /** The groupings that GROUP BY asks for: one, unless there are ROLLUP and the like. */
@@ -204,15 +212,33 @@ class Select {
       const key = this.#notWindow(this.#expr(e, { aliases, aliasesFirst: !this.#flow.scope.pg, clause: 'GROUP BY' }), e);
       return isSound ? key : undefined;
     }
-    const column = columns[position - 1];
-    if (!column || columns.slice(0, position).some((c) => c.without)) {
-      this.#a.fault(column ? uncountable(position) : `position ${position} is not in select list`, e);
+    const { exprs, isWhole } = this.#counted(columns), expr = exprs[position - 1];
+    if (!expr) {
+      this.#a.fault(isWhole ? `position ${position} is not in select list` : uncountable(position), e);
       return undefined;
     }
-    const aggregate = this.#aggregateIn(column.expr);
-    if (aggregate === undefined) return this.#notWindow(column.expr, e);
+    const aggregate = this.#aggregateIn(expr);
+    if (aggregate === undefined) return this.#notWindow(expr, e);
     this.#a.fault(`aggregate function "${aggregate}" cannot appear in GROUP BY via positional reference`, e);
     return undefined;
+  }
+
+  /** The columns by position, as far as they are known: of `*` those that the rows of its pools have at present. */
+  #counted(columns: readonly Column[]): { readonly exprs: readonly PlanExpr[]; readonly isWhole: boolean } {
+    const exprs: PlanExpr[] = [];
+    for (const { expr, without, known } of columns) {
+      if (!without) exprs.push(expr);
+      else {
+        const names = known?.();
+        if (!names) return { exprs, isWhole: false };
+        for (const name of names.filter((n) => !without.includes(n))) {
+          const column = fieldOf(expr, name);
+          this.#uses.set(column, name);
+          exprs.push(column);
+        }
+      }
+    }
+    return { exprs, isWhole: true };
   }
 
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
@@ -265,6 +291,11 @@ class Select {
     return { op: groupings.length === 1 ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k))))), settle };
   }
 
+  #atPosition(place: Expr, position: number, columns: readonly Column[]): PlanExpr {
+    const { exprs, isWhole } = this.#counted(columns);
+    return exprs[position - 1] || isWhole ? outputColumn(this.#a, place, position, exprs) : this.#a.wrong(uncountable(position), place);
+  }
+
   /** Fields of `this` are those of the row that comes in; behind groups, which have no such row, of the output. */
   #sortKeys(keys: readonly OrderKey[], columns: readonly Column[], grouped: boolean): readonly SortKey[] {
     const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
@@ -274,8 +305,7 @@ class Select {
       const position = ordinalOf(k.expr);
       const expr = position === undefined
         ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect, ...row })
-        : columns.slice(0, position).some((c) => c.without) ? this.#a.wrong(uncountable(position), k.expr)
-        : outputColumn(this.#a, k.expr, position, columns.map((c) => c.expr));
+        : this.#atPosition(k.expr, position, columns);
       return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
     });
   }

@@ -14,8 +14,8 @@ import { type SqlTable, clauseNames, knownColumns, shownTable } from './sql-name
 import { alternatives, recordOf } from './types-of.ts';
 import { type Type, types } from '../vectors/type.ts';
 
-/** A column of `*`: where its table's row lies, and its name. Of a dynamic table all its columns at once, but for those of `without`. */
-export interface StarColumn { readonly path: FieldPath; readonly name: string; readonly without?: readonly string[] }
+/** A column of `*`: where its table's row lies, and its name. Of a dynamic table all its columns at once, but for those of `without`; `known`: their names at present. */
+export interface StarColumn { readonly path: FieldPath; readonly name: string; readonly without?: readonly string[]; readonly known?: () => readonly string[] | undefined }
 
 /** What FROM gives: the operators that make its rows, the tables in them, and the columns of `*` (those of USING first). */
 export interface LoweredTables { readonly ops: readonly PlanOp[]; readonly tables: readonly SqlTable[]; readonly star: readonly StarColumn[] }
@@ -61,22 +61,25 @@ export const aliased = (a: Analysis, given: readonly PlanOp[], alias: SqlAlias |
   let fields: readonly string[] | undefined;
   const made: SqlTable = { ...(table !== undefined ? { name: table } : {}), explicit, path: [], ...(columns ? { columns } : { fields: () => (fields ??= a.fieldsOf(ops, input)) }), merged: none };
   if (!alias?.columns) return single(ops, made);
-  if (!columns) {
+  const present = knownColumns(made);
+  if (!present) {
     // A source that is not resolved yet is no reason to complain.
     if (a.sourcesKnown) a.fault('cannot apply column aliases to dynamically typed data', alias);
     return single(ops, made);
   }
   const names = alias.columns.map((n) => n.text);
-  if (names.length > columns.length) {
-    a.faultOfShape(`cannot apply ${names.length} column aliases in table alias "${alias.name.text}" to table with ${columns.length} columns`, alias);
+  if (names.length > present.length) {
+    a.faultOfShape(`cannot apply ${names.length} column aliases in table alias "${alias.name.text}" to table with ${present.length} columns`, alias);
     return single(ops, { ...made, columns: names });
   }
-  const record = a.recordOfColumns(names.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, columns[i]!) })));
-  return single([...ops, { kind: 'values', exprs: [record] }], { ...made, columns: names });
+  // Columns that have no alias keep their names.
+  const all = [...names, ...present.slice(names.length)];
+  const record = a.recordOfColumns(all.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, present[i]!) })));
+  return single([...ops, { kind: 'values', exprs: [record] }], { ...made, columns: all });
 };
 /** A FROM of one table. */
 export const single = (ops: readonly PlanOp[], table: SqlTable): LoweredTables =>
-  ({ ops, tables: [table], star: table.columns?.map((name) => ({ path: table.path, name })) ?? [{ path: table.path, name: '', without: [] }] });
+  ({ ops, tables: [table], star: table.columns?.map((name) => ({ path: table.path, name })) ?? [{ path: table.path, name: '', without: [], ...(table.fields && { known: table.fields }) }] });
 const none: ReadonlySet<string> = new Set();
 
 const lowerSqlJoin = (a: Analysis, e: SqlJoin, flow: Flow): LoweredTables => {

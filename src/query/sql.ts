@@ -76,7 +76,9 @@ export const lowerSides = (a: Analysis, body: SqlUnion | SqlSetOperation, outer:
   if (left.columns && right.columns && left.columns.length !== right.columns.length) {
     a.fault('set operations can only be applied to sources with the same number of columns', body);
   }
-  const renamed = renameColumns(a, right, left.columns);
+  // Of `*` over pools the columns are those of their rows at present.
+  const known = (side: LoweredSql): LoweredSql => ({ ops: side.ops, columns: side.columns ?? a.fieldsOf(side.ops, flow.input) });
+  const renamed = renameColumns(a, known(right), known(left).columns);
   return { left, right: renamed, alone: [left.ops, renamed].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
 };
 
@@ -97,12 +99,12 @@ export const renameColumns = (a: Analysis, rows: LoweredSql, names: readonly str
 /** ORDER BY behind anything but a SELECT: only the output's columns are in scope. */
 const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly OrderKey[]): readonly PlanOp[] => {
   if (keys.length === 0) return [];
-  const input = a.typeOf(body.ops, flow.input), columns = body.columns ?? columnsOf(input);
+  const input = a.typeOf(body.ops, flow.input), columns = body.columns ?? columnsOf(input), known = columns ?? a.fieldsOf(body.ops, flow.input);
   const table = { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set<string>() };
   const c: ExprContext = { scope: flow.scope, input, sql: clauseNames(a, [table], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) };
   const sort = keys.map((k): SortKey => {
     const at = ordinalOf(k.expr);
-    const expr = at === undefined ? lowerExpr(a, k.expr, c) : outputColumn(a, k.expr, at, (columns ?? []).map((name) => fieldOf({ kind: 'this' }, name)));
+    const expr = at === undefined ? lowerExpr(a, k.expr, c) : outputColumn(a, k.expr, at, (known ?? []).map((name) => fieldOf({ kind: 'this' }, name)));
     return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
   });
   return [{ kind: 'sort', keys: sort, reverse: false }];
