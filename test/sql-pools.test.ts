@@ -63,6 +63,10 @@ describe('over pools', () => {
     'select p.nme from people p, orders o where p.id = o.id': 'column "nme" does not exist in table "p" at line 1, column 8:\nselect p.nme from people p, orders o where p.id = o.id\n       ~~~~~',
     'select name from people where exists (select 1 from orders where ide = 1)': '"ide" is not a column or table at line 1, column 66:\nselect name from people where exists (select 1 from orders where ide = 1)\n                                                                 ~~~',
   };
+  test('a subquery of several rows has no value', async () => {
+    const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'select (select no from orders) as no' }) });
+    expect(body).toContain('a subquery that stands for one value gives several rows');
+  });
   test.each(Object.entries(faults))('%s names the column', async (query, error) => {
     const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });
     expect([status, (JSON.parse(body) as { error: string }).error]).toEqual([400, error]);

@@ -91,7 +91,7 @@ describe('SQL', () => {
     'select 1 x union all select 2 y': ['combine', '  branch', '    null', '    values {x:1}', '  branch', '    null', '    values {y:2}', '    values {x:y}'],
     'with t(x) as (values (1)) select x from t': ['null', 'values {c0:1}', 'values {x:c0}', 'values {x:x}'],
     'select * from (select 1 as a) t join (select 1 as a, 2 as b) u using (a)': [
-      'null', 'values {a:1}', 'inner join as {left,right} on a=a', '  right', '    null', '    values {a:1,b:2}', 'values {a:left.a,b:right.b}',
+      'null', 'values {a:1}', 'inner loose join as {left,right} on a=a', '  right', '    null', '    values {a:1,b:2}', 'values {a:left.a,b:right.b}',
     ],
     'values {a:1} | select a, a': ['null', 'values {a:1}', 'values {a:a,a_1:a}'],
     'from p | select this, upper(s)': ['scan p', 'values {that:this,upper:upper(s)}'],

@@ -82,7 +82,7 @@ describe('plans', () => {
   test('the side of a join that stays the same is kept from round to round', async () => {
     expect(await planOf('with recursive r(n) as (select 1 union select t.id from t join r on t.k=r.n) select n from r')).toEqual([
       'recursive distinct r', '  first', '    null', '    values {"1":1}', '  next', '    working', '    values {n:"1"}',
-      '    inner kept join as {right,left} on n=k', '      right', '        scan t columns (id, k)', '    values {id:left.id}', '    values {"1":id}',
+      '    inner kept loose join as {right,left} on n=k', '      right', '        scan t columns (id, k)', '    values {id:left.id}', '    values {"1":id}',
       'values {n:"1"}', 'values {n:n}',
     ]);
   });
