@@ -44,6 +44,58 @@ const cases: Readonly<Record<string, string>> = {
   'select name from people where id not in (select id from orders where total > 100) order by name limit 1': '{name:"ann"}\n',
   'select null in (select id from orders where total > 100) as a, 9 in (select id from orders) as b, 8 not in (select id from orders) as c': '{a:false,b:true,c:true}\n',
   'select substring(name from 1 for 2) as s from people order by s limit 1': '{s:"an"}\n',
+  'select p.name, o.no from people p left join orders o on p.id = o.id where o.no is null order by p.name':
+    '{name:"ann",no:null}\n{name:"di",no:null}\n',
+  'select o.no, p.name from people p right join orders o on p.id = o.id and p.boss is not null order by 1':
+    '{no:10,name:"bob"}\n{no:11,name:"bob"}\n{no:12,name:"cy"}\n{no:13,name:null}\n',
+  'select id, p.name, o.no from people p full join orders o using (id) order by id, no':
+    '{id:1,name:"ann",no:null}\n{id:2,name:"bob",no:10}\n{id:2,name:"bob",no:11}\n{id:3,name:"cy",no:12}\n{id:4,name:"di",no:null}\n{id:9,name:null,no:13}\n',
+  'select p.name, b.name as boss from people p left join people b on p.boss = b.id order by 1':
+    '{name:"ann",boss:null}\n{name:"bob",boss:"ann"}\n{name:"cy",boss:"ann"}\n{name:"di",boss:"cy"}\n',
+  'select name from people semi join orders on people.id = orders.id order by name':
+    '{name:"bob"}\n{name:"cy"}\n',
+  'select name from people anti join orders using (id) order by name':
+    '{name:"ann"}\n{name:"di"}\n',
+  'select p.name, o.no from people p asof join orders o on p.id >= o.id order by 1':
+    '{name:"bob",no:10}\n{name:"cy",no:12}\n{name:"di",no:12}\n',
+  'select p.id, s.n from people p, (select count(*) n from orders o where o.id = p.id) s where n > 0 order by 1':
+    '{id:2,n:2}\n{id:3,n:1}\n',
+  'select name from people where (id, boss) in (select id, 1 from orders) order by 1':
+    '{name:"bob"}\n{name:"cy"}\n',
+  'select (0, 0) < any(select 1, 0) as a, (0, null) < any(select 1, null) as b, (null, 2) <> any(select 1, 2) as c, (1, 2) in (select 1, 2) as d':
+    '{a:true,b:true,c:null,d:true}\n',
+  'select * from orders order by 3 desc, 1 limit 1':
+    '{no:11,id:2,total:7.5}\n',
+  'select * exclude (note, total) from orders where no < 12 order by no':
+    '{no:10,id:2}\n{no:11,id:2}\n',
+  'select * replace (total * 2 as total) from orders where no = 10':
+    '{no:10,id:2,total:10,note:error("missing")}\n',
+  'select o.* rename (no as number) from orders o where no = 10':
+    '{number:10,id:2,total:5,note:error("missing")}\n',
+  'select distinct on (id) id, no from orders order by id, no desc':
+    '{id:2,no:11}\n{id:3,no:12}\n{id:9,no:13}\n',
+  'select unnest([1, 2]) as x, name from people where id = 1':
+    '{x:1,name:"ann"}\n{x:2,name:"ann"}\n',
+  'select p.name, t.x from people p left join unnest([p.boss]) as t(x) on true where p.id < 3 order by 1':
+    '{name:"ann",x:null}\n{name:"bob",x:1}\n',
+  'select name, array(select no from orders o where o.id = p.id order by no) as numbers from people p where id in (1, 2) order by 1':
+    '{name:"ann",numbers:[]::[null]}\n{name:"bob",numbers:[10,11]}\n',
+  'select no from orders order by no limit 50%':
+    '{no:10}\n{no:11}\n',
+  'select no from orders order by no limit (select 1) offset (select count(*) - 1 from orders)':
+    '{no:13}\n',
+  'with x as (from orders where total > 4) from x order by no':
+    '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}\n',
+  'select twice : total * 2, no from orders where twice > 10':
+    '{twice:15.,no:11}\n',
+  'select \'it\'\'s\' as a, \'a\\d\' as b, e\'x\\ty\' as c':
+    '{a:"it\'s",b:"a\\\\d",c:"x\\ty"}\n',
+  'select t.a, u.b from (values (1, \'a\'), (null, \'b\')) t(a, x) join (values (1.0, 2), (null, 3)) u(k, b) on t.a = u.k':
+    '{a:1,b:2}\n',
+  'select * from (select id from people) x(who) except select id from orders order by 1':
+    '{who:1}\n{who:4}\n',
+  'table orders':
+    '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}\n{no:12,id:3,total:1,note:"late"}\n{no:13,id:9,total:2}\n',
 };
 
 describe('over pools', () => {
@@ -65,7 +117,7 @@ describe('over pools', () => {
   };
   test('a subquery of several rows has no value', async () => {
     const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'select (select no from orders) as no' }) });
-    expect(body).toContain('a subquery that stands for one value gives several rows');
+    expect(body).toContain('query: a subquery that stands for one value gives several rows: give it a condition, an aggregate or limit 1, or write array(select ...) for all of them');
   });
   test.each(Object.entries(faults))('%s names the column', async (query, error) => {
     const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });

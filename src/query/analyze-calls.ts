@@ -91,6 +91,10 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
 /** `via`: what the text of a fault begins with where the function is a parameter. */
 const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via: string): PlanExpr => {
   if (name === 'map') return lowerMap(a, e, c);
+  if (name === 'unnest' && c.sql && e.args.length === 1 && !isFunctionArg(e.args[0]!)) {
+    const list = lowerExpr(a, e.args[0], c);
+    return c.sql.unnest?.(list, e) ?? a.wrong('unnest stands in a select list or in FROM', e, 'write from t, unnest(t.list) as u(element)');
+  }
   if (name === 'position' && e.args.length === 1) {
     const [only] = e.args;
     if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };

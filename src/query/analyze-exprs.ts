@@ -14,7 +14,7 @@ import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
 import { isOpen } from './types-check.ts';
 import { alternatives } from './types-of.ts';
-import { betweenSymmetric, distinctFrom, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
+import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { lowerWindow } from './sql-windows.ts';
 
 /** How names resolve inside the clause of a SQL operator. */
@@ -34,6 +34,8 @@ export interface SqlNames {
   /** A window function; undefined where none may stand, which `clause` names. */
   readonly window: ((e: WindowExpr) => PlanExpr) | undefined;
   readonly clause?: string;
+  /** UNNEST of a list; undefined where it may not stand. */
+  readonly unnest?: (list: PlanExpr, place: Span) => PlanExpr;
 }
 
 /** A call of an aggregate function, however it was written. */
@@ -97,7 +99,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'map': return { kind: 'map', entries: e.entries.map((x) => ({ key: sub(x.key), value: sub(x.value) })) };
     case 'tuple': return a.recordOfColumns(e.elems.map((x, i) => ({ name: `c${i}`, value: sub(x) })));
     case 'subquery': return a.at(e.query, lowerSubquery(a, e.query, c.sql ? 'sqlScalar' : 'scalar', c));
-    case 'array-subquery': return a.at(e.query, lowerSubquery(a, e.query, 'collected', c));
+    case 'array-subquery': return e.ofColumn ? lowerArrayOf(a, e, c) : a.at(e.query, lowerSubquery(a, e.query, 'collected', c));
     case 'exists': return lowerSubquery(a, e.query, 'exists', c);
     case 'extract': return lowerExtract(a, e, c);
     case 'substring': return lowerSubstring(a, e, c);

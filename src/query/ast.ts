@@ -334,7 +334,7 @@ export interface TupleExpr extends Span { readonly kind: 'tuple'; readonly elems
 /** `(query)`. The span includes the parentheses. */
 export interface SubqueryExpr extends Span { readonly kind: 'subquery'; readonly query: QueryNode }
 /** `[query]`: all results as an array. */
-export interface ArraySubqueryExpr extends Span { readonly kind: 'array-subquery'; readonly query: QueryNode }
+export interface ArraySubqueryExpr extends Span { readonly kind: 'array-subquery'; readonly query: QueryNode; /** `array(query)` of SQL: the values of its one column. */ readonly ofColumn?: true }
 /** `exists (query)`. */
 export interface ExistsExpr extends Span { readonly kind: 'exists'; readonly query: QueryNode }
 /** `left op any (query)`, `left op all (query)`, in SQL alone; SOME is ANY. */
@@ -394,6 +394,8 @@ export interface SqlQuery extends Span {
   /** Absent for `limit all`. */
   readonly limit?: Expr;
   readonly offset?: Expr;
+  /** LIMIT counts in hundredths of the rows. */
+  readonly isPercent?: true;
 }
 /** What WITH, ORDER BY and the limits stand around: a block, a set operation, or a query in parentheses. */
 export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlSetOperation | SqlQuery;
@@ -411,6 +413,8 @@ export interface SqlUnion extends Span { readonly kind: 'sql-union'; readonly di
 export interface SqlSelect extends Span {
   readonly kind: 'sql-select';
   readonly distinct: boolean;
+  /** DISTINCT ON: of the rows that agree in these the first one, in the order of ORDER BY. */
+  readonly distinctOn?: readonly Expr[];
   readonly columns: readonly SqlColumn[];
   readonly from?: SqlTableExpr;
   readonly where?: Expr;
@@ -436,7 +440,13 @@ export interface SqlCte extends Span {
 /** One item of a select list. */
 export type SqlColumn = SqlStar | SqlExprColumn;
 /** `*` or `t.*`, maybe with an alias. */
-export interface SqlStar extends Span { readonly kind: 'sql-star'; readonly table?: NameNode; readonly as?: NameNode }
+export interface SqlStar extends Span {
+  readonly kind: 'sql-star'; readonly table?: NameNode; readonly as?: NameNode;
+  /** Columns that are left out, stand for another expression, have another name. */
+  readonly exclude?: readonly StarName[]; readonly replace?: readonly { readonly name: NameNode; readonly expr: Expr }[]; readonly rename?: readonly { readonly from: StarName; readonly to: NameNode }[];
+}
+/** `column` or `table.column` in what follows a star. */
+export interface StarName extends Span { readonly table?: NameNode; readonly column: NameNode }
 /** `expr [[as] alias]`. */
 export interface SqlExprColumn extends Span { readonly kind: 'sql-column'; readonly expr: Expr; readonly as?: NameNode }
 /** What FROM reads: a table, a subquery, or a join of these. */

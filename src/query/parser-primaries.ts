@@ -30,6 +30,7 @@ function parseKeywordForm(s: Scanner): Expr | undefined {
     case 0x65: return parseExists(s) ?? parseExtract(s);
     case 0x6c: return isLambdaAhead(s) ? parseLambdaCall(s) : undefined;
     case 0x73: return parseSubstring(s);
+    case 0x61: return s.sql ? parseArrayOf(s) : undefined;
     case 0x64: case 0x74: return parseDate(s);
     default: return undefined;
   }
@@ -95,6 +96,14 @@ function parseArray(s: Scanner): Expr | undefined {
   s.pos = start;
   const query = parseEnclosedQuery(s, '[', ']');
   return query === undefined ? undefined : { kind: 'array-subquery', query, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+/** `array(query)`. */
+function parseArrayOf(s: Scanner): Expr | undefined {
+  const start = s.pos, query = s.keyword('array') ? parseEnclosedQuery(s, '(', ')') : undefined;
+  if (query !== undefined) return { kind: 'array-subquery', query, ofColumn: true, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
 }
 
 function parseSet(s: Scanner): Expr | undefined {

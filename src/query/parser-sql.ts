@@ -6,9 +6,11 @@ import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
 import { parseJoinCondition, parseOrderList } from './parser-operators.ts';
-import { parseEnclosedQuery } from './parser-primaries.ts';
-import { beginsSqlClause, isLateralAhead, parseFetch, parseGroupItem, parseSetTail, takesAsof, takesNatural } from './parser-sets.ts';
+import { parseLiteral } from './parser-literals.ts';
+import { parseEnclosedQuery, parsePrimary } from './parser-primaries.ts';
+import { beginsSqlClause, isAhead, isLateralAhead, parseFetch, parseGroupItem, parseSetTail, takesAsof, takesNatural } from './parser-sets.ts';
 import { parseSource } from './parser-sources.ts';
+import { parseStarChanges, parseUnnestTable } from './parser-stars.ts';
 import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
 import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
 
@@ -28,23 +30,24 @@ function parseSqlQuery(s: Scanner): SqlQuery | undefined {
 function mayBeginSql(s: Scanner): boolean {
   switch (s.text[s.pos]) {
     case '(': return true;
-    case 's': case 'S': case 'f': case 'F': case 'v': case 'V': case 'w': case 'W': return sqlWord.has(s.peekWord().toLowerCase());
+    case 's': case 'S': case 'f': case 'F': case 'v': case 'V': case 'w': case 'W': case 't': case 'T': return sqlWord.has(s.peekWord().toLowerCase());
     default: return false;
   }
 }
 
-const sqlWord: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with']);
+const sqlWord: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'table']);
 
 function parseSqlQueryParts(s: Scanner): SqlQuery | undefined {
   const start = s.pos;
   const withClause = parseWith(s);
   if (withClause !== undefined) s.skip();
-  const body = parseSetExpr(s);
+  // Behind WITH a plain `from x` can be nothing but a query.
+  const body = parseSetExpr(s) ?? (withClause && parseAll(s, 'from'));
   if (body === undefined) return undefined;
   const orderBy = parseOrderBy(s);
   const bounds = parseBounds(s);
   if (body.kind === 'sql-query' && withClause === undefined && orderBy === undefined && bounds === undefined) return body;
-  return { kind: 'sql-query', with: withClause, body, orderBy, limit: bounds?.limit, offset: bounds?.offset, start: s.byte(start), end: s.byte(s.pos) };
+  return { kind: 'sql-query', with: withClause, body, orderBy, limit: bounds?.limit, offset: bounds?.offset, ...(bounds?.isPercent && { isPercent: true }), start: s.byte(start), end: s.byte(s.pos) };
 }
 
 function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
@@ -57,25 +60,36 @@ function parseOrderBy(s: Scanner): SqlQuery['orderBy'] {
   return undefined;
 }
 
-interface Bounds { readonly limit?: Expr; readonly offset?: Expr }
+interface Bounds { readonly limit?: Expr; readonly offset?: Expr; readonly isPercent?: true }
 
 /** LIMIT (or FETCH FIRST) and OFFSET in either order. */
 function parseBounds(s: Scanner): Bounds | undefined {
   const limit = parseLimit(s) ?? parseFetch(s);
-  if (limit !== undefined) return { limit: limit.expr, offset: parseOffset(s) };
+  if (limit !== undefined) return { ...boundOf(limit), offset: parseOffset(s) };
   const offset = parseOffset(s);
-  return offset === undefined ? undefined : { offset, limit: (parseLimit(s) ?? parseFetch(s))?.expr };
+  return offset === undefined ? undefined : { offset, ...boundOf(parseLimit(s) ?? parseFetch(s)) };
 }
 
+const boundOf = (limit: Limit | undefined): Bounds => ({ limit: limit?.expr, ...(limit?.isPercent && { isPercent: true }) });
+
 /** `expr` is absent for LIMIT ALL. */
-function parseLimit(s: Scanner): { readonly expr?: Expr } | undefined {
+interface Limit { readonly expr?: Expr; readonly isPercent?: true }
+function parseLimit(s: Scanner): Limit | undefined {
   const before = s.pos;
   if (s.apartKeyword('limit')) {
     if (s.keyword('all')) return {};
-    const expr = parseExpr(s);
-    if (expr !== undefined) return { expr };
+    const percent = parsePercent(s), expr = percent ?? parseExpr(s);
+    if (expr !== undefined) return percent ? { expr, isPercent: true } : { expr };
   }
   s.pos = before;
+  return undefined;
+}
+
+/** `n %` or `n PERCENT`: a number, or an expression in brackets. */
+function parsePercent(s: Scanner): Expr | undefined {
+  const start = s.pos, expr = s.code === 0x28 ? parsePrimary(s) : parseLiteral(s);
+  if (expr !== undefined && (s.keywordNext('percent') || (isAhead(s, /\s*%\s*(?:$|[);]|offset\b|\|)/iy) && s.takeNext('%')))) return expr;
+  s.pos = start;
   return undefined;
 }
 
@@ -134,7 +148,18 @@ function parseIntersections(s: Scanner): SqlBody | undefined {
 
 function parseBlock(s: Scanner): SqlBody | undefined {
   if (s.code === 0x28) return parseEnclosedSql(s);
-  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s);
+  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table');
+}
+
+/** `TABLE name`, `FROM name`: all of it. */
+function parseAll(s: Scanner, word: 'table' | 'from'): SqlSelect | undefined {
+  const start = s.pos;
+  if (s.keyword(word) && s.gap()) {
+    const from = parseSourceTable(s);
+    if (from !== undefined) return { kind: 'sql-select', distinct: false, columns: [{ kind: 'sql-star', start: from.start, end: from.end }], from, start: s.byte(start), end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
 }
 
 function parseEnclosedSql(s: Scanner): SqlQuery | undefined {
@@ -158,23 +183,46 @@ function parseSelect(s: Scanner): SqlSelect | undefined {
 function parseFromFirst(s: Scanner): SqlSelect | undefined {
   const start = s.pos;
   const from = s.keyword('from') && s.gap() ? parseTables(s) : undefined;
-  if (from !== undefined && s.gap()) {
-    const head = parseSelectHead(s);
+  if (from !== undefined) {
+    const behind = s.pos, head = s.gap() ? parseSelectHead(s) : undefined;
     if (head !== undefined) return { kind: 'sql-select', ...head, from, ...parseSelectTail(s), start: s.byte(start), end: s.byte(s.pos) };
+    s.pos = behind;
+    const span = { start: s.byte(start), end: s.byte(s.pos) }, tail = parseSelectTail(s);
+    // A plain `from x` is an operator of pipes.
+    if (from.kind === 'sql-join' || from.alias || Object.values(tail).some((part) => part !== undefined) || isAhead(s, /\s+(?:order\s+by|limit|offset)\b/iy)) {
+      return { kind: 'sql-select', distinct: false, columns: [{ kind: 'sql-star', ...span }], from, ...tail, start: span.start, end: s.byte(s.pos) };
+    }
   }
   s.pos = start;
   return undefined;
 }
 
-/** SELECT [ALL|DISTINCT] columns. */
-function parseSelectHead(s: Scanner): { readonly distinct: boolean; readonly columns: readonly SqlColumn[] } | undefined {
+/** SELECT [ALL|DISTINCT [ON (...)]] columns. A comma behind the last column is let pass. */
+function parseSelectHead(s: Scanner): Pick<SqlSelect, 'distinct' | 'distinctOn' | 'columns'> | undefined {
   const start = s.pos;
   if (!s.keyword('select')) return undefined;
-  const distinct = s.gapKeyword('distinct');
+  const distinct = s.gapKeyword('distinct'), distinctOn = distinct ? parseDistinctOn(s) : undefined;
   if (!distinct) s.gapKeyword('all');
   const columns = s.gap() ? parseList(s, parseColumn) : undefined;
-  if (columns !== undefined) return { distinct, columns };
+  if (columns !== undefined) {
+    const behind = s.pos;
+    if (!s.takeNext(',') || !isAhead(s, /\s*from\b/iy)) s.pos = behind;
+    return { distinct, ...(distinctOn && { distinctOn }), columns };
+  }
   s.pos = start;
+  return undefined;
+}
+
+/** `ON (expressions)` behind DISTINCT. */
+function parseDistinctOn(s: Scanner): readonly Expr[] | undefined {
+  const before = s.pos;
+  if (s.spaceKeyword('on') && s.takeNext('(')) {
+    s.nestings++;
+    s.skip();
+    const exprs = parseList(s, parseExpr);
+    if (exprs !== undefined && s.takeNext(')')) return exprs;
+  }
+  s.pos = before;
   return undefined;
 }
 
@@ -188,12 +236,25 @@ function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'hav
 
 function parseColumn(s: Scanner): SqlColumn | undefined {
   const start = s.pos;
-  const star = parseStar(s);
+  // Behind a comma too many.
+  if (isAhead(s, /(?<=,\s*)from\s+[\p{L}_"'(]/iuy)) return s.fail();
+  const before = parsePrefixAlias(s), star = before ? undefined : parseStar(s);
   const expr = star === undefined ? parseExpr(s) : undefined;
   if (star === undefined && expr === undefined) return undefined;
-  const as = parseAs(s, parseSqlId);
+  const changes = star && parseStarChanges(s), as = before ?? parseAs(s, parseSqlId);
   const span = { start: s.byte(start), end: s.byte(s.pos) };
-  return expr === undefined ? { kind: 'sql-star', table: star!.table, as, ...span } : { kind: 'sql-column', expr, as, ...span };
+  return expr === undefined ? { kind: 'sql-star', table: star!.table, as, ...changes, ...span } : { kind: 'sql-column', expr, as, ...span };
+}
+
+/** `alias :` before what it names, as in DuckDB. */
+function parsePrefixAlias(s: Scanner): NameNode | undefined {
+  const start = s.pos, alias = isAhead(s, /(?:[\p{L}_$][\p{L}\p{N}_$]*|"[^"\\]*")\s*:(?!:)/uy) ? parseSqlId(s) : undefined;
+  if (alias !== undefined && s.takeNext(':')) {
+    s.skip();
+    return alias;
+  }
+  s.pos = start;
+  return undefined;
 }
 
 /** `*` or `t.*`. */
@@ -300,6 +361,14 @@ function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style']
 const queryWords: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
 
 function parseTable(s: Scanner): SqlTableExpr | undefined {
+  // Without a blank a colon leads to metadata: `pool:objects`.
+  const alias = isAhead(s, /[^\s:]+\s+:/y) ? parsePrefixAlias(s) : undefined, table = parseTablePart(s);
+  return alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table;
+}
+
+function parseTablePart(s: Scanner): SqlTableExpr | undefined {
+  const unnest = parseUnnestTable(s, (scanner) => parseAs(scanner, parseAlias)) ?? parseValuesTable(s);
+  if (unnest !== undefined) return unnest;
   if (isLateralAhead(s)) return parseLateral(s) ?? parseSourceTable(s);
   if (s.code !== 0x28) return parseSourceTable(s);
   const start = s.pos;
@@ -310,6 +379,20 @@ function parseTable(s: Scanner): SqlTableExpr | undefined {
   const queryFirst = queryWords.has(s.peekWord().toLowerCase());
   s.pos = start;
   return queryFirst ? parseSubqueryTable(s) ?? parseEnclosedTables(s) : parseEnclosedTables(s) ?? parseSubqueryTable(s);
+}
+
+/** `VALUES (..), (..) [AS] t(..)` without brackets around it. */
+function parseValuesTable(s: Scanner): SqlTableExpr | undefined {
+  const start = s.pos;
+  if ((s.code | 0x20) !== 0x76 || !isAhead(s, /values\s*\(/iy)) return undefined;
+  const body = parseValues(s);
+  if (body !== undefined) {
+    const span = { start: s.byte(start), end: s.byte(s.pos) }, query: SqlQuery = { kind: 'sql-query', body, ...span };
+    const alias = parseAs(s, parseAlias);
+    return { kind: 'sql-subquery-table', query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span }, ordinality: false, alias, start: span.start, end: s.byte(s.pos) };
+  }
+  s.pos = start;
+  return undefined;
 }
 
 function parseEnclosedTables(s: Scanner): SqlTableExpr | undefined {

@@ -1,10 +1,10 @@
 /** Subqueries of SQL that use columns of the queries around them; IN, ANY and ALL over them with SQL's rules for null. */
 import { types } from '../vectors/type.ts';
-import { boolValue, nullValue } from '../vectors/value.ts';
+import { arrayValue, boolValue, nullValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
-import { ignoresInput, lowerSubqueryOps, sourced } from './analyze-queries.ts';
-import type { Expr, QuantifiedExpr, QueryNode, Span } from './ast.ts';
+import { ignoresInput, lowerSubqueryOps, sourced, subqueryOf } from './analyze-queries.ts';
+import type { ArraySubqueryExpr, Expr, QuantifiedExpr, QueryNode, Span } from './ast.ts';
 import { correlated } from './correlated.ts';
 import { callOf, compareOf, exprKey, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
 import type { CompareOperator, Correlated, PlanExpr, PlanOp } from './plan.ts';
@@ -133,6 +133,18 @@ const compareRows = (operator: CompareOperator, pairs: readonly Pair[]): PlanExp
   if (operator === '!=') return { kind: 'or', left: of('!=', first), right: others };
   return { kind: 'or', left: of(operator === '<' || operator === '<=' ? '<' : '>', first), right: { kind: 'and', left: of('==', first), right: others } };
 };
+
+/** `array(query)`: the values of its one column, none for no rows. */
+export const lowerArrayOf = (a: Analysis, e: ArraySubqueryExpr, c: ExprContext): PlanExpr => {
+  const capture = c.sql && new Capture(a, c.sql), ops = lowerSubqueryOps(a, e.query, c, capture?.names), columns = columnNames(a, ops);
+  if (columns?.length !== 1) {
+    if (!a.sourcesKnown) return no;
+    return a.wrong(columns ? `array takes a subquery of one column, and this has ${columns.length}` : 'the columns of the subquery are not known: name the one that is wanted instead of *', e.query);
+  }
+  const values: Ops = [...ops, { kind: 'values', exprs: [fieldOf(thisExpr, columns[0]!)] }];
+  return capture?.isUsed ? callOf('coalesce', capture.apply(values, 'array'), emptyList) : a.at(e.query, subqueryOf(values, 'list'));
+};
+const emptyList = literal(arrayValue([]));
 
 /** A subquery that uses columns of the row around it; undefined if it uses none. */
 export const lowerCorrelatedSubquery = (

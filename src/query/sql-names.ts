@@ -1,7 +1,7 @@
 /** Names in the clauses of a SQL operator: columns, tables, aliases. */
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
-import type { DotExpr, IdExpr, WindowExpr } from './ast.ts';
+import type { DotExpr, IdExpr, Span, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
@@ -44,6 +44,8 @@ export interface ClauseOptions {
   readonly clause?: string;
   /** What `this` is, if not the input row. */
   readonly row?: () => PlanExpr;
+  /** UNNEST; absent: it may not stand here. */
+  readonly unnest?: (list: PlanExpr, place: Span) => PlanExpr;
   /** Names of the query around, asked for what is no name here. */
   readonly outer?: SqlNames;
 }
@@ -58,7 +60,7 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
     name: (id) => bareName(clause, id), qualified: (dot) => qualifiedName(clause, dot),
     has: (first, second) => hasName(clause, first, second), hasTable: (name) => hasTable(clause, name),
     row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate, window: options.window,
-    ...(options.clause !== undefined ? { clause: options.clause } : {}),
+    ...(options.clause !== undefined ? { clause: options.clause } : {}), ...(options.unnest && { unnest: options.unnest }),
   };
 };
 

@@ -13,7 +13,9 @@ import { groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, limits, ordinalOf, outputColumn } from './sql.ts';
 import { type ClauseOptions, type ColumnUses, clauseNames } from './sql-names.ts';
 import { SqlWindows } from './sql-windows.ts';
-import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
+import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
+import { SqlUnnest } from './sql-unnest.ts';
+import { type LoweredTables, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
 import { distinctNames } from '../vectors/field-names.ts';
 import type { Type } from '../vectors/type.ts';
 
@@ -46,6 +48,7 @@ class Select {
   /** Expressions that stand for the result of an aggregate, and which. */
   readonly #results = new WeakMap<PlanExpr, number>();
   readonly #windows: SqlWindows;
+  readonly #unnest: SqlUnnest;
 
   constructor(a: Analysis, select: SqlSelect, flow: Flow) {
     this.#a = a;
@@ -56,13 +59,14 @@ class Select {
     this.#from = this.#lowerFrom();
     this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
+    this.#unnest = new SqlUnnest(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
       lower: (e) => this.#expr(e, { aggregate: this.#collect, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
     });
   }
 
   lower(tail: SqlTail): LoweredSql {
-    const { where, groupBy, having, qualify, distinct } = this.#select;
+    const { where, groupBy, having, qualify, distinct, distinctOn } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
     if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE', aliases: (name) => this.#aliased(name, { clause: 'WHERE' }) }) });
     const orderBy = tail.orderBy ?? [];
@@ -78,8 +82,12 @@ class Select {
     const grouped = groupBy !== undefined || this.#aggregates.length > 0;
     if (having && !grouped) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
     const group = grouped ? this.#grouping(keys, groupings) : undefined;
-    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : e), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e));
+    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : e), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(this.#unnest.settle(e)));
     const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
+    if (this.#unnest.isUsed) {
+      if (grouped || this.#windows.isUsed) this.#a.fault('unnest beside aggregates, groups or windows', this.#select, 'write unnest in FROM, or around a subquery: select unnest(l) from (select list(x) as l from t group by k)');
+      ops.push(...this.#unnest.ops());
+    }
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
     const windows = this.#windows.op(grouping);
@@ -88,7 +96,9 @@ class Select {
     const sort = this.#sortKeys(orderBy, columns, grouped).map((k) => ({ ...k, expr: settle(k.expr) }));
     const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(this.#a, output)] };
     const ends = limits(this.#a, this.#flow, tail);
-    if (distinct) {
+    const on = distinctOn?.map((e) => settle(this.#distinctKey(e, columns)));
+    if (on) ops.push(...sorting(sort), { kind: 'distinct', expr: rowOfKeys(on) }, ...ends, project);
+    else if (distinct) {
       if (!sort.every((k) => isOverOutput(k.expr, output))) ops.push(...distinctByHidden(recordOfColumns(this.#a, output), sort), ...ends, { kind: 'values', exprs: [fieldOf(thisExpr, 'row')] });
       else ops.push(project, { kind: 'distinct', expr: thisExpr }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends);
     } else ops.push(...sorting(sort), ...ends, project);
@@ -149,7 +159,7 @@ class Select {
 
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
-    const options = { aggregate: this.#collect, window: this.#windows.collect };
+    const options = { aggregate: this.#collect, window: this.#windows.collect, unnest: this.#unnest.collect };
     const expr = this.#expr(c.expr, { ...options, aliases: (name) => this.#aliased(name, options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
     return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
@@ -172,14 +182,15 @@ class Select {
       return [];
     }
     const columns = star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star;
-    return columns.map((c) => this.#starColumn(c, star));
+    const lower = (x: { readonly expr: Expr }): PlanExpr => this.#expr(x.expr, { aggregate: this.#collect, window: this.#windows.collect });
+    return changedStar(this.#a, star, columns, this.#from.tables, lower).map((c) => this.#starColumn(c, star));
   }
 
-  #starColumn({ path, name, without, known }: StarColumn, place: Span): Column {
+  #starColumn(column: ChangedColumn, place: Span): Column {
     // An expression of its own, since GROUP BY looks at where it is used.
-    const row: PlanExpr = { ...pathExpr(path) }, expr = this.#a.at(place, without ? row : fieldOf(row, name));
-    this.#uses.set(expr, without ? '*' : name);
-    return without ? { name: '*', expr, without, known } : { name, expr };
+    const { path, name, as = name, without, known, value } = column, expr = this.#a.at(place, starValue(column, { ...pathExpr(path) }));
+    if (!value) this.#uses.set(expr, without ? '*' : name);
+    return without ? { name: '*', expr, without, known } : { name: as, expr };
   }
 
   /** The groupings that GROUP BY asks for: one, unless there are ROLLUP and the like. */
@@ -239,6 +250,13 @@ class Select {
       }
     }
     return { exprs, isWhole: true };
+  }
+
+  /** An expression of DISTINCT ON: a position, an alias, or one over the input. */
+  #distinctKey(e: Expr, columns: readonly Column[]): PlanExpr {
+    const position = ordinalOf(e);
+    if (position !== undefined) return this.#atPosition(e, position, columns);
+    return this.#expr(e, { aliases: (name) => columns.find((c) => c.alias === name)?.expr, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
   }
 
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
@@ -312,6 +330,8 @@ class Select {
 }
 
 const uncountable = (position: number): string => `position ${position} cannot be counted: the columns of * are not known before the query runs; write the column's name`;
+
+const rowOfKeys = (keys: readonly PlanExpr[]): PlanExpr => ({ kind: 'record', elements: keys.map((value, i) => ({ kind: 'field', name: `k${i}`, value })) });
 
 const sorting = (keys: readonly SortKey[]): readonly PlanOp[] => (keys.length > 0 ? [{ kind: 'sort', keys, reverse: false }] : []);
 

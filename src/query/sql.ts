@@ -4,8 +4,8 @@ import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import { countOf } from './analyze-ops.ts';
 import type { Flow } from './analyze-queries.ts';
 import type { Expr, LiteralExpr, OrderKey, SqlBody, SqlQuery, SqlSetOperation, SqlUnion, SqlValues, SqlWith } from './ast.ts';
-import { fieldOf, isSourced } from './plan-walk.ts';
-import type { PlanExpr, PlanOp, SortKey } from './plan.ts';
+import { callOf, compareOf, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
+import type { PlanExpr, PlanOp, SortKey, WindowCall } from './plan.ts';
 import { Scope } from './scope.ts';
 import { clauseNames } from './sql-names.ts';
 import { lowerRecursive } from './sql-recursive.ts';
@@ -18,7 +18,7 @@ import { types } from '../vectors/type.ts';
 export interface LoweredSql { readonly ops: readonly PlanOp[]; readonly columns: readonly string[] | undefined }
 
 /** What comes behind the body of a query. */
-export interface SqlTail { readonly orderBy?: readonly OrderKey[]; readonly limit?: Expr; readonly offset?: Expr }
+export interface SqlTail { readonly orderBy?: readonly OrderKey[]; readonly limit?: Expr; readonly offset?: Expr; /** LIMIT counts in hundredths of the rows. */ readonly isPercent?: true }
 
 /** A SQL query in an operator's place. */
 export const lowerSqlOp = (a: Analysis, query: SqlQuery, flow: Flow): readonly PlanOp[] => lowerSqlQuery(a, query, flow).ops;
@@ -119,9 +119,35 @@ export const outputColumn = (a: Analysis, e: Expr, position: number, columns: re
 
 /** OFFSET, then LIMIT. */
 export const limits = (a: Analysis, flow: Flow, tail: SqlTail): readonly PlanOp[] => {
-  const c: ExprContext = { scope: flow.scope, input: types.null };
+  const c: ExprContext = { scope: flow.scope, input: types.null }, { offset, limit } = tail;
+  if (tail.isPercent || [offset, limit].some((e) => e && isOpen(a, e, c))) return limitsByNumber(a, flow, tail);
   const ops: PlanOp[] = [];
-  if (tail.offset) ops.push({ kind: 'skip', count: countOf(a, tail.offset, c) });
-  if (tail.limit) ops.push({ kind: 'head', count: countOf(a, tail.limit, c) });
+  if (offset) ops.push({ kind: 'skip', count: countOf(a, rounded(offset), c) });
+  if (limit) ops.push({ kind: 'head', count: countOf(a, rounded(limit), c) });
   return ops;
+};
+/** A bound that is written with a fraction, as a whole number. */
+const rounded = (e: Expr): Expr => (e.kind === 'literal' && e.type === 'float64' && Number.isFinite(Number(e.text)) ? { ...e, type: 'int64', text: String(Math.round(Number(e.text))) } : e);
+/** Whether a bound is known only when the query runs. */
+const isOpen = (a: Analysis, e: Expr, c: ExprContext): boolean => {
+  if (e.kind === 'literal') return false;
+  const start = a.faults.length, isKnown = a.constant(lowerExpr(a, e, c)) !== undefined;
+  a.faults.length = start;
+  return e.kind === 'subquery' || (!isKnown && e.kind === 'binary');
+};
+
+/** Bounds that are worked out while the query runs, and percentages: rows are numbered, and those between the bounds stay. Null is no bound. */
+const limitsByNumber = (a: Analysis, flow: Flow, { offset, limit, isPercent }: SqlTail): readonly PlanOp[] => {
+  const c: ExprContext = { scope: flow.scope, input: types.null, sql: clauseNames(a, [], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) };
+  const value = (e: Expr): PlanExpr => lowerExpr(a, e, c), number = fieldOf(thisExpr, 'number'), row = fieldOf(thisExpr, 'row');
+  const zero = literal({ type: types.int64, data: 0 }), skipped = offset ? callOf('coalesce', value(offset), zero) : zero;
+  const whole = (e: PlanExpr): PlanExpr => ({ kind: 'arithmetic', operator: '-', left: number, right: e });
+  const behind: PlanExpr = whole(skipped), tests: PlanExpr[] = [compareOf(behind, '>', zero)];
+  const call = (name: string, target: string): WindowCall => ({ name, target, arguments: [], distinct: false, ignoreNulls: false, frame: { unit: 'rows', start: { kind: 'unbounded' }, end: { kind: 'unbounded' }, exclude: 'none' } });
+  if (limit) {
+    const most = value(limit), rows: PlanExpr = isPercent ? callOf('floor', { kind: 'arithmetic', operator: '/', left: { kind: 'arithmetic', operator: '*', left: most, right: fieldOf(thisExpr, 'total') }, right: literal({ type: types.float64, data: 100 }) }) : most;
+    tests.push({ kind: 'or', left: { kind: 'isNull', operand: most }, right: compareOf(behind, '<=', rows) });
+  }
+  const calls = [call('row_number', 'number'), ...(isPercent ? [call('count', 'total')] : [])];
+  return [{ kind: 'window', row: 'row', groups: [{ partition: [], order: [], calls }] }, { kind: 'filter', expr: tests.reduce((x, y) => ({ kind: 'and', left: x, right: y })) }, { kind: 'values', exprs: [row] }];
 };
