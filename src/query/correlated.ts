@@ -72,7 +72,8 @@ class Lift {
     const at = ops.findIndex((op) => this.#depends([op]));
     if (at < 0) return { free: ops, bound: [] };
     const op = ops[at]!;
-    if (op.kind !== 'join' || (op.style !== 'inner' && op.style !== 'cross') || !op.right || this.#depends(op.right.ops)) return { free: ops.slice(0, at), bound: ops.slice(at) };
+    // Of a semi join the first match counts that fulfils all of the condition.
+    if (op.kind !== 'join' || (op.style !== 'inner' && op.style !== 'cross') || op.firstOnly || !op.right || this.#depends(op.right.ops)) return { free: ops.slice(0, at), bound: ops.slice(at) };
     const equal = op.equal.filter((k) => !this.#reads(k.left) && !this.#reads(k.right));
     const moved = op.equal.filter((k) => !equal.includes(k)).map((k) => compareOf(underSide(k.left, op.leftName), '==', underSide(k.right, op.rightName)));
     const rest = op.residual ? conjuncts(op.residual) : [];

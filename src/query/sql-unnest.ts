@@ -7,6 +7,9 @@ import { arrayValue } from '../vectors/value.ts';
 
 const rowField = 'row', elementField = 'element', emptyList = literal(arrayValue([]));
 
+/** An element; of what is no list the error that says so, which stands in the place of the row. */
+const elementExpr: PlanExpr = { kind: 'conditional', test: callOf('is_error', thisExpr), then: thisExpr, otherwise: fieldOf(thisExpr, elementField) };
+
 /** The UNNEST of one SELECT, noted while the select list is lowered. */
 export class SqlUnnest {
   readonly #a: Analysis;
@@ -40,7 +43,7 @@ export class SqlUnnest {
   settle(e: PlanExpr): PlanExpr {
     if (!this.#list) return e;
     const visit = (part: PlanExpr): PlanExpr => {
-      if (this.#results.has(part)) return this.#a.like(part, fieldOf(thisExpr, elementField));
+      if (this.#results.has(part)) return this.#a.like(part, elementExpr);
       if (part.kind === 'this') return this.#a.like(part, fieldOf(thisExpr, rowField));
       if (part.kind === 'subquery' && part.correlated) return this.#a.like(part, { ...part, body: { ops: [{ kind: 'values', exprs: [fieldOf(thisExpr, rowField)] }, ...part.body.ops] } });
       return this.#a.like(part, mapParts(part, visit));

@@ -54,7 +54,8 @@ export const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql
 };
 
 const lowerValues = (a: Analysis, body: SqlValues, flow: Flow): LoweredSql => {
-  const exprs = body.rows.map((row) => lowerExpr(a, row, { scope: flow.scope, input: types.null, alone: true }));
+  const c: ExprContext = { scope: flow.scope, input: types.null, alone: true, sql: clauseNames(a, [], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) };
+  const exprs = body.rows.map((row) => lowerExpr(a, row, c));
   return { ops: [{ kind: 'values', exprs, alone: true }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
 };
 
