@@ -11,6 +11,7 @@ import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp
 import { constantFolding } from './rules/constant-folding.ts';
 import { existsJoin } from './rules/exists-join.ts';
 import { filterMerge } from './rules/filter-merge.ts';
+import { filterSplit } from './rules/filter-split.ts';
 import { filterThroughJoin } from './rules/filter-through-join.ts';
 import { filterThroughSort } from './rules/filter-through-sort.ts';
 import { filterThroughValues } from './rules/filter-through-values.ts';
@@ -46,7 +47,7 @@ export interface Rule {
 
 /** In the order in which they are applied. */
 export const rules = [
-  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, existsJoin, predicatePushdown,
+  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, existsJoin, filterSplit, predicatePushdown,
   headThroughValues, topK, scanLimit, sortedAggregate, unorderedScan, projectionPushdown,
 ] as const satisfies readonly Rule[];
 

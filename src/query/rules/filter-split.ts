@@ -1,0 +1,22 @@
+/** Parts of a filter that ask a subquery about each row get a filter of their own behind the others: the subquery is asked about the rows alone that these leave. */
+import { conjunction, conjuncts, someExpr } from '../plan-walk.ts';
+import type { PlanExpr, PlanOp } from '../plan.ts';
+import type { Rule } from '../rules.ts';
+
+export const filterSplit = {
+  name: 'filter-split',
+  apply: (ops, { subqueries }) => {
+    if (!subqueries) return ops;
+    const out = ops.flatMap(split);
+    return out.length === ops.length ? ops : out;
+  },
+} as const satisfies Rule;
+
+const split = (op: PlanOp): readonly PlanOp[] => {
+  if (op.kind !== 'filter') return [op];
+  const parts = conjuncts(op.expr), plain = conjunction(parts.filter((part) => !asks(part))), asking = parts.filter(asks);
+  return plain && asking.length > 0 ? [{ kind: 'filter', expr: plain }, ...asking.map((expr) => ({ kind: 'filter', expr } as const))] : [op];
+};
+
+/** Whether the expression runs a pipeline for each row. */
+const asks = (e: PlanExpr): boolean => someExpr(e, (part) => part.kind === 'apply' || (part.kind === 'subquery' && part.correlated));
