@@ -265,13 +265,24 @@ export interface SliceExpr extends Span { readonly kind: 'slice'; readonly expr:
 export interface DotExpr extends Span { readonly kind: 'dot'; readonly expr: Expr; readonly name: NameNode }
 /** `f(a, b)` of a built-in, a user function, an aggregate without marks, or a lambda. */
 export interface CallExpr extends Span { readonly kind: 'call'; readonly callee: NameNode | LambdaNode; readonly args: readonly Arg[] }
-/** A call that can only be an aggregate: `f(distinct x)`, `f(all x)`, `count(*)`, `f(x) filter (..)`. No `arg`: `f()` or `count(*)`. */
+/**
+ * A call that can only be an aggregate: `f(distinct x)`, `f(all x)`, `count(*)`, `f(x) filter (..)`; in SQL also `f(x order by y)`, `f(x) within group (order by y)`, and a window
+ * function with its nulls treated inside of the parentheses. No `arg`: `f()` or `count(*)`.
+ */
 export interface AggExpr extends Span {
   readonly kind: 'agg';
   readonly name: NameNode;
   readonly arg?: Expr;
+  /** Arguments behind the first. */
+  readonly more?: readonly Expr[];
   readonly distinct: boolean;
   readonly filter?: Expr;
+  /** ORDER BY inside of the parentheses. */
+  readonly order?: readonly OrderKey[];
+  /** WITHIN GROUP (ORDER BY ..). */
+  readonly within?: readonly OrderKey[];
+  /** IGNORE NULLS or RESPECT NULLS inside of the parentheses. */
+  readonly nulls?: 'ignore' | 'respect';
 }
 /** `f(..) over w`, `f(..) over (..)`: in SQL alone. The callee is always a name. */
 export interface WindowExpr extends Span {

@@ -1,7 +1,7 @@
 /** SELECT to operators: FROM, WHERE, grouping, HAVING, ORDER BY, limits, then the columns. Sorting comes before the columns are made, so that only rows that
  *  are wanted get them; an alias in a sort key stands for its expression. */
 import type { Analysis } from './analyze-context.ts';
-import { aggregateOf } from './analyze-aggregates.ts';
+import { aggregateOf, formKey } from './analyze-aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Flow } from './analyze-queries.ts';
 import type { Expr, OrderKey, Span, SqlColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
@@ -119,7 +119,7 @@ class Select {
     const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause: 'the call of an aggregate', ...(outer ? { outer } : {}) });
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
-    const key = `${aggregate.name} ${aggregate.distinct} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
+    const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#aggregates.findIndex((x) => x.key === key);
     if (index < 0) index = this.#aggregates.push({ key, name: call.name, aggregate }) - 1;
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);

@@ -4,9 +4,10 @@
  */
 import { type Type, isFloat, isInteger, types } from '../vectors/type.ts';
 import { type Value, missing } from '../vectors/value.ts';
-import { argumentOf } from './analyze-aggregates.ts';
+import { formKey, givenTo } from './analyze-aggregates.ts';
+import { aggregateCall } from './analyze-calls.ts';
 import type { Analysis } from './analyze-context.ts';
-import type { ExprContext } from './analyze-exprs.ts';
+import type { AggregateCall, ExprContext } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FrameBound, NameNode, Span, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from './ast.ts';
 import { exprKey, fieldOf, literal, mapParts, someExpr, thisExpr } from './plan-walk.ts';
 import type { FrameEdge, PlanExpr, PlanOp, SortKey, WindowCall, WindowFrame, WindowGroup } from './plan.ts';
@@ -14,6 +15,7 @@ import { windowFunctionHint } from './hints.ts';
 import { didYouMean } from './suggest.ts';
 import { alternatives } from './types-of.ts';
 import { isOpen } from './types-check.ts';
+import { Scope } from './scope.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {
@@ -125,7 +127,7 @@ export class SqlWindows {
     const groupKey = `${partition.map(exprKey).join()};${orderKey(order)}`;
     let group = this.#groups.find((g) => g.key === groupKey);
     if (!group) this.#groups.push((group = { key: groupKey, partition, order, calls: [] }));
-    const key = `${call.name} ${call.distinct} ${call.ignoreNulls} ${call.arguments.map(exprKey).join()};${call.where ? exprKey(call.where) : ''};${frameKey(call.frame)}`;
+    const key = `${call.name} ${formKey(call)} ${call.ignoreNulls} ${call.arguments.map(exprKey).join()};${call.where ? exprKey(call.where) : ''};${frameKey(call.frame)}`;
     const known = group.calls.find((c) => c.key === key);
     if (known) return known.call.target;
     const target = `w${this.#count++}`;
@@ -205,22 +207,39 @@ export class SqlWindows {
 
   /** The call without its window; undefined, and a fault, if there is no such function or it cannot be called so. */
   #call(e: WindowExpr, name: string): Omit<WindowCall, 'target' | 'frame'> | undefined {
-    const a = this.#a, { call } = e, f = a.environment.windows.find(name);
-    const before = a.faults.length;
-    if (!f && !a.environment.aggregates.find(name)) {
+    const a = this.#a, { call } = e, f = a.environment.windows.find(name), nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
+    const before = a.faults.length, aggregate = f ? undefined : aggregateCall(a, call, new Scope(undefined), true);
+    if (a.faults.length > before) return undefined;
+    if (aggregate && a.environment.aggregates.find(name)) return this.#aggregate(aggregate, call, nulls);
+    if (!f) {
       a.fault(`"${name}" is no window function and no aggregate`, call, windowFunctionHint(name, a.environment));
       return undefined;
     }
     const { distinct, filter } = call.kind === 'agg' ? call : { distinct: false, filter: undefined };
-    if (f && distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
-    if (f && filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
-    if (e.nulls && !f?.treatsNulls) a.fault(`${e.nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`, call);
-    const args = argumentsOf(call), signature = f ?? a.environment.aggregates.find(name)!, { argumentsMin: min, argumentsMax: max } = signature;
+    if (distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
+    if (filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
+    if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
+    const args = argumentsOf(call), { argumentsMin: min, argumentsMax: max } = f;
     if (args.length < min || args.length > max) a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
     if (a.faults.length > before) return undefined;
-    const lowered = args.map((arg) => this.#argument(arg)), where = filter && this.#source.lower(filter);
-    if (f) this.#checkCount(name, args, lowered);
-    return { name, arguments: f || lowered.length === 0 ? lowered : [argumentOf(a, name, lowered)], distinct, ignoreNulls: e.nulls === 'ignore', ...(where ? { where } : {}) };
+    const lowered = args.map((arg) => this.#argument(arg));
+    this.#checkCount(name, args, lowered);
+    return { name, arguments: lowered, distinct: false, ignoreNulls: nulls === 'ignore' };
+  }
+
+  #noNulls(nulls: 'ignore' | 'respect', name: string, place: Span): void {
+    this.#a.fault(`${nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`, place);
+  }
+
+  /** An aggregate over the window. */
+  #aggregate(call: AggregateCall, place: Span, nulls: 'ignore' | 'respect' | undefined): Omit<WindowCall, 'target' | 'frame'> | undefined {
+    const a = this.#a, before = a.faults.length, { name, filter } = call, { argumentsMin: min, argumentsMax: max } = a.environment.aggregates.find(name)!;
+    const count = (call.argument ? 1 : 0) + (call.others?.length ?? 0);
+    if (nulls) this.#noNulls(nulls, name, place);
+    if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
+    if (a.faults.length > before) return undefined;
+    const { argument, ...form } = givenTo(a, call, { isSql: true, lower: this.#source.lower }), where = filter && this.#source.lower(filter);
+    return { name, arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
   }
 
   #argument(arg: Arg): PlanExpr {
@@ -237,7 +256,7 @@ export class SqlWindows {
   }
 }
 
-const argumentsOf = (call: CallExpr | AggExpr): readonly Arg[] => (call.kind === 'call' ? call.args : call.arg ? [call.arg] : []);
+const argumentsOf = (call: CallExpr | AggExpr): readonly Arg[] => (call.kind === 'call' ? call.args : [...(call.arg ? [call.arg] : []), ...(call.more ?? [])]);
 const orderKey = (order: readonly SortKey[]): string => order.map((k) => `${exprKey(k.expr)} ${k.order} ${k.nulls}`).join();
 const frameKey = ({ unit, start, end, exclude }: WindowFrame): string => `${unit} ${edgeKey(start)} ${edgeKey(end)} ${exclude}`;
 const edgeKey = (edge: FrameEdge): string => ('offset' in edge ? `${edge.kind} ${exprKey({ kind: 'literal', value: edge.offset })}` : edge.kind);

@@ -81,11 +81,11 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
   }
   const aggregate = aggregateNamed(call.name);
   if (!aggregate) throw new Error(`no window function ${call.name}`);
-  const [argument] = args, make = () => stateFor(aggregate, { all: !argument, distinct: call.distinct });
+  const [argument] = args, make = () => stateFor(aggregate, { ...call, all: !argument });
   return (segment, all, carry) => {
     const passes = where && flatten(where(all, segment.length));
     return aggregateOver({
-      segment, frames: framesFor(segment, call.frame)(), name: call.name, distinct: call.distinct, make,
+      segment, frames: framesFor(segment, call.frame)(), name: call.name, form: call, make,
       ...(argument && { argument: argument(all, segment.length) }), ...(passes?.form === 'bool' && { passes: passes.values }), ...(carry && { carry }),
     });
   };
