@@ -17,11 +17,15 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   if (binding?.kind === 'user') return callUser(a, binding, e, c);
   if (c.scope.lookup(e.callee.text)?.kind === 'parameter') return a.wrong(`function called via parameter "${e.callee.text}" is bound to a non-function`, e);
   const name = binding?.name ?? e.callee.text.toLowerCase();
+  if (c.sql?.grouping && groupingNames.has(name)) return c.sql.grouping(e);
   const call = aggregateCall(a, e, c.scope, c.sql !== undefined);
   if (call) return lowerAggregateCall(a, call, c);
   const symbol = c.scope.lookup(e.callee.text), via = binding && symbol?.kind === 'function' && !symbol.declared;
   return callBuiltin(a, name, e, c, via ? `function "${name}" called via parameter "${e.callee.text}": ` : '');
 };
+
+/** What SQL calls to tell the groupings of a GROUP BY apart. */
+const groupingNames: ReadonlySet<string> = new Set(['grouping', 'grouping_id']);
 
 /** The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for constants and the like. */
 const functionNamed = (a: Analysis, name: NameNode, scope: Scope): FunctionBinding | 'other' | undefined => {

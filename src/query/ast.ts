@@ -430,8 +430,8 @@ export interface SqlSelect extends Span {
   readonly windows?: readonly WindowDef[];
   readonly qualify?: Expr;
 }
-/** `rollup (a, b)`, `cube (a, b)`, `grouping sets ((a, b), a, ())`: each item stands for several groupings. The elements of `sets` are those that are written. */
-export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; readonly form: 'rollup' | 'cube' | 'sets'; readonly sets: readonly (readonly Expr[])[] }
+/** `rollup (a, b)`, `cube (a, b)`, `grouping sets ((a, b), a, ())`: each item stands for several groupings. The elements of `sets` are those that are written; GROUPING SETS may have others inside. `()` is one empty set. */
+export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; readonly form: 'rollup' | 'cube' | 'sets'; readonly sets: readonly (readonly Expr[] | SqlGroupingSets)[] }
 /** `values (a, b), (c, d)`; rows have at least one expression. */
 export interface SqlValues extends Span { readonly kind: 'sql-values'; readonly rows: readonly TupleExpr[] }
 /** `with [recursive] a as (..), b as (..)`. */

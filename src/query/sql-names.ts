@@ -1,7 +1,7 @@
 /** Names in the clauses of a SQL operator: columns, tables, aliases. */
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
-import type { DotExpr, IdExpr, WindowExpr } from './ast.ts';
+import type { CallExpr, DotExpr, IdExpr, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
@@ -38,6 +38,8 @@ export interface ClauseOptions {
   readonly aliasesFirst?: boolean;
   /** What stands for the result of an aggregate; absent: none may be called here. */
   readonly aggregate?: (call: AggregateCall) => PlanExpr;
+  /** What stands for the result of GROUPING; absent: it may not be called here. */
+  readonly grouping?: (e: CallExpr) => PlanExpr;
   /** What stands for the result of a window function; absent: none may be called here. */
   readonly window?: (e: WindowExpr) => PlanExpr;
   /** What a window function is told that may not stand here. */
@@ -57,7 +59,7 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
   return {
     name: (id) => bareName(clause, id), qualified: (dot) => qualifiedName(clause, dot),
     has: (first, second) => hasName(clause, first, second), hasTable: (name) => hasTable(clause, name),
-    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate, window: options.window,
+    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate, grouping: options.grouping, window: options.window,
     ...(options.clause !== undefined ? { clause: options.clause } : {}),
   };
 };

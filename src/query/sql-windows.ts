@@ -218,6 +218,8 @@ export class SqlWindows {
     const { distinct, filter } = call.kind === 'agg' ? call : { distinct: false, filter: undefined };
     if (distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
     if (filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
+    const order = call.kind === 'agg' ? call.order ?? call.within : undefined;
+    if (order) a.fault(`ORDER BY among the arguments goes with aggregates, not with "${name}"`, order[0]!, 'write it in OVER (...)');
     if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
     const args = argumentsOf(call), { argumentsMin: min, argumentsMax: max } = f;
     if (args.length < min || args.length > max) a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);

@@ -8,6 +8,7 @@ import { fieldOf, isSourced } from './plan-walk.ts';
 import type { PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { Scope } from './scope.ts';
 import { clauseNames } from './sql-names.ts';
+import { isName } from './sql-correlate.ts';
 import { lowerRecursive } from './sql-recursive.ts';
 import { lowerSelect } from './sql-select.ts';
 import { lowerSetOperation } from './sql-setops.ts';
@@ -100,12 +101,25 @@ const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly O
   const input = a.typeOf(body.ops, flow.input), columns = body.columns ?? columnsOf(input);
   const table = { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set<string>() };
   const c: ExprContext = { scope: flow.scope, input, sql: clauseNames(a, [table], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) };
+  if (isByAll(keys, (name) => columns?.includes(name) === true)) {
+    if (!columns) a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', keys[0]);
+    return [{ kind: 'sort', keys: (columns ?? []).map((name) => ({ expr: fieldOf({ kind: 'this' }, name), ...directionOf(keys[0]!) })), reverse: false }];
+  }
   const sort = keys.map((k): SortKey => {
     const at = ordinalOf(k.expr);
     const expr = at === undefined ? lowerExpr(a, k.expr, c) : outputColumn(a, k.expr, at, (columns ?? []).map((name) => fieldOf({ kind: 'this' }, name)));
-    return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
+    return { expr, ...directionOf(k) };
   });
   return [{ kind: 'sort', keys: sort, reverse: false }];
+};
+
+/** The direction of a key of ORDER BY, and where its nulls come. */
+export const directionOf = (k: OrderKey): Omit<SortKey, 'expr'> => ({ order: k.order ?? 'asc', nulls: k.nulls ?? 'last' });
+
+/** Whether it is ORDER BY ALL: by each column of the output, from the left. */
+export const isByAll = (keys: readonly OrderKey[], isColumn: (name: string) => boolean): boolean => {
+  const [only, another] = keys;
+  return only?.expr.kind === 'id' && !another && isName(only.expr, 'all') && !isColumn(only.expr.name);
 };
 
 /** The number that a plain integer literal is: a position in the select list. */

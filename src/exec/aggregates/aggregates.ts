@@ -75,7 +75,7 @@ const languageRows: readonly AggregateRow[] = [
     [{ query: 'median(this)', input: '1\n5\n2\n4', output: '3.' }, { query: 'select median(v) as m', input: '{v:"a"}\n{v:"c"}\n{v:"b"}', output: '{m:"b"}' }])),
   inSql(few(counting('min', 'the least number or string; in SQL the least value of any type, with a second argument so many of them', ({ sql, arity }) => (arity === 2 ? new HeldState('min', 'least') : sql ? new AnyExtremeState('min') : new ExtremeState('min')),
     [{ query: 'min(this)', input: '3\n1\n2', output: '1' }, { query: 'select min(v) as m, min(v, 2) as two', input: '{v:true}\n{v:false}\n{v:null}', output: '{m:false,two:[false,true]}' }]), 2)),
-  signed(row('mode', 'the value that comes most often, of several such the first', () => new ModeState(),
+  signed(counting('mode', 'the value that comes most often, of several such the first', () => new ModeState(),
     [{ query: 'mode(this)', input: '1\n2\n2\nnull', output: '2' }, { query: 'select mode() within group (order by v) as m', input: '{v:1}\n{v:2}\n{v:2}', output: '{m:2}' }]), { withinGroup: 'allowed' }),
   or,
   spreadRow('stddev', 'the standard deviation of a sample of numbers', { sample: true, root: true }, '1.5275252316519465'),

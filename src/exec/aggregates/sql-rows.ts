@@ -45,7 +45,7 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
     paired('arg_max_null', 2, 'the first value, null too, beside which the second one is greatest', () => new ArgumentState(1, true), example('arg_max_null(a, b)', pairs, 'null')),
     paired('arg_min_null', 2, 'the first value, null too, beside which the second one is least', () => new ArgumentState(-1, true), example('arg_min_null(a, b)', pairs, '"x"')),
     ofBits('and', 'the bits that are set in all integers', '1'), ofBits('or', 'the bits that are set in any of the integers', '7'), ofBits('xor', 'the bits that are set in an odd number of the integers', '6'),
-    ofPoints('corr', "Pearson's coefficient of correlation", '0.9819805060619657'),
+    ofPoints('corr', "Pearson's coefficient of correlation", '0.9819805060619659'),
     alias(named('count_if'), 'countif', example('countif(v > 1)', four, '2')),
     ofPoints('covar_pop', 'the covariance of pairs of numbers', '1.'),
     ofPoints('covar_samp', 'the covariance of a sample of pairs of numbers', '1.5'),
