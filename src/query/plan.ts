@@ -107,8 +107,14 @@ export interface AggregateForm {
 /** `argument` is absent for count(). `where`: only rows for which it is true. `name` is the lower-case name of the catalog. */
 export interface Aggregate extends AggregateForm { readonly name: string; readonly argument?: PlanExpr; readonly where?: PlanExpr }
 
-/** Where a frame of a window begins or ends, seen from the current row: `current` is its peers but for ROWS; offsets are numbers or durations, not negative. */
-export type FrameEdge = { readonly kind: 'unbounded' | 'current' } | { readonly kind: 'preceding' | 'following'; readonly offset: Value };
+/**
+ * Where a frame of a window begins or ends, seen from the current row: `current` is its peers but for ROWS; offsets are numbers or durations, not negative, the same for all rows or
+ * what an argument of the call gives for each.
+ */
+export type FrameEdge =
+  | { readonly kind: 'unbounded' | 'current' }
+  | { readonly kind: 'preceding' | 'following'; readonly offset: Value }
+  | { readonly kind: 'preceding' | 'following'; readonly argument: number };
 /** The rows that a window call sees, from those of its partition. */
 export interface WindowFrame {
   /** What offsets count: rows, the distance of the sort key, or groups of peers. */
@@ -122,6 +128,7 @@ export interface WindowFrame {
 export interface WindowCall extends AggregateForm {
   readonly target: string;
   readonly name: string;
+  /** Behind those of the call come the offsets of the frame that differ from row to row. */
   readonly arguments: readonly PlanExpr[];
   readonly where?: PlanExpr;
   readonly ignoreNulls: boolean;

@@ -34,7 +34,8 @@ interface WindowSource {
   readonly rowType: () => Type;
 }
 
-interface Window { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly frame?: WindowFrame }
+/** `offsets` are those of the frame that differ from row to row: the `argument` of an edge is an index into them until the window is that of a call. */
+interface Window { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly frame?: WindowFrame; readonly offsets: readonly PlanExpr[] }
 interface Group extends Omit<WindowGroup, 'calls'> { readonly key: string; readonly calls: { readonly key: string; readonly call: WindowCall }[] }
 
 /** The field of a window op's output that holds the row. */
@@ -112,11 +113,12 @@ export class SqlWindows {
 
   #collect(e: WindowExpr): PlanExpr {
     const name = nameOf(e);
-    const { partition, order, frame } = this.#window(e.over);
+    const window = this.#window(e.over), { frame, offsets } = window;
     const call = this.#call(e, name);
     if (!call) return literal(missing);
     const whole: WindowFrame = { unit: 'range', start: { kind: 'unbounded' }, end: { kind: 'current' }, exclude: 'none' };
-    const target = this.#add({ partition, order }, { ...call, frame: frame ?? whole });
+    const shifted = frame && { ...frame, start: behind(frame.start, call.arguments.length), end: behind(frame.end, call.arguments.length) };
+    const target = this.#add(window, { ...call, arguments: [...call.arguments, ...offsets], frame: shifted ?? whole });
     const result = fieldOf(thisExpr, `\u0000window ${target}`);
     this.#results.set(result, { name, target });
     return result;
@@ -136,7 +138,7 @@ export class SqlWindows {
   }
 
   #window(over: NameNode | WindowSpec): Window {
-    if (over.kind === 'name') return this.#byName(over, this.#defs.length) ?? { partition: [], order: [] };
+    if (over.kind === 'name') return this.#byName(over, this.#defs.length) ?? { partition: [], order: [], offsets: [] };
     return this.#spec(over, this.#defs.length);
   }
 
@@ -160,7 +162,8 @@ export class SqlWindows {
     if (base) this.#checkBase(spec, spec.base!, base);
     const partition = base ? base.partition : spec.partitionBy.map(lower);
     const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k): SortKey => ({ expr: lower(k.expr), order: k.order ?? 'asc', nulls: k.nulls ?? 'last' }));
-    return { partition, order, ...(spec.frame ? { frame: this.#frame(spec.frame, order) } : {}) };
+    const offsets: PlanExpr[] = [];
+    return { partition, order, offsets, ...(spec.frame ? { frame: this.#frame(spec.frame, order, offsets) } : {}) };
   }
 
   #checkBase(spec: WindowSpec, name: NameNode, base: Window): void {
@@ -170,9 +173,9 @@ export class SqlWindows {
     if (base.frame) this.#a.fault(`window "${name.text}" has a frame, so that none can build on it`, name, `write over ${name.text}, without parentheses, to take it as it is`);
   }
 
-  #frame(node: WindowFrameNode, order: readonly SortKey[]): WindowFrame {
+  #frame(node: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): WindowFrame {
     const { unit, first, last } = node, unitName = unit.toUpperCase();
-    const start = this.#edge(first, node, order), end = last ? this.#edge(last, node, order) : { kind: 'current' as const };
+    const start = this.#edge(first, node, order, offsets), end = last ? this.#edge(last, node, order, offsets) : { kind: 'current' as const };
     if (unit === 'groups' && order.length === 0) this.#a.fault('GROUPS needs an ORDER BY in its window', node);
     if (first.bound === 'unbounded following') this.#a.fault(`${unitName} frame cannot begin with UNBOUNDED FOLLOWING`, first);
     if (last?.bound === 'unbounded preceding') this.#a.fault(`${unitName} frame cannot end with UNBOUNDED PRECEDING`, last);
@@ -185,19 +188,26 @@ export class SqlWindows {
     return { unit, start, end, exclude };
   }
 
-  #edge(bound: FrameBound, { unit }: WindowFrameNode, order: readonly SortKey[]): FrameEdge {
+  #edge(bound: FrameBound, { unit }: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): FrameEdge {
     if (!bound.offset) return { kind: bound.bound === 'current row' ? 'current' : 'unbounded' };
-    const before = this.#a.faults.length, kind = bound.bound as 'preceding' | 'following', offset = this.#a.constant(this.#source.lower(bound.offset));
+    const before = this.#a.faults.length, kind = bound.bound as 'preceding' | 'following', lowered = this.#source.lower(bound.offset), offset = this.#a.constant(lowered);
     if (this.#a.faults.length > before) return { kind: 'current' };
-    if (!offset) this.#a.fault('offset of a frame must be a constant', bound.offset);
-    else if (unit === 'range') this.#checkRange(offset.value, bound.offset, order);
+    if (!offset) {
+      if (unit === 'range') this.#checkRangeKey(bound.offset, order);
+      return { kind, argument: offsets.push(lowered) - 1 };
+    }
+    if (unit === 'range') this.#checkRange(offset.value, bound.offset, order);
     else if (!isInteger(offset.value.type) || Number(offset.value.data) < 0) this.#a.fault(`offset of ${unit.toUpperCase()} must be an integer that is not negative`, bound.offset);
-    return { kind, offset: offset?.value ?? { type: types.int64, data: 0 } };
+    return { kind, offset: offset.value };
   }
 
   #checkRange({ type, data }: Value, place: Span, order: readonly SortKey[]): void {
     const isNumber = isInteger(type) || isFloat(type) || type === types.duration;
     if (!isNumber || !(Number(data) >= 0)) this.#a.fault('offset of RANGE must be a number or a duration that is not negative', place);
+    this.#checkRangeKey(place, order);
+  }
+
+  #checkRangeKey(place: Span, order: readonly SortKey[]): void {
     const [key] = order;
     if (!key || order.length > 1) return this.#a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
     const fits = alternatives(this.#a.typeOfExpr(key.expr, this.#source.rowType()))
@@ -261,4 +271,5 @@ export class SqlWindows {
 const argumentsOf = (call: CallExpr | AggExpr): readonly Arg[] => (call.kind === 'call' ? call.args : [...(call.arg ? [call.arg] : []), ...(call.more ?? [])]);
 const orderKey = (order: readonly SortKey[]): string => order.map((k) => `${exprKey(k.expr)} ${k.order} ${k.nulls}`).join();
 const frameKey = ({ unit, start, end, exclude }: WindowFrame): string => `${unit} ${edgeKey(start)} ${edgeKey(end)} ${exclude}`;
-const edgeKey = (edge: FrameEdge): string => ('offset' in edge ? `${edge.kind} ${exprKey({ kind: 'literal', value: edge.offset })}` : edge.kind);
+const behind = (edge: FrameEdge, count: number): FrameEdge => ('argument' in edge ? { ...edge, argument: edge.argument + count } : edge);
+const edgeKey = (edge: FrameEdge): string => ('argument' in edge ? `${edge.kind} by ${edge.argument}` : 'offset' in edge ? `${edge.kind} ${exprKey({ kind: 'literal', value: edge.offset })}` : edge.kind);

@@ -81,7 +81,7 @@ export const windowNamed = (name: string): WindowRow | undefined => byName.get(n
 export const windowCatalog: FunctionCatalog = { find: (name) => byName.get(name)?.signature, names: () => byName.keys() };
 
 /** The frames of a segment, worked out when they are first asked for. */
-export const framesFor = (segment: Segment, frame: WindowFrame): (() => Frames) => {
+export const framesFor = (segment: Segment, frame: WindowFrame, argument: (index: number) => Vector): (() => Frames) => {
   let made: Frames | undefined;
-  return () => (made ??= framesOf(segment, frame));
+  return () => (made ??= framesOf(segment, frame, argument));
 };

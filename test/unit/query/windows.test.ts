@@ -62,7 +62,7 @@ describe('frames', () => {
     'select sum(v) over (order by id range -1 preceding) from t': ['offset of RANGE must be a number or a duration that is not negative @39+2'],
     'select sum(v) over (order by id range "1" preceding) from t': ['"1" is not a column or table @39+3 (columns: id, v, s, ts)'],
     'select sum(v) over (order by id rows 1.5 preceding) from t': ['offset of ROWS must be an integer that is not negative @38+3'],
-    'select sum(v) over (order by id rows v preceding) from t': ['offset of a frame must be a constant @38+1'],
+    'select lag(v order by id) over (order by id) from t': ['ORDER BY among the arguments goes with aggregates, not with "lag" @23+2 (write it in OVER (...))'],
     'select sum(v) over (groups 1 preceding) from t': ['GROUPS needs an ORDER BY in its window @21+18'],
     'select sum(v) over (order by id rows between unbounded following and unbounded following) from t': ['ROWS frame cannot begin with UNBOUNDED FOLLOWING @46+19'],
     'select sum(v) over (order by id rows between unbounded preceding and unbounded preceding) from t': ['ROWS frame cannot end with UNBOUNDED PRECEDING @70+19'],
