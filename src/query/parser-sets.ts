@@ -88,8 +88,17 @@ export const parseGroupItem = (s: Scanner): Expr | SqlGroupingSets | undefined =
   switch (s.code | 0x20) {
     case 0x72: case 0x63: case 0x67: return (isAhead(s, grouping) ? parseGrouping(s) : undefined) ?? parseExpr(s);
     case 0x28: return parseNoKeys(s) ?? parseExpr(s);
+    case 0x2a: return parseEvery(s);
     default: return parseExpr(s);
   }
+};
+
+/** `*` of SQL's ORDER BY and GROUP BY: another way to write ALL. */
+export const parseEvery = (s: Scanner): Expr | undefined => {
+  const start = s.pos;
+  if (!s.sql || s.code !== 0x2a) return undefined;
+  s.pos++;
+  return { kind: 'id', name: 'all', quoted: false, start: s.byte(start), end: s.byte(s.pos) };
 };
 
 const parseNoKeys = (s: Scanner): SqlGroupingSets | undefined => {

@@ -11,7 +11,7 @@ import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { isName } from './sql-correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './sql.ts';
-import { type ClauseOptions, type ColumnUses, clauseNames, knownColumns } from './sql-names.ts';
+import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns } from './sql-names.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
 import { distinctNames } from '../vectors/field-names.ts';
@@ -138,6 +138,9 @@ class Select {
   /** Notes an aggregate call and gives what stands for its result. */
   readonly #collect = (call: AggregateCall): PlanExpr => {
     const { outer, scope } = this.#flow;
+    if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
+      return outer.aggregate?.(call) ?? this.#a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place, 'its columns are those of the query around');
+    }
     const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause: 'the call of an aggregate', ...(outer ? { outer } : {}) });
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
@@ -298,11 +301,18 @@ class Select {
     return { op: isPlain ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k)))), asked), settle };
   }
 
+  /** A column, or those that `*` stands for as far as rows have them at present. */
+  #fieldsOf({ expr, without }: Column, place: Span): readonly PlanExpr[] {
+    if (!without) return [expr];
+    const table = this.#from.tables.find((t) => exprKey(pathExpr(t.path)) === exprKey(expr)), names = table && knownColumns(table);
+    if (!names && this.#a.sourcesKnown) this.#a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', place);
+    return (names ?? []).filter((name) => !without.includes(name)).map((name) => fieldOf(expr, name));
+  }
+
   /** Fields of `this` are those of the row that comes in; behind groups, which have no such row, of the output. */
   #sortKeys(keys: readonly OrderKey[], columns: readonly Column[], grouped: boolean): readonly SortKey[] {
     if (isByAll(keys, (name) => columns.some((c) => c.name === name) || this.#isInput(name))) {
-      if (columns.some((c) => c.without)) this.#a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', keys[0]);
-      return columns.map(({ expr }) => ({ expr, ...directionOf(keys[0]!) }));
+      return columns.flatMap((c) => this.#fieldsOf(c, keys[0]!)).map((expr) => ({ expr, ...directionOf(keys[0]!) }));
     }
     const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
     const aliases = (name: string): PlanExpr | undefined =>
