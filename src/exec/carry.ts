@@ -10,8 +10,12 @@ import { strict as assert } from 'node:assert';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { Uint32List, Uint8List } from '../vectors/lists.ts';
 import { type Type, arrayType, enumType, errorType, mapType, namedType, primitiveNamed, recordType, setType, unionType } from '../vectors/type.ts';
+import { AnyExtremeState } from './aggregates/any-extremes.ts';
 import { AnyState } from './aggregates/any.ts';
+import { TimelyAvgState } from './aggregates/averages.ts';
 import { AvgState } from './aggregates/avg.ts';
+import { BitsState } from './aggregates/bits.ts';
+import { CellState } from './aggregates/cells.ts';
 import { CollectMapState } from './aggregates/collect-map.ts';
 import { CollectState } from './aggregates/collect.ts';
 import { CountState } from './aggregates/count.ts';
@@ -19,10 +23,13 @@ import { CountTrueState } from './aggregates/count-true.ts';
 import { DistinctCountState } from './aggregates/dcount.ts';
 import { ExtremeState } from './aggregates/extremes.ts';
 import { FuseState } from './aggregates/fuse.ts';
+import { HeldState } from './aggregates/held.ts';
 import { LogicState } from './aggregates/logic.ts';
 import { MedianState } from './aggregates/median.ts';
 import { ModeState } from './aggregates/mode.ts';
 import { ArgumentState, TextState } from './aggregates/pairs.ts';
+import { PlaceState } from './aggregates/places.ts';
+import { QuantileState } from './aggregates/quantiles.ts';
 import { SpreadState } from './aggregates/spread.ts';
 import { SumState } from './aggregates/sum.ts';
 import { PairTable } from './aggregates/tables.ts';
@@ -31,6 +38,7 @@ import { PairTable } from './aggregates/tables.ts';
 const classes: readonly (abstract new (...args: never[]) => object)[] = [
   AnyState, AvgState, CollectMapState, CollectState, CountState, DistinctCountState, ExtremeState, FuseState, LogicState, SumState, PairTable, Uint32List, Uint8List,
   ArgumentState, CountTrueState, MedianState, ModeState, SpreadState, TextState, BytesBuilder,
+  AnyExtremeState, BitsState, CellState, HeldState, PlaceState, QuantileState, TimelyAvgState,
 ];
 
 /** Something packed, and the buffers to transfer along with it. */

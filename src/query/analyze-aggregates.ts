@@ -1,31 +1,52 @@
 /** Aggregation in pipes: keys, aggregate calls, and the bare result of a lone one. */
 import assert from 'node:assert';
-import { aggregateCall, markedAggregate } from './analyze-calls.ts';
+import { aggregateCall, aggregateIn, markedAggregate } from './analyze-calls.ts';
 import { recordFault, targetPath } from './analyze-assignments.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import type { AggregateOp, Assignment, Expr } from './ast.ts';
 import { functionHint } from './hints.ts';
-import { pathExpr, pathOf } from './plan-walk.ts';
-import type { Aggregate, FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import { literal, pathExpr, pathOf } from './plan-walk.ts';
+import type { Aggregate, AggregateForm, FieldPath, FunctionSignature, PlanExpr, PlanOp } from './plan.ts';
+import { stringValue } from '../vectors/value.ts';
 
 /** The plan's aggregate for a call whose argument and filter are lowered in `c`. */
 export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): Aggregate => {
-  if (!a.environment.aggregates.find(call.name)) a.lateFaults.push({ message: `unknown aggregation function: ${call.name}`, hint: functionHint(call.name, c.scope, a.environment) });
+  const signature = aggregateIn(a, call.name, c.sql !== undefined), count = (call.argument ? 1 : 0) + (call.others?.length ?? 0);
+  if (!signature) a.lateFaults.push({ message: `unknown aggregation function: ${call.name}`, hint: functionHint(call.name, c.scope, a.environment) });
   else if (!call.argument && call.name !== 'count') a.lateFaults.push({ message: `${call.name}: argument required` });
-  if (call.argument && !call.second && (a.environment.aggregates.find(call.name)?.argumentsMin ?? 0) > 1) a.fault('too few arguments', call.place);
+  else if (count < signature.argumentsMin) a.fault('too few arguments', call.place, signature.withinGroup ? `write ${call.name}(...) within group (order by ...)` : undefined);
+  else if (count > signature.argumentsMax) a.fault('too many arguments', call.place);
+  return { name: call.name, ...givenTo(a, call, { isSql: c.sql !== undefined, lower: (e) => lowerExpr(a, e, c) }), ...(call.filter ? { where: lowerExpr(a, call.filter, c) } : {}) };
+};
+
+/** How the arguments of a call are lowered. */
+interface Lowering { readonly isSql: boolean; readonly lower: (e: Expr) => PlanExpr }
+
+/** What the aggregate of a call is given, and the form of the call. */
+export const givenTo = (a: Analysis, call: AggregateCall, { isSql, lower }: Lowering): AggregateForm & { readonly argument?: PlanExpr } => {
+  const signature = a.environment.aggregates.find(call.name), form = { distinct: call.distinct, ...(isSql && signature?.sqlDiffers && { sql: true as const }) };
+  if (!call.argument) return form;
+  const args = [call.argument, ...(call.others ?? [])].map(lower), { order } = call;
+  if (call.descending && args.length > 1) args.push(literal(stringValue('desc')));
+  const given = argumentOf(signature, args), keys = order?.map((k) => lower(k.expr)) ?? [];
   return {
-    name: call.name, distinct: call.distinct,
-    ...(call.argument ? { argument: argumentOf(a, call.name, [call.argument, call.second].flatMap((e) => (e ? [lowerExpr(a, e, c)] : []))) } : {}),
-    ...(call.filter ? { where: lowerExpr(a, call.filter, c) } : {}),
+    ...form, ...(args.length > 1 && { arity: args.length }),
+    argument: order ? { kind: 'record', elements: [field('argument', given), ...keys.map((k, i) => field(`k${i}`, k))] } : given,
+    ...(order && { order: order.map((k) => ({ order: k.order ?? 'asc', nulls: k.nulls ?? 'last' })) }),
   };
 };
 
-/** What an aggregate is given: its argument, or the fields of a record where it may have two. */
-export const argumentOf = (a: Analysis, name: string, [value, by]: readonly PlanExpr[]): PlanExpr => {
-  if ((a.environment.aggregates.find(name)?.argumentsMax ?? 1) < 2) return value!;
-  const field = (fieldName: string, expr: PlanExpr) => ({ kind: 'field', name: fieldName, value: expr } as const);
-  return { kind: 'record', elements: by ? [field('value', value!), field('by', by)] : [field('value', value!)] };
+/** Equal for forms of calls that are one. */
+export const formKey = ({ distinct, arity, order }: AggregateForm): string => `${distinct} ${arity ?? 1} ${order?.map((k) => `${k.order} ${k.nulls}`).join() ?? ''}`;
+
+const argumentNames = ['value', 'by', 'third'] as const;
+const field = (name: string, value: PlanExpr) => ({ kind: 'field', name, value } as const);
+
+/** What an aggregate is given: its argument, or the fields of a record where there are more, or may be but in SQL alone. */
+const argumentOf = (signature: FunctionSignature | undefined, args: readonly PlanExpr[]): PlanExpr => {
+  const limited = signature?.sqlOnly, pairs = (typeof limited === 'object' ? limited.pipeArgumentsMax : signature?.argumentsMax ?? 1) > 1;
+  return args.length === 1 && !pairs ? args[0]! : { kind: 'record', elements: args.map((e, i) => field(argumentNames[i]!, e)) };
 };
 
 /** The operator as such. Every call in it is an aggregate's, whatever functions there are. */
@@ -37,7 +58,7 @@ export const lowerAggregate = (a: Analysis, op: AggregateOp, c: ExprContext): re
     return target ? [{ target, expr }] : [];
   });
   const calls = op.aggs.flatMap((x) => {
-    const call = calledAggregate(x.expr);
+    const call = calledAggregate(a, x.expr);
     if (call.argument || call.name === 'count') return [{ x, call }];
     a.fault(`aggregator '${call.name}' requires argument`, x.expr, a.environment.aggregates.find(call.name) ? undefined : functionHint(call.name, c.scope, a.environment));
     return [];
@@ -77,10 +98,11 @@ export const lowerLoneAggregate = (a: Analysis, e: Expr, c: ExprContext): readon
   lowerAggregates(a, [{ kind: 'assignment', expr: e, start: e.start, end: e.end }], c);
 
 /** What stands in an aggregate's place: a call of a name, of at most one argument. */
-const calledAggregate = (e: Expr): AggregateCall => {
-  if (e.kind === 'agg') return markedAggregate(e);
+const calledAggregate = (a: Analysis, e: Expr): AggregateCall => {
+  if (e.kind === 'agg') return markedAggregate(a, e);
   assert(e.kind === 'call' && e.callee.kind === 'name');
-  return { name: e.callee.text.toLowerCase(), place: e, ...(e.args[0] ? { argument: e.args[0] as Expr } : {}), ...(e.args[1] ? { second: e.args[1] as Expr } : {}), distinct: false };
+  const [argument, ...others] = e.args as readonly Expr[];
+  return { name: e.callee.text.toLowerCase(), place: e, ...(argument && { argument }), ...(others.length > 0 && { others }), distinct: false };
 };
 
 /** What a key is called: a path by its last name, other expressions by their implied name. */

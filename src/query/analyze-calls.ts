@@ -17,11 +17,15 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   if (binding?.kind === 'user') return callUser(a, binding, e, c);
   if (c.scope.lookup(e.callee.text)?.kind === 'parameter') return a.wrong(`function called via parameter "${e.callee.text}" is bound to a non-function`, e);
   const name = binding?.name ?? e.callee.text.toLowerCase();
-  const call = aggregateCall(a, e, c.scope);
+  if (c.sql?.grouping && groupingNames.has(name)) return c.sql.grouping(e);
+  const call = aggregateCall(a, e, c.scope, c.sql !== undefined);
   if (call) return lowerAggregateCall(a, call, c);
   const symbol = c.scope.lookup(e.callee.text), via = binding && symbol?.kind === 'function' && !symbol.declared;
   return callBuiltin(a, name, e, c, via ? `function "${name}" called via parameter "${e.callee.text}": ` : '');
 };
+
+/** What SQL calls to tell the groupings of a GROUP BY apart. */
+const groupingNames: ReadonlySet<string> = new Set(['grouping', 'grouping_id']);
 
 /** The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for constants and the like. */
 const functionNamed = (a: Analysis, name: NameNode, scope: Scope): FunctionBinding | 'other' | undefined => {
@@ -112,8 +116,10 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
 };
 
 /** A function as the place of its call knows it: some stand in SQL alone. */
-const signatureIn = (a: Analysis, name: string, c: ExprContext): FunctionSignature | undefined => {
-  const found = a.environment.functions.find(name), limited = c.sql ? undefined : found?.sqlOnly;
+const signatureIn = (a: Analysis, name: string, c: ExprContext): FunctionSignature | undefined => limitedTo(a.environment.functions.find(name), c.sql !== undefined);
+
+const limitedTo = (found: FunctionSignature | undefined, isSql: boolean): FunctionSignature | undefined => {
+  const limited = isSql ? undefined : found?.sqlOnly;
   if (limited === 'all') return undefined;
   return found && limited ? { ...found, argumentsMax: limited.pipeArgumentsMax } : found;
 };
@@ -155,36 +161,45 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
 };
 
 /** A call that can only be an aggregate's. */
-export const markedAggregate = (e: AggExpr): AggregateCall => ({ name: e.name.text.toLowerCase(), place: e, ...(e.arg ? { argument: e.arg } : {}), distinct: e.distinct, ...(e.filter ? { filter: e.filter } : {}) });
+export const markedAggregate = (a: Analysis, e: AggExpr): AggregateCall => {
+  const name = e.name.text.toLowerCase(), { within } = e, signature = a.environment.aggregates.find(name);
+  const filtered = { name, place: e, distinct: e.distinct, ...(e.filter && { filter: e.filter }) }, given = [...(e.arg ? [e.arg] : []), ...(e.more ?? [])];
+  if (!within || !signature?.withinGroup) return { ...filtered, ...called(given), ...((e.order ?? within) && { order: e.order ?? within! }) };
+  const [key, another] = within;
+  if (another) a.fault(`${name} takes one key in WITHIN GROUP`, another);
+  if (given.length > signature.argumentsMax - 1) a.fault('too many arguments', e);
+  return { ...filtered, ...called([key!.expr, ...given]), ...(key!.order === 'desc' && { descending: true }) };
+};
+const called = ([argument, ...others]: readonly Expr[]): Pick<AggregateCall, 'argument' | 'others'> => ({ ...(argument && { argument }), ...(others.length > 0 && { others }) });
+
+/** An aggregate as the place of its call knows it: some stand in SQL alone. */
+export const aggregateIn = (a: Analysis, name: string, isSql: boolean): FunctionSignature | undefined => limitedTo(a.environment.aggregates.find(name), isSql);
 
 /** The aggregate that a call is: its name is an aggregate's, no declaration hides it, and no built-in function takes that many arguments. */
-export const aggregateCall = (a: Analysis, e: Expr, scope: Scope): AggregateCall | undefined => {
-  if (e.kind === 'agg') return markedAggregate(e);
-  if (e.kind !== 'call' || e.callee.kind !== 'name') return undefined;
-  const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text);
-  if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return undefined;
-  const f = a.environment.functions.find(name);
-  if (f && e.args.length > 1) return undefined;
-  if (e.args.length > a.environment.aggregates.find(name)!.argumentsMax) {
+export const aggregateCall = (a: Analysis, e: Expr, scope: Scope, isSql = false): AggregateCall | undefined => {
+  if (e.kind === 'agg') return markedAggregate(a, e);
+  if (e.kind !== 'call' || e.callee.kind !== 'name' || !isAggregate(a, e, scope, isSql)) return undefined;
+  const name = e.callee.text.toLowerCase();
+  if (e.args.length > aggregateIn(a, name, isSql)!.argumentsMax) {
     a.fault('too many arguments', e);
     return { name, place: e, distinct: false };
   }
-  const [argument, second] = e.args;
-  if ((argument && isFunctionArg(argument)) || (second && isFunctionArg(second))) return undefined;
-  return { name, place: e, ...(argument ? { argument } : {}), ...(second ? { second } : {}), distinct: false };
+  const args = e.args.filter((x): x is Expr => !isFunctionArg(x));
+  return args.length < e.args.length ? undefined : { name, place: e, ...called(args), distinct: false };
 };
 
 /** True if the call is one of an aggregate; notes nothing. */
-export const isAggregate = (a: Analysis, e: Expr, scope: Scope): boolean => {
+export const isAggregate = (a: Analysis, e: Expr, scope: Scope, isSql = false): boolean => {
   if (e.kind === 'agg') return true;
   if (e.kind !== 'call' || e.callee.kind !== 'name') return false;
-  const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text);
-  if (!a.environment.aggregates.find(name) || symbol?.kind === 'function' || symbol?.kind === 'template') return false;
-  return !(a.environment.functions.find(name) && e.args.length > 1);
+  const name = e.callee.text.toLowerCase(), symbol = scope.lookup(e.callee.text), signature = aggregateIn(a, name, isSql);
+  if (!signature || symbol?.kind === 'function' || symbol?.kind === 'template') return false;
+  // A function of the name takes what the aggregate does not: least(1, 2, 3) and the like.
+  return !(a.environment.functions.find(name) && e.args.length > Math.max(1, isSql ? signature.argumentsMax : 1));
 };
 
 /** A call that can only be an aggregate's: its result where the clause collects aggregates, else a fault. */
-export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => lowerAggregateCall(a, aggregateCall(a, e, c.scope)!, c);
+export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => lowerAggregateCall(a, markedAggregate(a, e), c);
 
 const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {
   if (c.sql?.aggregate) return c.sql.aggregate(call);

@@ -7,7 +7,7 @@ import { typeHint } from './hints.ts';
 import type { Analysis } from './analyze-context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
 import { lowerSubquery, subqueryOf } from './analyze-queries.ts';
-import type { ArrayExpr, BinaryExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
+import type { ArrayExpr, BinaryExpr, CallExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, OrderKey, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
 import { callOf, compareOf, fieldOf, literal } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
 import { constantOf, inNamedQuery } from './analyze-decls.ts';
@@ -31,6 +31,8 @@ export interface SqlNames {
   readonly hasTable: (name: string) => boolean;
   /** An aggregate call; undefined where none may stand. */
   readonly aggregate: ((call: AggregateCall) => PlanExpr) | undefined;
+  /** GROUPING(..); undefined where it may not stand. */
+  readonly grouping?: ((e: CallExpr) => PlanExpr) | undefined;
   /** A window function; undefined where none may stand, which `clause` names. */
   readonly window: ((e: WindowExpr) => PlanExpr) | undefined;
   readonly clause?: string;
@@ -43,10 +45,14 @@ export interface AggregateCall {
   readonly name: string;
   readonly place: Span;
   readonly argument?: Expr;
-  /** Of aggregates that take two. */
-  readonly second?: Expr;
+  /** Arguments behind the first. */
+  readonly others?: readonly Expr[];
   readonly distinct: boolean;
   readonly filter?: Expr;
+  /** ORDER BY inside of the parentheses, or WITHIN GROUP where it says the same. */
+  readonly order?: readonly OrderKey[];
+  /** WITHIN GROUP gave the argument, in descending order. */
+  readonly descending?: true;
 }
 
 /** Where an expression stands. */

@@ -265,13 +265,24 @@ export interface SliceExpr extends Span { readonly kind: 'slice'; readonly expr:
 export interface DotExpr extends Span { readonly kind: 'dot'; readonly expr: Expr; readonly name: NameNode }
 /** `f(a, b)` of a built-in, a user function, an aggregate without marks, or a lambda. */
 export interface CallExpr extends Span { readonly kind: 'call'; readonly callee: NameNode | LambdaNode; readonly args: readonly Arg[] }
-/** A call that can only be an aggregate: `f(distinct x)`, `f(all x)`, `count(*)`, `f(x) filter (..)`. No `arg`: `f()` or `count(*)`. */
+/**
+ * A call that can only be an aggregate: `f(distinct x)`, `f(all x)`, `count(*)`, `f(x) filter (..)`; in SQL also `f(x order by y)`, `f(x) within group (order by y)`, and a window
+ * function with its nulls treated inside of the parentheses. No `arg`: `f()` or `count(*)`.
+ */
 export interface AggExpr extends Span {
   readonly kind: 'agg';
   readonly name: NameNode;
   readonly arg?: Expr;
+  /** Arguments behind the first. */
+  readonly more?: readonly Expr[];
   readonly distinct: boolean;
   readonly filter?: Expr;
+  /** ORDER BY inside of the parentheses. */
+  readonly order?: readonly OrderKey[];
+  /** WITHIN GROUP (ORDER BY ..). */
+  readonly within?: readonly OrderKey[];
+  /** IGNORE NULLS or RESPECT NULLS inside of the parentheses. */
+  readonly nulls?: 'ignore' | 'respect';
 }
 /** `f(..) over w`, `f(..) over (..)`: in SQL alone. The callee is always a name. */
 export interface WindowExpr extends Span {
@@ -423,8 +434,8 @@ export interface SqlSelect extends Span {
   readonly windows?: readonly WindowDef[];
   readonly qualify?: Expr;
 }
-/** `rollup (a, b)`, `cube (a, b)`, `grouping sets ((a, b), a, ())`: each item stands for several groupings. The elements of `sets` are those that are written. */
-export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; readonly form: 'rollup' | 'cube' | 'sets'; readonly sets: readonly (readonly Expr[])[] }
+/** `rollup (a, b)`, `cube (a, b)`, `grouping sets ((a, b), a, ())`: each item stands for several groupings. The elements of `sets` are those that are written; GROUPING SETS may have others inside. `()` is one empty set. */
+export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; readonly form: 'rollup' | 'cube' | 'sets'; readonly sets: readonly (readonly Expr[] | SqlGroupingSets)[] }
 /** `values (a, b), (c, d)`; rows have at least one expression. */
 export interface SqlValues extends Span { readonly kind: 'sql-values'; readonly rows: readonly TupleExpr[] }
 /** `with [recursive] a as (..), b as (..)`. */

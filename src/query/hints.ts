@@ -9,7 +9,7 @@ import { type Type, types } from '../vectors/type.ts';
 /** For a call of a function that is not there. */
 export const functionHint = (name: string, scope: Scope, { functions, aggregates, windows }: CompileEnvironment): string | undefined => {
   if (windows.find(name.toLowerCase())) return `window functions stand in SQL with OVER: write select ${name}(...) over (...)`;
-  if (functions.find(name.toLowerCase())) return `${name}(...) stands in SQL alone: write select ${name}(...)`;
+  if (functions.find(name.toLowerCase()) ?? aggregates.find(name.toLowerCase())?.sqlOnly) return `${name}(...) stands in SQL alone: write select ${name}(...)`;
   const known = [...functions.names?.() ?? [], ...aggregates.names?.() ?? [], 'map', ...scope.names((symbol) => symbol.kind === 'function')];
   const lower = name.toLowerCase();
   return foreignWord(name, foreignFunctions) ?? didYouMean(name, known) ?? operatorForm(lower);

@@ -1,9 +1,9 @@
 /** Function and aggregate calls, their arguments, and lambdas (grammar.md, sections 4 and 7). */
-import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode, WindowExpr } from './ast.ts';
+import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode, OrderKey, WindowExpr } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { parseId, parseList } from './parser-strings.ts';
-import { parseOver } from './parser-windows.ts';
+import { parseNullTreatment, parseOrderBy, parseOver } from './parser-windows.ts';
 
 /** `name(..)`, maybe over a window, or the name alone. */
 export function parseCallOrId(s: Scanner): CallExpr | AggExpr | WindowExpr | IdExpr | undefined {
@@ -49,28 +49,51 @@ function parseMarkedAgg(s: Scanner, name: NameNode): AggExpr | undefined {
   const distinct = s.keyword('distinct');
   if (distinct || s.keyword('all')) {
     s.skip();
-    const arg = parseExpr(s);
-    if (arg !== undefined && s.takeNext(')')) return agg(s, name, arg, distinct);
+    const [arg, ...more] = (s.sql ? parseList(s, parseExpr) : optional(parseExpr(s))) ?? [];
+    const inside = arg && parseInside(s);
+    if (inside && s.takeNext(')')) return agg(s, name, arg, distinct, { ...(more.length > 0 && { more }), ...inside });
   }
   s.pos = start;
   return undefined;
 }
+const optional = (e: Expr | undefined): readonly Expr[] | undefined => e && [e];
 
-function agg(s: Scanner, name: NameNode, arg: Expr | undefined, distinct: boolean): AggExpr {
-  const filter = parseFilter(s);
-  return { kind: 'agg', name, arg, distinct, filter, start: name.start, end: s.byte(s.pos) };
+/** What a call has beside its first argument. */
+type Rest = Pick<AggExpr, 'more' | 'order' | 'nulls' | 'within'>;
+
+function agg(s: Scanner, name: NameNode, arg: Expr | undefined, distinct: boolean, rest: Rest = {}): AggExpr {
+  const within = parseWithin(s), filter = parseFilter(s);
+  return { kind: 'agg', name, arg, distinct, filter, ...rest, ...(within && { within }), start: name.start, end: s.byte(s.pos) };
 }
 
 function parsePlainCall(s: Scanner, name: NameNode): CallExpr | AggExpr | undefined {
-  const args = parseArgs(s) ?? [];
+  const args = parseArgs(s) ?? [], inside = parseInside(s);
   if (!s.takeNext(')')) return undefined;
-  const end = s.byte(s.pos);
-  const [arg] = args;
-  if (args.length <= 1 && arg?.kind !== 'lambda' && arg?.kind !== 'function-ref') {
-    const filter = parseFilter(s);
-    if (filter !== undefined) return { kind: 'agg', name, arg, distinct: false, filter, start: name.start, end: s.byte(s.pos) };
+  const end = s.byte(s.pos), [arg, ...more] = args.filter((x): x is Expr => x.kind !== 'lambda' && x.kind !== 'function-ref');
+  if ((args.length <= 1 || s.sql) && args.length === (arg ? 1 : 0) + more.length) {
+    const made = agg(s, name, arg, false, { ...(more.length > 0 && { more }), ...inside });
+    if (made.filter || made.order || made.nulls || made.within) return made;
   }
-  return { kind: 'call', callee: name, args, start: name.start, end };
+  return inside.order || inside.nulls ? undefined : { kind: 'call', callee: name, args, start: name.start, end };
+}
+
+/** What SQL has behind the arguments: IGNORE NULLS, and ORDER BY. */
+function parseInside(s: Scanner): Pick<Rest, 'order' | 'nulls'> {
+  if (!s.sql) return {};
+  const before = parseNullTreatment(s), order = parseOrderBy(s), nulls = before ?? (order && parseNullTreatment(s));
+  return { ...(order && { order }), ...(nulls && { nulls }) };
+}
+
+/** `WITHIN GROUP ( ORDER BY keys )`. */
+function parseWithin(s: Scanner): readonly OrderKey[] | undefined {
+  const before = s.pos;
+  if (s.sql && s.keywordNext('within') && s.spaceKeyword('group') && s.takeNext('(')) {
+    s.nestings++;
+    const order = parseOrderBy(s);
+    if (order !== undefined && s.takeNext(')')) return order;
+  }
+  s.pos = before;
+  return undefined;
 }
 
 /** `FILTER ( [WHERE] predicate )`. */

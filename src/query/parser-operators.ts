@@ -6,6 +6,7 @@ import { parseExpr, parseLval, parsePath } from './parser-expressions.ts';
 import { endsOp, parseAggregate, parseAssignments, parseImplied } from './parser-implied.ts';
 import { parseEnclosedQuery, parseRecord } from './parser-primaries.ts';
 import { parseSearchOp } from './parser-search.ts';
+import { parseEvery } from './parser-sets.ts';
 import { parseLoadSource, parseSource } from './parser-sources.ts';
 import { parseSqlOp } from './parser-sql.ts';
 import { parseId, parseList, parseNameList } from './parser-strings.ts';
@@ -88,7 +89,7 @@ export function parseOrderList(s: Scanner): OrderKey[] | undefined {
 }
 
 function parseOrderKey(s: Scanner): OrderKey | undefined {
-  const expr = parseExpr(s);
+  const expr = parseEvery(s) ?? parseExpr(s);
   if (expr === undefined) return undefined;
   const order = s.spaceKeyword('asc') ? 'asc' : s.spaceKeyword('desc') ? 'desc' : undefined;
   const before = s.pos;

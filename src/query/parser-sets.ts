@@ -95,12 +95,29 @@ export const parseFetch = (s: Scanner): { readonly expr: Expr } | undefined => {
 
 const grouping = /(?:rollup|cube)\s*\(|grouping\s+sets\s*\(/iy;
 
-/** An expression of GROUP BY, or a list of groupings. */
+/** An expression of GROUP BY, or a list of groupings; `()` is the grouping by nothing. */
 export const parseGroupItem = (s: Scanner): Expr | SqlGroupingSets | undefined => {
   switch (s.code | 0x20) {
     case 0x72: case 0x63: case 0x67: return (isAhead(s, grouping) ? parseGrouping(s) : undefined) ?? parseExpr(s);
+    case 0x28: return parseNoKeys(s) ?? parseExpr(s);
+    case 0x2a: return parseEvery(s);
     default: return parseExpr(s);
   }
+};
+
+/** `*` of SQL's ORDER BY and GROUP BY: another way to write ALL. */
+export const parseEvery = (s: Scanner): Expr | undefined => {
+  const start = s.pos;
+  if (!s.sql || s.code !== 0x2a) return undefined;
+  s.pos++;
+  return { kind: 'id', name: 'all', quoted: false, start: s.byte(start), end: s.byte(s.pos) };
+};
+
+const parseNoKeys = (s: Scanner): SqlGroupingSets | undefined => {
+  const start = s.pos;
+  if (s.take('(') && s.takeNext(')')) return { kind: 'sql-grouping', form: 'sets', sets: [[]], start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
 };
 
 const parseGrouping = (s: Scanner): SqlGroupingSets | undefined => {
@@ -113,7 +130,7 @@ const parseGrouping = (s: Scanner): SqlGroupingSets | undefined => {
   if (s.takeNext('(')) {
     s.nestings++;
     s.skip();
-    const sets = parseList(s, parseGroupingSet);
+    const sets = parseList(s, (scanner) => (form === 'sets' && isAhead(scanner, grouping) ? parseGrouping(scanner) : undefined) ?? parseGroupingSet(scanner));
     if (sets !== undefined && s.takeNext(')')) return { kind: 'sql-grouping', form, sets, start: s.byte(start), end: s.byte(s.pos) };
   }
   s.pos = start;

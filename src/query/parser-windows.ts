@@ -3,7 +3,7 @@
  *
  * `over`, `window`, `qualify` and the words inside stay ordinary names: each is a keyword only where what follows it makes it one.
  */
-import type { AggExpr, CallExpr, Expr, FrameBound, LiteralExpr, NameNode, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from './ast.ts';
+import type { AggExpr, CallExpr, Expr, FrameBound, LiteralExpr, NameNode, OrderKey, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from './ast.ts';
 import { parseExpr } from './parser-expressions.ts';
 import { parseOrderList } from './parser-operators.ts';
 import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
@@ -32,7 +32,7 @@ function nextWord(s: Scanner): string {
 }
 
 /** IGNORE NULLS or RESPECT NULLS. */
-function parseNullTreatment(s: Scanner): WindowExpr['nulls'] {
+export function parseNullTreatment(s: Scanner): WindowExpr['nulls'] {
   const before = s.pos, word = nextWord(s);
   if (word === 'ignore' || word === 'respect') {
     s.pos += word.length;
@@ -58,7 +58,7 @@ function parseSpec(s: Scanner): WindowSpec | undefined {
   s.skip();
   const base = parseBase(s);
   const partitionBy = parseBy(s, 'partition', (scanner) => parseList(scanner, parseExpr)) ?? [];
-  const orderBy = parseBy(s, 'order', parseOrderList) ?? [];
+  const orderBy = parseOrderBy(s) ?? [];
   const frame = parseFrame(s);
   if (s.takeNext(')')) return { kind: 'window-spec', base, partitionBy, orderBy, frame, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
@@ -72,6 +72,9 @@ function parseBase(s: Scanner): NameNode | undefined {
   s.pos = before;
   return begins ? undefined : parseSqlId(s);
 }
+
+/** `ORDER BY keys`. */
+export const parseOrderBy = (s: Scanner): readonly OrderKey[] | undefined => parseBy(s, 'order', parseOrderList);
 
 /** `WORD BY list`. */
 function parseBy<T>(s: Scanner, word: string, parse: (scanner: Scanner) => T | undefined): T | undefined {

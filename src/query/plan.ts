@@ -94,11 +94,27 @@ export interface PlanFunction { readonly name: string; readonly parameters: read
 export interface Assignment { readonly target: FieldPath; readonly value: PlanExpr }
 /** An ascending sort has nulls last by default, and so has a descending one. */
 export interface SortKey { readonly expr: PlanExpr; readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
+/** How an aggregate is called, beside its name and argument: what its state is made for. */
+export interface AggregateForm {
+  readonly distinct: boolean;
+  /** The argument is a record of so many fields `value`, `by`, `third`. Absent: it is the one argument, or a record of it where more may be given (but in SQL alone). */
+  readonly arity?: number;
+  /** The call means what SQL means, where pipes mean something else. */
+  readonly sql?: true;
+  /** The argument is a record of `argument` and the sort keys `k0`, `k1` .. by whose order the rows of a group are taken. */
+  readonly order?: readonly Omit<SortKey, 'expr'>[];
+}
 /** `argument` is absent for count(). `where`: only rows for which it is true. `name` is the lower-case name of the catalog. */
-export interface Aggregate { readonly name: string; readonly argument?: PlanExpr; readonly distinct: boolean; readonly where?: PlanExpr }
+export interface Aggregate extends AggregateForm { readonly name: string; readonly argument?: PlanExpr; readonly where?: PlanExpr }
 
-/** Where a frame of a window begins or ends, seen from the current row: `current` is its peers but for ROWS; offsets are numbers or durations, not negative. */
-export type FrameEdge = { readonly kind: 'unbounded' | 'current' } | { readonly kind: 'preceding' | 'following'; readonly offset: Value };
+/**
+ * Where a frame of a window begins or ends, seen from the current row: `current` is its peers but for ROWS; offsets are numbers or durations, not negative, the same for all rows or
+ * what an argument of the call gives for each.
+ */
+export type FrameEdge =
+  | { readonly kind: 'unbounded' | 'current' }
+  | { readonly kind: 'preceding' | 'following'; readonly offset: Value }
+  | { readonly kind: 'preceding' | 'following'; readonly argument: number };
 /** The rows that a window call sees, from those of its partition. */
 export interface WindowFrame {
   /** What offsets count: rows, the distance of the sort key, or groups of peers. */
@@ -109,9 +125,14 @@ export interface WindowFrame {
   readonly exclude: 'none' | 'current' | 'group' | 'ties';
 }
 /** A window function or an aggregate over a window; `name` is the lower-case name of its catalog. `where`: only rows for which it is true. */
-export interface WindowCall {
-  readonly target: string; readonly name: string; readonly arguments: readonly PlanExpr[]; readonly distinct: boolean; readonly where?: PlanExpr;
-  readonly ignoreNulls: boolean; readonly frame: WindowFrame;
+export interface WindowCall extends AggregateForm {
+  readonly target: string;
+  readonly name: string;
+  /** Behind those of the call come the offsets of the frame that differ from row to row. */
+  readonly arguments: readonly PlanExpr[];
+  readonly where?: PlanExpr;
+  readonly ignoreNulls: boolean;
+  readonly frame: WindowFrame;
 }
 /** Calls that share partitions and order. Rows that a sort holds equal are of one partition, or peers. */
 export interface WindowGroup { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly calls: readonly WindowCall[] }
@@ -276,6 +297,10 @@ export interface FunctionSignature {
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;
+  /** An aggregate whose calls in SQL mean something else than those in pipes. */
+  readonly sqlDiffers?: true;
+  /** An aggregate that takes its argument from WITHIN GROUP (ORDER BY ..), always or where one is written. */
+  readonly withinGroup?: 'needed' | 'allowed';
   /** What SQL alone knows: pipes refuse the function as SuperDB does (`all`), or calls of it with more arguments than these. */
   readonly sqlOnly?: 'all' | { readonly pipeArgumentsMax: number };
   /** Evaluated anew for each row (now, ksuid without argument): never folded. */

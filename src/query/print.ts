@@ -1,5 +1,5 @@
 /** The normalised text of expressions and types, and the names it gives to expressions without one (grammar.md, section 4). */
-import type { Arg, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, NameNode, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
+import type { Arg, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, NameNode, OrderKey, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
 
 /** What a name depends on besides the expression. */
 interface NameOptions {
@@ -87,7 +87,7 @@ class Printer {
     const bound = ({ bound, offset }: FrameBound): string => (offset ? `${this.expr(offset)} ${bound}` : bound);
     const { base, partitionBy, orderBy, frame } = spec, parts: string[] = base ? [name(base.text)] : [];
     if (partitionBy.length > 0) parts.push(`partition by ${partitionBy.map((e) => this.expr(e)).join(',')}`);
-    if (orderBy.length > 0) parts.push(`order by ${orderBy.map((k) => [this.expr(k.expr), k.order ?? '', k.nulls ? `nulls ${k.nulls}` : ''].filter((x) => x !== '').join(' ')).join(',')}`);
+    if (orderBy.length > 0) parts.push(`order by ${this.#orderKeys(orderBy)}`);
     if (frame) parts.push(`${frame.unit} ${frame.last ? `between ${bound(frame.first)} and ${bound(frame.last)}` : bound(frame.first)}${frame.exclude ? ` exclude ${frame.exclude}` : ''}`);
     return `(${parts.join(' ')})`;
   }
@@ -134,9 +134,15 @@ class Printer {
     return `lambda ${names(lambda.params, ',')}:${this.expr(lambda.body)}`;
   }
 
+  #orderKeys(keys: readonly OrderKey[]): string {
+    return keys.map((k) => [this.expr(k.expr), k.order ?? '', k.nulls ? `nulls ${k.nulls}` : ''].filter((x) => x !== '').join(' ')).join(',');
+  }
+
   #agg(expr: Extract<Expr, { readonly kind: 'agg' }>): string {
     const filter = expr.filter === undefined ? '' : ` filter ${this.expr(expr.filter)}`;
-    return `${expr.name.text}(${expr.distinct ? 'distinct ' : ''}${this.#maybe(expr.arg)})${filter}`;
+    const args = [...(expr.arg ? [expr.arg] : []), ...(expr.more ?? [])].map((e) => this.expr(e)).join(', ');
+    const order = expr.order ? ` order by ${this.#orderKeys(expr.order)}` : '', within = expr.within ? ` within group (order by ${this.#orderKeys(expr.within)})` : '';
+    return `${expr.name.text}(${expr.distinct ? 'distinct ' : ''}${args}${order}${expr.nulls ? ` ${expr.nulls} nulls` : ''})${within}${filter}`;
   }
 
   #substring(expr: Extract<Expr, { readonly kind: 'substring' }>): string {

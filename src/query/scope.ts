@@ -80,9 +80,9 @@ export class Scope {
     return 0;
   }
 
-  /** GROUP BY looks at input columns before aliases. */
-  get pg(): boolean {
+  /** GROUP BY looks at input columns before aliases, whether these are known or not; false: behind aliases. Undefined where no pragma says so. */
+  get pg(): boolean | undefined {
     for (let scope: Scope | undefined = this; scope; scope = scope.parent) if (scope.pragmas.pg !== undefined) return scope.pragmas.pg;
-    return false;
+    return undefined;
   }
 }

@@ -66,7 +66,7 @@ const repeatedOps = ([first, second]: readonly PlanOp[], isSplittable: (e: PlanE
 };
 
 const isMergeable = (op: OpOf<'aggregate'>): boolean =>
-  op.sortedBy === undefined && op.groupsMax === undefined && op.aggregates.every(({ aggregate: a }) => !a.distinct && !tied.has(a.name));
+  op.sortedBy === undefined && op.groupsMax === undefined && op.aggregates.every(({ aggregate: a }) => !a.distinct && !a.order && !tied.has(a.name));
 
 /** Gives the same for a row wherever and whenever it is evaluated. */
 const isSettled = (e: PlanExpr, catalog: FunctionCatalog): boolean => !hasSubquery(e) && !someExpr(e, (p) => {

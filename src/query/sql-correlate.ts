@@ -22,13 +22,16 @@ export class Capture {
   readonly #indexes = new Map<string, number>();
 
   constructor(a: Analysis, around: SqlNames) {
+    const { aggregate } = around;
     this.#a = a;
     this.#level = a.nextLevel++;
     this.names = {
       name: (id) => a.at(id, this.outer(around.name(id))),
       qualified: (dot) => a.at(dot, this.outer(around.qualified(dot))),
       row: () => this.outer(around.row()),
-      has: around.has, hasTable: around.hasTable, aggregate: undefined, window: undefined,
+      has: around.has, hasTable: around.hasTable, window: undefined,
+      // An aggregate of columns of the query around is one of that query.
+      aggregate: aggregate && ((call) => this.outer(aggregate(call))),
     };
   }
 

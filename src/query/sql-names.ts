@@ -1,7 +1,7 @@
 /** Names in the clauses of a SQL operator: columns, tables, aliases. */
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
-import type { DotExpr, IdExpr, Span, WindowExpr } from './ast.ts';
+import type { CallExpr, DotExpr, Expr, IdExpr, Span, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
@@ -38,6 +38,8 @@ export interface ClauseOptions {
   readonly aliasesFirst?: boolean;
   /** What stands for the result of an aggregate; absent: none may be called here. */
   readonly aggregate?: (call: AggregateCall) => PlanExpr;
+  /** What stands for the result of GROUPING; absent: it may not be called here. */
+  readonly grouping?: (e: CallExpr) => PlanExpr;
   /** What stands for the result of a window function; absent: none may be called here. */
   readonly window?: (e: WindowExpr) => PlanExpr;
   /** What a window function is told that may not stand here. */
@@ -59,7 +61,7 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
   return {
     name: (id) => bareName(clause, id), qualified: (dot) => qualifiedName(clause, dot),
     has: (first, second) => hasName(clause, first, second), hasTable: (name) => hasTable(clause, name),
-    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate, window: options.window,
+    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate, grouping: options.grouping, window: options.window,
     ...(options.clause !== undefined ? { clause: options.clause } : {}), ...(options.unnest && { unnest: options.unnest }),
   };
 };
@@ -156,3 +158,26 @@ const hasName = ({ tables, options }: Clause, first: string, second?: string): b
   || options.outer?.has(first, second) === true;
 
 const hasTable = ({ tables, options }: Clause, name: string): boolean => tables.some((t) => t.name === name) || options.outer?.hasTable(name) === true;
+
+/** Whether all columns that the arguments of an aggregate name are of the query around: then so is the aggregate. One without columns is not, nor one with a subquery in it. */
+export const isOfQueryAround = ({ argument, others, filter, order }: AggregateCall, tables: readonly SqlTable[], outer: SqlNames): boolean => {
+  const isOwn = (first: string, second?: string): boolean => tables.some((t) => {
+    const known = knownColumns(t);
+    return t.name === first || (known ? known.includes(first) : second === undefined || !outer.hasTable(first));
+  });
+  let found = false, isOuter = true;
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) return node.forEach(visit);
+    if (typeof node !== 'object' || node === null) return;
+    const e = node as Expr;
+    if (queryKinds.has(e.kind)) isOuter = false;
+    else if (e.kind === 'id' || (e.kind === 'dot' && e.expr.kind === 'id')) {
+      const [first, second] = e.kind === 'id' ? [e.name] : [(e.expr as IdExpr).name, e.name.text];
+      found = true;
+      isOuter &&= !isOwn(first!, second) && outer.has(first!, second);
+    } else Object.values(e).forEach(visit);
+  };
+  visit([argument, others, filter, order]);
+  return found && isOuter;
+};
+const queryKinds: ReadonlySet<string> = new Set(['subquery', 'array-subquery', 'exists', 'quantified', 'window'] satisfies Expr['kind'][]);

@@ -1,17 +1,17 @@
 /** SELECT to operators: FROM, WHERE, grouping, HAVING, ORDER BY, limits, then the columns. Sorting comes before the columns are made, so that only rows that
  *  are wanted get them; an alias in a sort key stands for its expression. */
 import type { Analysis } from './analyze-context.ts';
-import { aggregateOf } from './analyze-aggregates.ts';
+import { aggregateOf, formKey } from './analyze-aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { Expr, OrderKey, Span, SqlColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
+import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { isName } from './sql-correlate.ts';
-import { groupingSets, groupingsOf } from './sql-grouping.ts';
-import { type LoweredSql, type SqlTail, limits, ordinalOf, outputColumn } from './sql.ts';
-import { type ClauseOptions, type ColumnUses, clauseNames } from './sql-names.ts';
+import { GroupingCalls, groupingSets, groupingsOf } from './sql-grouping.ts';
+import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './sql.ts';
+import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns } from './sql-names.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
 import { SqlUnnest } from './sql-unnest.ts';
@@ -47,6 +47,7 @@ class Select {
   readonly #aggregates: { readonly key: string; readonly name: string; readonly aggregate: Aggregate }[] = [];
   /** Expressions that stand for the result of an aggregate, and which. */
   readonly #results = new WeakMap<PlanExpr, number>();
+  readonly #groupingCalls: GroupingCalls;
   readonly #windows: SqlWindows;
   readonly #unnest: SqlUnnest;
 
@@ -60,8 +61,9 @@ class Select {
     this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
     this.#unnest = new SqlUnnest(a);
+    this.#groupingCalls = new GroupingCalls(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
-      lower: (e) => this.#expr(e, { aggregate: this.#collect, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
+      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
     });
   }
 
@@ -74,14 +76,15 @@ class Select {
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const ofGroups = faults.splice(start), condition = having && this.#expr(having, { aggregate: this.#collect, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) });
+    const ofGroups = faults.splice(start), condition = having && this.#having(having, columns);
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
     faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
     const qualified = qualify && this.#qualify(qualify, columns);
-    const grouped = groupBy !== undefined || this.#aggregates.length > 0;
-    if (having && !grouped) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
-    const group = grouped ? this.#grouping(keys, groupings) : undefined;
+    const isAsked = groupBy !== undefined || this.#aggregates.length > 0, isFaulty = condition && !isAsked && [condition, ...columns.map((c) => c.expr)].some((e) => this.#usesColumns(e));
+    if (isFaulty) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
+    const grouped = isAsked || (having !== undefined && !isFaulty);
+    const group = grouped ? this.#grouping(keys, groupings) : this.#groupingCalls.refuse();
     const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : e), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(this.#unnest.settle(e)));
     const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
     if (this.#unnest.isUsed) {
@@ -124,13 +127,35 @@ class Select {
     return lowerExpr(this.#a, e, { scope, input: this.#rowType, sql } satisfies ExprContext);
   }
 
+  #having(e: Expr, columns: readonly Column[]): PlanExpr {
+    const aliases = (name: string): PlanExpr | undefined => (this.#isInput(name) ? undefined : columns.find((c) => c.alias === name)?.expr);
+    return this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) });
+  }
+
+  #usesColumns(e: PlanExpr): boolean {
+    return someExpr(e, (part) => this.#uses.has(part));
+  }
+
+  /** Whether a table is known to have a column of that name, which then goes before an alias. */
+  #isInput(name: string): boolean {
+    return this.#from.tables.some((t) => knownColumns(t)?.includes(name));
+  }
+
+  readonly #noteGrouping = (e: CallExpr): PlanExpr => {
+    const keys = e.args.map((arg) => (arg.kind === 'lambda' || arg.kind === 'function-ref' ? this.#a.wrong('function value may only be passed to a function', arg) : this.#expr(arg, { clause: 'GROUPING' })));
+    return this.#a.at(e, this.#groupingCalls.note(e, keys));
+  };
+
   /** Notes an aggregate call and gives what stands for its result. */
   readonly #collect = (call: AggregateCall): PlanExpr => {
     const { outer, scope } = this.#flow;
+    if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
+      return outer.aggregate?.(call) ?? this.#a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place, 'its columns are those of the query around');
+    }
     const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause: 'the call of an aggregate', ...(outer ? { outer } : {}) });
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
-    const key = `${aggregate.name} ${aggregate.distinct} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
+    const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#aggregates.findIndex((x) => x.key === key);
     if (index < 0) index = this.#aggregates.push({ key, name: call.name, aggregate }) - 1;
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);
@@ -140,10 +165,16 @@ class Select {
 
   /** Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is one of `names`, of the output, or else of the input. */
   #probeOrder(keys: readonly OrderKey[], names: ReadonlySet<string>): void {
+    if (isByAll(keys, (name) => names.has(name) || this.#isInput(name))) return;
     for (const k of keys) {
       if (ordinalOf(k.expr) !== undefined) continue;
-      this.#expr(k.expr, { aliases: (name) => (names.has(name) || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
+      this.#expr(k.expr, { aliases: (name) => (names.has(name) || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, ...this.#calls() });
     }
+  }
+
+  /** What may be called where the rows of the output are made and sorted. */
+  #calls(): Pick<ClauseOptions, 'aggregate' | 'grouping' | 'window'> {
+    return { aggregate: this.#collect, grouping: this.#noteGrouping, window: this.#windows.collect };
   }
 
   /** Whether a bare name of ORDER BY is looked for among the columns of the output: those of `*` over a join of dynamic tables. */
@@ -159,7 +190,7 @@ class Select {
 
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
-    const options = { aggregate: this.#collect, window: this.#windows.collect, unnest: this.#unnest.collect };
+    const options = { ...this.#calls(), unnest: this.#unnest.collect };
     const expr = this.#expr(c.expr, { ...options, aliases: (name) => this.#aliased(name, options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
     return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
@@ -182,7 +213,7 @@ class Select {
       return [];
     }
     const columns = star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star;
-    const lower = (x: { readonly expr: Expr }): PlanExpr => this.#expr(x.expr, { aggregate: this.#collect, window: this.#windows.collect });
+    const lower = (x: { readonly expr: Expr }): PlanExpr => this.#expr(x.expr, this.#calls());
     return changedStar(this.#a, star, columns, this.#from.tables, lower).map((c) => this.#starColumn(c, star));
   }
 
@@ -210,7 +241,9 @@ class Select {
     const position = ordinalOf(e);
     if (position === undefined) {
       let isSound = true;
+      const { pg } = this.#flow.scope;
       const aliases = (name: string): PlanExpr | undefined => {
+        if (pg !== false && this.#isInput(name)) return undefined;
         // The first of that name in the select list counts, be it an alias or a column of the input.
         const first = this.#select.columns.find((c) => (c.as ? c.as.text === name : c.kind === 'sql-column' && c.expr.kind === 'id' && c.expr.name === name));
         const found = first?.as && columns.find((c) => c.alias === name)?.expr;
@@ -220,7 +253,7 @@ class Select {
         isSound = false;
         return found;
       };
-      const key = this.#notWindow(this.#expr(e, { aliases, aliasesFirst: !this.#flow.scope.pg, clause: 'GROUP BY' }), e);
+      const key = this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e);
       return isSound ? key : undefined;
     }
     const { exprs, isWhole } = this.#counted(columns), expr = exprs[position - 1];
@@ -256,7 +289,7 @@ class Select {
   #distinctKey(e: Expr, columns: readonly Column[]): PlanExpr {
     const position = ordinalOf(e);
     if (position !== undefined) return this.#atPosition(e, position, columns);
-    return this.#expr(e, { aliases: (name) => columns.find((c) => c.alias === name)?.expr, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
+    return this.#expr(e, { aliases: (name) => columns.find((c) => c.alias === name)?.expr, aliasesFirst: true, ...this.#calls() });
   }
 
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
@@ -267,7 +300,7 @@ class Select {
 
   #qualify(e: Expr, columns: readonly Column[]): PlanExpr {
     const aliases = (name: string): PlanExpr | undefined => columns.find((c) => c.alias === name)?.expr;
-    const expr = this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect });
+    const expr = this.#expr(e, { aliases, aliasesFirst: true, ...this.#calls() });
     if (!this.#windows.isUsed) this.#a.fault('QUALIFY needs a window function in the select list or in its condition', e, 'WHERE filters without one');
     return expr;
   }
@@ -295,6 +328,8 @@ class Select {
       if (this.#windows.isResult(e)) return e;
       const index = this.#results.get(e);
       if (index !== undefined) return this.#a.like(e, fieldOf({ kind: 'this' }, `a${index}`));
+      const bits = this.#groupingCalls.fieldFor(e);
+      if (bits !== undefined) return this.#a.like(e, fieldOf({ kind: 'this' }, bits));
       const key = names.get(exprKey(e));
       if (key !== undefined) return this.#a.like(e, fieldOf({ kind: 'this' }, key));
       const column = this.#uses.get(e);
@@ -306,7 +341,8 @@ class Select {
       aggregates: this.#aggregates.map((x, i) => ({ target: [`a${i}`], aggregate: x.aggregate })),
     };
     const numbers = unique.map(exprKey);
-    return { op: groupings.length === 1 ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k))))), settle };
+    const asked = this.#groupingCalls.numbers(numbers), isPlain = groupings.length === 1 && asked.length === 0;
+    return { op: isPlain ? op : groupingSets(op, groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k)))), asked), settle };
   }
 
   #atPosition(place: Expr, position: number, columns: readonly Column[]): PlanExpr {
@@ -316,15 +352,20 @@ class Select {
 
   /** Fields of `this` are those of the row that comes in; behind groups, which have no such row, of the output. */
   #sortKeys(keys: readonly OrderKey[], columns: readonly Column[], grouped: boolean): readonly SortKey[] {
+    if (isByAll(keys, (name) => columns.some((c) => c.name === name) || this.#isInput(name))) {
+      const { exprs, isWhole } = this.#counted(columns), [all] = keys;
+      if (!isWhole && this.#a.sourcesKnown) this.#a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', all);
+      return exprs.map((expr) => ({ expr, ...directionOf(all!) }));
+    }
     const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
     const aliases = (name: string): PlanExpr | undefined =>
       columns.find((c) => c.name === name)?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
       const expr = position === undefined
-        ? this.#expr(k.expr, { aliases, aliasesFirst: true, aggregate: this.#collect, window: this.#windows.collect, ...row })
+        ? this.#expr(k.expr, { aliases, aliasesFirst: true, ...this.#calls(), ...row })
         : this.#atPosition(k.expr, position, columns);
-      return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
+      return { expr, ...directionOf(k) };
     });
   }
 }

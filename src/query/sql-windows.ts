@@ -4,9 +4,10 @@
  */
 import { type Type, isFloat, isInteger, types } from '../vectors/type.ts';
 import { type Value, missing } from '../vectors/value.ts';
-import { argumentOf } from './analyze-aggregates.ts';
+import { formKey, givenTo } from './analyze-aggregates.ts';
+import { aggregateCall } from './analyze-calls.ts';
 import type { Analysis } from './analyze-context.ts';
-import type { ExprContext } from './analyze-exprs.ts';
+import type { AggregateCall, ExprContext } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FrameBound, NameNode, Span, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from './ast.ts';
 import { exprKey, fieldOf, literal, mapParts, someExpr, thisExpr } from './plan-walk.ts';
 import type { FrameEdge, PlanExpr, PlanOp, SortKey, WindowCall, WindowFrame, WindowGroup } from './plan.ts';
@@ -14,6 +15,7 @@ import { windowFunctionHint } from './hints.ts';
 import { didYouMean } from './suggest.ts';
 import { alternatives } from './types-of.ts';
 import { isOpen } from './types-check.ts';
+import { Scope } from './scope.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {
@@ -32,7 +34,8 @@ interface WindowSource {
   readonly rowType: () => Type;
 }
 
-interface Window { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly frame?: WindowFrame }
+/** `offsets` are those of the frame that differ from row to row: the `argument` of an edge is an index into them until the window is that of a call. */
+interface Window { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly frame?: WindowFrame; readonly offsets: readonly PlanExpr[] }
 interface Group extends Omit<WindowGroup, 'calls'> { readonly key: string; readonly calls: { readonly key: string; readonly call: WindowCall }[] }
 
 /** The field of a window op's output that holds the row. */
@@ -110,11 +113,12 @@ export class SqlWindows {
 
   #collect(e: WindowExpr): PlanExpr {
     const name = nameOf(e);
-    const { partition, order, frame } = this.#window(e.over);
+    const window = this.#window(e.over), { frame, offsets } = window;
     const call = this.#call(e, name);
     if (!call) return literal(missing);
     const whole: WindowFrame = { unit: 'range', start: { kind: 'unbounded' }, end: { kind: 'current' }, exclude: 'none' };
-    const target = this.#add({ partition, order }, { ...call, frame: frame ?? whole });
+    const shifted = frame && { ...frame, start: behind(frame.start, call.arguments.length), end: behind(frame.end, call.arguments.length) };
+    const target = this.#add(window, { ...call, arguments: [...call.arguments, ...offsets], frame: shifted ?? whole });
     const result = fieldOf(thisExpr, `\u0000window ${target}`);
     this.#results.set(result, { name, target });
     return result;
@@ -125,7 +129,7 @@ export class SqlWindows {
     const groupKey = `${partition.map(exprKey).join()};${orderKey(order)}`;
     let group = this.#groups.find((g) => g.key === groupKey);
     if (!group) this.#groups.push((group = { key: groupKey, partition, order, calls: [] }));
-    const key = `${call.name} ${call.distinct} ${call.ignoreNulls} ${call.arguments.map(exprKey).join()};${call.where ? exprKey(call.where) : ''};${frameKey(call.frame)}`;
+    const key = `${call.name} ${formKey(call)} ${call.ignoreNulls} ${call.arguments.map(exprKey).join()};${call.where ? exprKey(call.where) : ''};${frameKey(call.frame)}`;
     const known = group.calls.find((c) => c.key === key);
     if (known) return known.call.target;
     const target = `w${this.#count++}`;
@@ -134,7 +138,7 @@ export class SqlWindows {
   }
 
   #window(over: NameNode | WindowSpec): Window {
-    if (over.kind === 'name') return this.#byName(over, this.#defs.length) ?? { partition: [], order: [] };
+    if (over.kind === 'name') return this.#byName(over, this.#defs.length) ?? { partition: [], order: [], offsets: [] };
     return this.#spec(over, this.#defs.length);
   }
 
@@ -158,7 +162,8 @@ export class SqlWindows {
     if (base) this.#checkBase(spec, spec.base!, base);
     const partition = base ? base.partition : spec.partitionBy.map(lower);
     const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k): SortKey => ({ expr: lower(k.expr), order: k.order ?? 'asc', nulls: k.nulls ?? 'last' }));
-    return { partition, order, ...(spec.frame ? { frame: this.#frame(spec.frame, order) } : {}) };
+    const offsets: PlanExpr[] = [];
+    return { partition, order, offsets, ...(spec.frame ? { frame: this.#frame(spec.frame, order, offsets) } : {}) };
   }
 
   #checkBase(spec: WindowSpec, name: NameNode, base: Window): void {
@@ -168,9 +173,9 @@ export class SqlWindows {
     if (base.frame) this.#a.fault(`window "${name.text}" has a frame, so that none can build on it`, name, `write over ${name.text}, without parentheses, to take it as it is`);
   }
 
-  #frame(node: WindowFrameNode, order: readonly SortKey[]): WindowFrame {
+  #frame(node: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): WindowFrame {
     const { unit, first, last } = node, unitName = unit.toUpperCase();
-    const start = this.#edge(first, node, order), end = last ? this.#edge(last, node, order) : { kind: 'current' as const };
+    const start = this.#edge(first, node, order, offsets), end = last ? this.#edge(last, node, order, offsets) : { kind: 'current' as const };
     if (unit === 'groups' && order.length === 0) this.#a.fault('GROUPS needs an ORDER BY in its window', node);
     if (first.bound === 'unbounded following') this.#a.fault(`${unitName} frame cannot begin with UNBOUNDED FOLLOWING`, first);
     if (last?.bound === 'unbounded preceding') this.#a.fault(`${unitName} frame cannot end with UNBOUNDED PRECEDING`, last);
@@ -183,19 +188,26 @@ export class SqlWindows {
     return { unit, start, end, exclude };
   }
 
-  #edge(bound: FrameBound, { unit }: WindowFrameNode, order: readonly SortKey[]): FrameEdge {
+  #edge(bound: FrameBound, { unit }: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): FrameEdge {
     if (!bound.offset) return { kind: bound.bound === 'current row' ? 'current' : 'unbounded' };
-    const before = this.#a.faults.length, kind = bound.bound as 'preceding' | 'following', offset = this.#a.constant(this.#source.lower(bound.offset));
+    const before = this.#a.faults.length, kind = bound.bound as 'preceding' | 'following', lowered = this.#source.lower(bound.offset), offset = this.#a.constant(lowered);
     if (this.#a.faults.length > before) return { kind: 'current' };
-    if (!offset) this.#a.fault('offset of a frame must be a constant', bound.offset);
-    else if (unit === 'range') this.#checkRange(offset.value, bound.offset, order);
+    if (!offset) {
+      if (unit === 'range') this.#checkRangeKey(bound.offset, order);
+      return { kind, argument: offsets.push(lowered) - 1 };
+    }
+    if (unit === 'range') this.#checkRange(offset.value, bound.offset, order);
     else if (!isInteger(offset.value.type) || Number(offset.value.data) < 0) this.#a.fault(`offset of ${unit.toUpperCase()} must be an integer that is not negative`, bound.offset);
-    return { kind, offset: offset?.value ?? { type: types.int64, data: 0 } };
+    return { kind, offset: offset.value };
   }
 
   #checkRange({ type, data }: Value, place: Span, order: readonly SortKey[]): void {
     const isNumber = isInteger(type) || isFloat(type) || type === types.duration;
     if (!isNumber || !(Number(data) >= 0)) this.#a.fault('offset of RANGE must be a number or a duration that is not negative', place);
+    this.#checkRangeKey(place, order);
+  }
+
+  #checkRangeKey(place: Span, order: readonly SortKey[]): void {
     const [key] = order;
     if (!key || order.length > 1) return this.#a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
     const fits = alternatives(this.#a.typeOfExpr(key.expr, this.#source.rowType()))
@@ -205,22 +217,41 @@ export class SqlWindows {
 
   /** The call without its window; undefined, and a fault, if there is no such function or it cannot be called so. */
   #call(e: WindowExpr, name: string): Omit<WindowCall, 'target' | 'frame'> | undefined {
-    const a = this.#a, { call } = e, f = a.environment.windows.find(name);
-    const before = a.faults.length;
-    if (!f && !a.environment.aggregates.find(name)) {
+    const a = this.#a, { call } = e, f = a.environment.windows.find(name), nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
+    const before = a.faults.length, aggregate = f ? undefined : aggregateCall(a, call, new Scope(undefined), true);
+    if (a.faults.length > before) return undefined;
+    if (aggregate && a.environment.aggregates.find(name)) return this.#aggregate(aggregate, call, nulls);
+    if (!f) {
       a.fault(`"${name}" is no window function and no aggregate`, call, windowFunctionHint(name, a.environment));
       return undefined;
     }
     const { distinct, filter } = call.kind === 'agg' ? call : { distinct: false, filter: undefined };
-    if (f && distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
-    if (f && filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
-    if (e.nulls && !f?.treatsNulls) a.fault(`${e.nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`, call);
-    const args = argumentsOf(call), signature = f ?? a.environment.aggregates.find(name)!, { argumentsMin: min, argumentsMax: max } = signature;
+    if (distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
+    if (filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
+    const order = call.kind === 'agg' ? call.order ?? call.within : undefined;
+    if (order) a.fault(`ORDER BY among the arguments goes with aggregates, not with "${name}"`, order[0]!, 'write it in OVER (...)');
+    if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
+    const args = argumentsOf(call), { argumentsMin: min, argumentsMax: max } = f;
     if (args.length < min || args.length > max) a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
     if (a.faults.length > before) return undefined;
-    const lowered = args.map((arg) => this.#argument(arg)), where = filter && this.#source.lower(filter);
-    if (f) this.#checkCount(name, args, lowered);
-    return { name, arguments: f || lowered.length === 0 ? lowered : [argumentOf(a, name, lowered)], distinct, ignoreNulls: e.nulls === 'ignore', ...(where ? { where } : {}) };
+    const lowered = args.map((arg) => this.#argument(arg));
+    this.#checkCount(name, args, lowered);
+    return { name, arguments: lowered, distinct: false, ignoreNulls: nulls === 'ignore' };
+  }
+
+  #noNulls(nulls: 'ignore' | 'respect', name: string, place: Span): void {
+    this.#a.fault(`${nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`, place);
+  }
+
+  /** An aggregate over the window. */
+  #aggregate(call: AggregateCall, place: Span, nulls: 'ignore' | 'respect' | undefined): Omit<WindowCall, 'target' | 'frame'> | undefined {
+    const a = this.#a, before = a.faults.length, { name, filter } = call, { argumentsMin: min, argumentsMax: max } = a.environment.aggregates.find(name)!;
+    const count = (call.argument ? 1 : 0) + (call.others?.length ?? 0);
+    if (nulls) this.#noNulls(nulls, name, place);
+    if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
+    if (a.faults.length > before) return undefined;
+    const { argument, ...form } = givenTo(a, call, { isSql: true, lower: this.#source.lower }), where = filter && this.#source.lower(filter);
+    return { name, arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
   }
 
   #argument(arg: Arg): PlanExpr {
@@ -237,7 +268,8 @@ export class SqlWindows {
   }
 }
 
-const argumentsOf = (call: CallExpr | AggExpr): readonly Arg[] => (call.kind === 'call' ? call.args : call.arg ? [call.arg] : []);
+const argumentsOf = (call: CallExpr | AggExpr): readonly Arg[] => (call.kind === 'call' ? call.args : [...(call.arg ? [call.arg] : []), ...(call.more ?? [])]);
 const orderKey = (order: readonly SortKey[]): string => order.map((k) => `${exprKey(k.expr)} ${k.order} ${k.nulls}`).join();
 const frameKey = ({ unit, start, end, exclude }: WindowFrame): string => `${unit} ${edgeKey(start)} ${edgeKey(end)} ${exclude}`;
-const edgeKey = (edge: FrameEdge): string => ('offset' in edge ? `${edge.kind} ${exprKey({ kind: 'literal', value: edge.offset })}` : edge.kind);
+const behind = (edge: FrameEdge, count: number): FrameEdge => ('argument' in edge ? { ...edge, argument: edge.argument + count } : edge);
+const edgeKey = (edge: FrameEdge): string => ('argument' in edge ? `${edge.kind} by ${edge.argument}` : 'offset' in edge ? `${edge.kind} ${exprKey({ kind: 'literal', value: edge.offset })}` : edge.kind);

@@ -8,6 +8,7 @@ import { callOf, compareOf, fieldOf, isSourced, literal, thisExpr } from './plan
 import type { PlanExpr, PlanOp, SortKey, WindowCall } from './plan.ts';
 import { Scope } from './scope.ts';
 import { clauseNames } from './sql-names.ts';
+import { isName } from './sql-correlate.ts';
 import { lowerRecursive } from './sql-recursive.ts';
 import { lowerSelect } from './sql-select.ts';
 import { lowerSetOperation } from './sql-setops.ts';
@@ -54,10 +55,15 @@ export const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql
 };
 
 const lowerValues = (a: Analysis, body: SqlValues, flow: Flow): LoweredSql => {
-  const c: ExprContext = { scope: flow.scope, input: types.null, alone: true, sql: clauseNames(a, [], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) };
+  // In pipes the operator `values (a)` is the same: only what holds a query, or may use columns of one around it, needs SQL's names.
+  const sql = flow.outer || body.rows.some(holdsQuery) ? clauseNames(a, [], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) : undefined;
+  const c: ExprContext = { scope: flow.scope, input: types.null, alone: true, ...(sql && { sql }) };
   const exprs = body.rows.map((row) => lowerExpr(a, row, c));
   return { ops: [{ kind: 'values', exprs, alone: true }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
 };
+
+const holdsQuery = (node: unknown): boolean =>
+  (Array.isArray(node) ? node.some(holdsQuery) : typeof node === 'object' && node !== null && (('kind' in node && node.kind === 'subquery') || Object.values(node).some(holdsQuery)));
 
 /** UNION: both sides as one stream, under the column names of the left; without ALL each row once. */
 export const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {
@@ -103,12 +109,25 @@ const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly O
   const input = a.typeOf(body.ops, flow.input), columns = body.columns ?? columnsOf(input), known = columns ?? a.fieldsOf(body.ops, flow.input);
   const table = { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set<string>() };
   const c: ExprContext = { scope: flow.scope, input, sql: clauseNames(a, [table], new WeakMap(), flow.outer ? { outer: flow.outer } : {}) };
+  if (isByAll(keys, (name) => columns?.includes(name) === true)) {
+    if (!known && a.sourcesKnown) a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', keys[0]);
+    return [{ kind: 'sort', keys: (known ?? []).map((name) => ({ expr: fieldOf({ kind: 'this' }, name), ...directionOf(keys[0]!) })), reverse: false }];
+  }
   const sort = keys.map((k): SortKey => {
     const at = ordinalOf(k.expr);
     const expr = at === undefined ? lowerExpr(a, k.expr, c) : outputColumn(a, k.expr, at, (known ?? []).map((name) => fieldOf({ kind: 'this' }, name)));
-    return { expr, order: k.order ?? 'asc', nulls: k.nulls ?? 'last' };
+    return { expr, ...directionOf(k) };
   });
   return [{ kind: 'sort', keys: sort, reverse: false }];
+};
+
+/** The direction of a key of ORDER BY, and where its nulls come. */
+export const directionOf = (k: OrderKey): Omit<SortKey, 'expr'> => ({ order: k.order ?? 'asc', nulls: k.nulls ?? 'last' });
+
+/** Whether it is ORDER BY ALL: by each column of the output, from the left. */
+export const isByAll = (keys: readonly OrderKey[], isColumn: (name: string) => boolean): boolean => {
+  const [only, another] = keys;
+  return only?.expr.kind === 'id' && !another && isName(only.expr, 'all') && !isColumn(only.expr.name);
 };
 
 /** The number that a plain integer literal is: a position in the select list. */

@@ -5,8 +5,7 @@ type Foreign = Readonly<Record<string, string>>;
 
 /** Functions of SQL dialects and pipe languages that have another name or form here. */
 export const foreignFunctions: Foreign = {
-  average: 'avg(v)', mean: 'avg(v)', countd: 'dcount(v)', approx_count_distinct: 'dcount(v)', count_distinct: 'count(distinct v)', list: 'collect(v)', group_array: 'collect(v)',
-  group_concat: 'string_agg(v, sep)', first: 'any(v)', arbitrary: 'any(v)', every: 'and(v)', 
+  average: 'avg(v)', countd: 'dcount(v)', count_distinct: 'count(distinct v)', group_array: 'collect(v)',
   to_upper: 'upper(s)', ucase: 'upper(s)', to_lower: 'lower(s)', lcase: 'lower(s)', strlen: 'len(s)', cardinality: 'len(a)', size: 'len(v)',
   substring: 'substr(s, start, length)', mid: 'substr(s, start, length)', locate: 'strpos(s, sub)', index_of: 'strpos(s, sub)', strip: 'trim(s)',
   regexp_match: 'regexp(re, s)', regexp_like: 'regexp_matches(s, re)', isnull: 'v is null', nvl: 'ifnull(a, b)', iif: 'if(test, a, b)',

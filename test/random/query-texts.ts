@@ -201,7 +201,7 @@ export class QueryTexts {
   }
 
   aggregate(): string {
-    const row = this.pick(aggregateTable), { name, argumentsMin } = row.signature;
+    const row = this.pick(aggregateTable.filter((r) => r.signature.sqlOnly !== 'all')), { name, argumentsMin } = row.signature;
     if (argumentsMin === 0 && this.chance(2)) return `${name}()`;
     const wanted: Wanted = ['and', 'or'].includes(name) ? 'bool' : ['sum', 'avg', 'min', 'max'].includes(name) ? 'number' : 'any';
     const argument = name === 'collect_map' ? `|{${this.expr('string', 1)}:${this.expr('any', 1)}}|` : this.expr(wanted, 1);

@@ -13,7 +13,7 @@ import { under } from './under.ts';
 export class CollectState implements AggregateState {
   protected readonly ids = new Uint32List();
   protected readonly kept: Vector[] = [];
-  private size = 0;
+  protected size = 0;
   private readonly withNulls: boolean;
   /** `withNulls`: nulls are values too. */
   constructor(withNulls = false) { this.withNulls = withNulls; }

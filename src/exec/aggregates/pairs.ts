@@ -17,7 +17,7 @@ import type { AggregateState } from './state.ts';
 import { none } from './tables.ts';
 
 /** Marks of the rows in which both are values. */
-const present = (length: number, ...columns: readonly Vector[]): Uint8Array => {
+export const present = (length: number, ...columns: readonly Vector[]): Uint8Array => {
   const out = new Uint8Array(length).fill(1);
   for (const table of columns.map(kindsOf)) if (table) for (let i = 0; i < length; i++) if (table[i] !== kinds.value) out[i] = 0;
   return out;
@@ -26,15 +26,19 @@ const present = (length: number, ...columns: readonly Vector[]): Uint8Array => {
 /** What an entry of a group takes, about. */
 const entryBytes = 200;
 
-/** The value of the row whose `by` is least (`sign` -1) or greatest, of several the first. */
+/** The value of the row whose `by` is least (`sign` -1) or greatest, of several the first; `withNulls`: that value may be null. */
 export class ArgumentState implements AggregateState {
   private readonly best = new Map<number, { readonly value: Value; readonly by: Value }>();
   private readonly sign: 1 | -1;
-  constructor(sign: 1 | -1) { this.sign = sign; }
+  private readonly withNulls: boolean;
+  constructor(sign: 1 | -1, withNulls = false) {
+    this.sign = sign;
+    this.withNulls = withNulls;
+  }
   get bytes(): number { return this.best.size * entryBytes; }
   grow(): void { /* groups come as they are met */ }
   update(ids: Uint32Array, argument: Vector): void {
-    const values = fieldOf(argument, 'value'), bys = fieldOf(argument, 'by'), marks = present(argument.length, values, bys);
+    const values = fieldOf(argument, 'value'), bys = fieldOf(argument, 'by'), marks = present(argument.length, ...(this.withNulls ? [bys] : [values, bys]));
     for (let i = 0; i < argument.length; i++) {
       checkStop();
       if (marks[i] === 0) continue;
@@ -63,7 +67,7 @@ export class ArgumentState implements AggregateState {
   }
 }
 
-/** The texts of the values with the separator in between, in the order of arrival; a comma without one. */
+/** The texts of the values with the separator in between, in the order of arrival; a comma without one. A null separator leaves the row out. */
 export class TextState implements AggregateState {
   private readonly ids = new Uint32List();
   private readonly texts = new BytesBuilder(types.string);
@@ -73,10 +77,10 @@ export class TextState implements AggregateState {
   grow(): void { /* nothing is kept per group */ }
   update(ids: Uint32Array, argument: Vector): void {
     const texts = flatten(castVector(fieldOf(argument, 'value'), types.string)), marks = present(argument.length, texts);
-    const own = flatten(fieldOf(argument, 'by'));
+    const own = flatten(fieldOf(argument, 'by')), table = kindsOf(own);
     for (let i = 0; i < argument.length; i++) {
       checkStop();
-      if (marks[i] === 0) continue;
+      if (marks[i] === 0 || table?.[i] === kinds.null) continue;
       const text = underValue(valueAt(texts, i)), by = underValue(valueAt(own, i));
       if (typeof text.data === 'string') this.add(ids[i]!, text.data, by.type === types.string ? by.data as string : undefined);
     }

@@ -35,6 +35,18 @@ const eachTagged = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vecto
     eachPart(gather(part, index), visit, own);
   }
 };
+/** Whether the test holds for all that a vector is made of, rows that are not in use too; null and errors are not asked about. Nothing is flattened. */
+export const everyPart = (v: Vector, test: (part: Vector) => boolean): boolean => {
+  switch (v.form) {
+    case 'null': case 'error': return true;
+    case 'constant': case 'named': return everyPart(v.inner, test);
+    case 'dictionary': return everyPart(v.values, test);
+    case 'selected': return everyPart(v.base, test);
+    case 'dynamic': return v.parts.every((p) => everyPart(p, test));
+    case 'union': return v.members.every((p) => everyPart(p, test));
+    default: return test(v);
+  }
+};
 /** Whether all rows are null, or all are the same error: what most aggregates leave out, and what a field that records lack gives. */
 export const isNothing = (v: Vector): boolean => v.form === 'null' || (v.form === 'constant' && (v.inner.form === 'null' || v.inner.form === 'error'));
 

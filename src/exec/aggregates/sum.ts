@@ -1,9 +1,12 @@
 /**
- * sum: numbers, durations and times; integers exactly (64 bits, wrapping), floats in row order so that the result does not depend on how rows are batched.
+ * sum: numbers, durations and times; integers exactly (64 bits, wrapping; in SQL an error where they are too few, and bools are summed as 0 and 1), floats in row
+ * order so that the result does not depend on how rows are batched.
  *
  * Integer sums are kept as floats while they are safe integers; what goes beyond is carried over to a bigint of the group.
  */
-import { type Vector, type NumberVector } from '../../vectors/vector.ts';
+import { types } from '../../vectors/type.ts';
+import type { BoolVector, NumberVector, Vector } from '../../vectors/vector.ts';
+import { errors, overlay } from '../expressions/rows.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, pick } from './parts.ts';
@@ -22,6 +25,8 @@ export class SumState implements AggregateState {
   private anyText = false;
   /** No integer sum is further from zero. */
   private reach = 0;
+  private readonly isSql: boolean;
+  constructor(isSql = false) { this.isSql = isSql; }
   get bytes(): number { return this.sums.byteLength * 2 + this.carried.size * 64; }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
@@ -37,6 +42,7 @@ export class SumState implements AggregateState {
     eachPart(argument, (part, rows) => {
       if (part.form === 'number') parts.push({ part, rows, class: classOf(part.type) });
       else if (part.form === 'bytes' && part.type.name === 'string') this.seeTexts(pick(ids, rows), part.length);
+      else if (part.form === 'bool' && this.isSql) parts.push({ part: onesOf(part), rows, class: classes.signed });
     });
     const float = this.anyFloat || parts.some((p) => p.class === classes.float);
     if (parts.length > 1 && float) return this.addInOrder(ids, parts);
@@ -134,7 +140,20 @@ export class SumState implements AggregateState {
     this.classOfGroup[g] = classes.float;
   }
   private total(g: number): bigint {
-    return wrapped((this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!), this.classOfGroup[g]!);
+    const sum = this.exact(g);
+    return this.isSql ? sum : wrapped(sum, this.classOfGroup[g]!);
+  }
+  private exact(g: number): bigint { return (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!); }
+  /** Marks of the groups whose sum has no place in 64 bits; undefined if there are none. */
+  private tooLarge(groups: number): Uint8Array | undefined {
+    let marks: Uint8Array | undefined;
+    for (const g of this.carried.keys()) {
+      const c = this.classOfGroup[g]!;
+      if (g >= groups || c === classes.float || wrapped(this.exact(g), c) === this.exact(g)) continue;
+      marks ??= bytes(groups);
+      marks[g] = 1;
+    }
+    return marks;
   }
   private addInteger(g: number, c: number, x: number | bigint): void {
     if (this.classOfGroup[g] === classes.float) {
@@ -191,9 +210,14 @@ export class SumState implements AggregateState {
       if (plain) return plain;
     }
     const extra = (g: number): bigint | undefined => (this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined);
-    return numbersOfGroups(groups, classOfGroup, this.sums, extra, (g) => texts[g] === 1 && classOfGroup[g] !== classes.none);
+    const large = this.isSql ? this.tooLarge(groups) : undefined;
+    const found = numbersOfGroups(groups, classOfGroup, this.sums, large ? (g) => (large[g] === 1 ? 0n : extra(g)) : extra, (g) => texts[g] === 1 && classOfGroup[g] !== classes.none);
+    return large ? overlay(found, large, errors('sum: result is out of the range of 64-bit integers, sum(v::float64) has room for it', groups)) : found;
   }
 }
+
+/** Bools as the numbers 0 and 1. */
+const onesOf = (v: BoolVector): NumberVector => ({ form: 'number', type: types.int64, length: v.length, values: Float64Array.from(v.values.subarray(0, v.length)) });
 
 const sizeOfAll = (values: Float64Array, length: number): number => {
   let size = 0;

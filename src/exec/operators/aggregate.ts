@@ -8,6 +8,7 @@ import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import { runsOf } from '../../vectors/runs.ts';
 import { type Vector, noRows, slice, take } from '../../vectors/vector.ts';
 import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
+import type { StateCall } from '../aggregates/row.ts';
 import { GroupTable } from '../aggregates/groups.ts';
 import { idsOfOne, pick } from '../aggregates/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/shared-keys.ts';
@@ -45,7 +46,8 @@ const partsOf = (op: AggregateOp, build: Build): Parts => ({
 
 /** Whether nothing of what the arguments give is needed once the states have seen it. */
 const keepsNothing = ({ aggregates }: AggregateOp): boolean =>
-  aggregates.every(({ aggregate: { name, argument, distinct } }) => !distinct && (!argument || !needsDriver(argument)) && aggregateNamed(name)?.state(!argument).keepsNothing === true);
+  aggregates.every(({ aggregate: a }) => !a.distinct && !a.order && (!a.argument || !needsDriver(a.argument)) && aggregateNamed(a.name)?.state(callOf(a)).keepsNothing === true);
+const callOf = (a: Aggregate): StateCall => ({ ...a, all: !a.argument });
 /** Whether no row, and nothing of one, is needed once it has been aggregated. */
 export const keepsNoRows = (op: AggregateOp): boolean =>
   op.keys.length === 0 && keepsNothing(op) && op.aggregates.every(({ aggregate: { where } }) => !where || !needsDriver(where));
@@ -99,7 +101,7 @@ const compiled = (a: Aggregate, build: Build): Compiled => {
   return {
     argument: a.argument && build.expression(a.argument),
     where: a.where && build.expression(a.where),
-    make: () => stateFor(row, { all: !a.argument, distinct: a.distinct }),
+    make: () => stateFor(row, callOf(a)),
   };
 };
 

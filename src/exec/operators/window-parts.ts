@@ -1,6 +1,6 @@
 /** What a window op is made of: the columns that a group of calls looks at, and how each call is worked out. */
 import { exprKey } from '../../query/plan-walk.ts';
-import type { PlanExpr, WindowCall, WindowGroup } from '../../query/plan.ts';
+import type { FrameEdge, PlanExpr, WindowCall, WindowGroup } from '../../query/plan.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Field, type Vector, bools, flatten, noRows } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
@@ -73,19 +73,23 @@ const ranks: ReadonlySet<string> = new Set(['row_number', 'rank', 'dense_rank'])
 const looksBack = ({ name, frame }: WindowCall): boolean =>
   ranks.has(name) || (windowNamed(name) === undefined && frame.start.kind === 'unbounded' && frame.end.kind === 'current' && frame.exclude === 'none');
 
+/** The edges of the frame whose offsets are arguments. */
+const offsetsOf = ({ frame }: WindowCall): readonly FrameEdge[] => [frame.start, frame.end].filter((edge) => 'argument' in edge);
+
 const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] => {
-  const args = call.arguments.map((e) => columns.add(e)), where = call.where && columns.add(call.where, true);
-  const own = windowNamed(call.name);
+  const given = call.arguments.map((e) => columns.add(e)), where = call.where && columns.add(call.where, true);
+  const own = windowNamed(call.name), args = given.slice(0, given.length - offsetsOf(call).length);
+  const framesIn = (segment: Segment, all: readonly Vector[]) => framesFor(segment, call.frame, (index) => given[index]!(all, segment.length));
   if (own) {
-    return (segment, all) => own.compute({ segment, arguments: args.map((c) => c(all, segment.length)), ignoreNulls: call.ignoreNulls, frames: framesFor(segment, call.frame) });
+    return (segment, all) => own.compute({ segment, arguments: args.map((c) => c(all, segment.length)), ignoreNulls: call.ignoreNulls, frames: framesIn(segment, all) });
   }
   const aggregate = aggregateNamed(call.name);
   if (!aggregate) throw new Error(`no window function ${call.name}`);
-  const [argument] = args, make = () => stateFor(aggregate, { all: !argument, distinct: call.distinct });
+  const [argument] = args, make = () => stateFor(aggregate, { ...call, all: !argument });
   return (segment, all, carry) => {
     const passes = where && flatten(where(all, segment.length));
     return aggregateOver({
-      segment, frames: framesFor(segment, call.frame)(), name: call.name, distinct: call.distinct, make,
+      segment, frames: framesIn(segment, all)(), name: call.name, form: call, make,
       ...(argument && { argument: argument(all, segment.length) }), ...(passes?.form === 'bool' && { passes: passes.values }), ...(carry && { carry }),
     });
   };

@@ -3,6 +3,7 @@
  * sums up to each row and trees over rows; any other aggregate is carried on where its frames only grow, else worked out anew for each row.
  */
 import { checkStopAt } from '../../vectors/stop.ts';
+import type { AggregateForm } from '../../query/plan.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers, range, slice, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -19,7 +20,7 @@ export interface AggregateInput {
   readonly segment: Segment;
   readonly frames: Frames;
   readonly name: string;
-  readonly distinct: boolean;
+  readonly form: AggregateForm;
   /** Absent for count(). */
   readonly argument?: Vector;
   /** 1 for rows that FILTER lets through; absent: all. */
@@ -33,11 +34,12 @@ export interface Carry { state?: AggregateState }
 
 /** The aggregate of each row's frame, a row for each of the segment. */
 export const aggregateOver = (input: AggregateInput): Vector => {
-  const { frames, name, distinct, carry } = input;
+  const { frames, name, form: { distinct, order, arity, sql }, carry } = input;
   if (carry) return carriedOn(input, carry);
   if (frames.whole) return overPartitions(input);
-  if (name === 'count' && !distinct) return countOver(input);
-  const numeric = distinct ? undefined : numericAggregate(input);
+  const isPlain = !distinct && !order && arity === undefined;
+  if (name === 'count' && isPlain) return countOver(input);
+  const numeric = isPlain ? numericAggregate(input, sql === true) : undefined;
   if (numeric) return numeric;
   return frames.fromStart && frames.exclude === 'none' ? carriedOn(input) : anew(input);
 };

@@ -1,38 +1,38 @@
 /**
  * Frames: for each row the range [starts[i], ends[i]) of rows of its partition that it sees, and what EXCLUDE takes out of it.
  *
- * Offsets are constants, so that starts and ends never go back within a partition: bounds are found by moving on, without searching.
+ * Where offsets are constants, starts and ends never go back within a partition: bounds are found by moving on, without searching. Those that differ from row to row are in offsets.ts.
  */
-import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import type { FrameEdge, WindowFrame } from '../../query/plan.ts';
-import type { NumberArray, Vector } from '../../vectors/vector.ts';
-import { eachPart } from '../aggregates/parts.ts';
-import { type Segment, partitionCount } from './segment.ts';
+import type { Vector } from '../../vectors/vector.ts';
+import { fillCurrent, numbersOf } from './keys.ts';
+import { fillVarying } from './offsets.ts';
+import { type Segment, type Side, partitionCount } from './segment.ts';
 
 /** The frame of each row i: rows [starts[i], ends[i]) of the segment, without those that are excluded. */
 export interface Frames {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
   readonly exclude: WindowFrame['exclude'];
-  /** Every frame begins with its partition. */
+  /** Every frame begins with its partition, and ends no sooner than that of the row before. */
   readonly fromStart: boolean;
   /** Every frame is its partition. */
   readonly whole: boolean;
 }
 
-/** The frames of all rows of a segment. */
-export const framesOf = (segment: Segment, frame: WindowFrame): Frames => {
-  const fromStart = frame.start.kind === 'unbounded', toEnd = frame.end.kind === 'unbounded' || (frame.unit !== 'rows' && frame.end.kind === 'current' && segment.keys.length === 0);
+/** The frames of all rows of a segment; `argument` gives the columns of offsets that differ from row to row. */
+export const framesOf = (segment: Segment, frame: WindowFrame, argument: (index: number) => Vector): Frames => {
+  const fromStart = frame.start.kind === 'unbounded' && !('argument' in frame.end), toEnd = frame.end.kind === 'unbounded' || (frame.unit !== 'rows' && frame.end.kind === 'current' && segment.keys.length === 0);
   const starts = new Uint32Array(segment.length), ends = new Uint32Array(segment.length);
-  fill(starts, segment, frame, frame.start, 'start');
-  fill(ends, segment, frame, frame.end, 'end');
+  for (const [out, edge, side] of [[starts, frame.start, 'start'], [ends, frame.end, 'end']] as const) {
+    if ('argument' in edge) fillVarying(out, segment, frame.unit, edge.kind === 'preceding' ? -1 : 1, side, argument(edge.argument));
+    else fill(out, segment, frame, edge, side);
+  }
   for (let i = 0; i < starts.length; i++) if (starts[i]! > ends[i]!) ends[i] = starts[i]!;
   return { starts, ends, exclude: frame.exclude, fromStart, whole: fromStart && toEnd && frame.exclude === 'none' };
 };
 
-type Side = 'start' | 'end';
-
-const fill = (out: Uint32Array, segment: Segment, { unit }: WindowFrame, edge: FrameEdge, side: Side): void => {
+const fill = (out: Uint32Array, segment: Segment, { unit }: WindowFrame, edge: Exclude<FrameEdge, { readonly argument: number }>, side: Side): void => {
   if (!('offset' in edge)) {
     if (edge.kind === 'unbounded') fillUnbounded(out, segment, side);
     else fillCurrent(out, segment, unit === 'rows', side);
@@ -47,12 +47,6 @@ const fill = (out: Uint32Array, segment: Segment, { unit }: WindowFrame, edge: F
 const fillUnbounded = (out: Uint32Array, { partitionOf, partitionStarts }: Segment, side: Side): void => {
   const next = side === 'end' ? 1 : 0;
   for (let i = 0; i < out.length; i++) out[i] = partitionStarts[partitionOf[i]! + next]!;
-};
-
-const fillCurrent = (out: Uint32Array, { groupOf, groupStarts }: Segment, byRow: boolean, side: Side): void => {
-  const next = side === 'end' ? 1 : 0;
-  if (byRow) for (let i = 0; i < out.length; i++) out[i] = i + next;
-  else for (let i = 0; i < out.length; i++) out[i] = groupStarts[groupOf[i]! + next]!;
 };
 
 const fillRows = (out: Uint32Array, { partitionOf, partitionStarts }: Segment, steps: number, side: Side): void => {
@@ -111,31 +105,6 @@ const sweepBigs = (values: BigInt64Array | BigUint64Array, by: bigint, { out, fr
     else while (at < to && (ascending ? values[at]! <= bound : values[at]! >= bound)) at++;
     out[i] = at;
   }
-};
-
-/** The numbers of a column (durations and times too) in one array, and which rows have one; undefined if none has. NaN counts as none. */
-const numbersOf = (key: Vector): { readonly values: NumberArray; readonly valid: Uint8Array } | undefined => {
-  const valid = new Uint8Array(key.length), parts: { readonly values: NumberArray; readonly rows: Uint32Array | undefined; readonly length: number }[] = [];
-  let bigs = false;
-  eachPart(key, (part, rows) => {
-    if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type) || part.type === types.duration || part.type === types.time)) return;
-    parts.push({ values: part.values, rows, length: part.length });
-    if (!(part.values instanceof Float64Array)) bigs = true;
-  });
-  if (parts.length === 0) return undefined;
-  const signed = !parts.some((p) => p.values instanceof BigUint64Array), fits = (x: number): boolean => Number.isInteger(x) && (signed || x >= 0);
-  const exact = bigs && parts.every((p) => (p.values instanceof Float64Array ? p.values.subarray(0, p.length).every(fits) : signed || p.values instanceof BigUint64Array));
-  const values: NumberArray = exact ? (signed ? new BigInt64Array(key.length) : new BigUint64Array(key.length)) : new Float64Array(key.length);
-  for (const p of parts) {
-    for (let k = 0; k < p.length; k++) {
-      const row = p.rows ? p.rows[k]! : k, x = p.values[k]!;
-      if (x !== x) continue;
-      valid[row] = 1;
-      if (exact) (values as BigInt64Array)[row] = BigInt(x);
-      else (values as Float64Array)[row] = Number(x);
-    }
-  }
-  return { values, valid };
 };
 
 /** Ranges of rows, at most three, as pairs; `count` of them are in use. */

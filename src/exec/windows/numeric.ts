@@ -13,8 +13,8 @@ import { RangeTree } from './tree.ts';
 type Part = Parameters<Visit>[0];
 interface PartRows { readonly part: Part; readonly rows: Uint32Array | undefined }
 
-/** Undefined: the column is not of one kind that is handled here. */
-export const numericAggregate = (input: AggregateInput): Vector | undefined => {
+/** Undefined: the column is not of one kind that is handled here. `isSql`: the aggregate means what SQL means. */
+export const numericAggregate = (input: AggregateInput, isSql: boolean): Vector | undefined => {
   const { name, argument } = input;
   if (!argument || !['sum', 'avg', 'min', 'max'].includes(name)) return undefined;
   const parts: PartRows[] = [];
@@ -24,9 +24,16 @@ export const numericAggregate = (input: AggregateInput): Vector | undefined => {
   const isExtreme = name === 'min' || name === 'max', [only] = parts;
   if (parts.length === 1 && isExtreme && isRanked(only!.part)) return extremeByRank(input, only!);
   const column = numberColumn(input, parts);
-  if (!column) return undefined;
+  if (!column || (isSql && isOwnInSql(name, column))) return undefined;
   if (isExtreme) return extremes(input, column);
   return name === 'avg' ? averages(input, column) : sums(input, column);
+};
+
+/** What SQL has a meaning of its own for: sums beyond 64 bits, averages of times, the least of numbers with NaN. */
+const isOwnInSql = (name: string, { low, high, bigs, values, valid }: NumberColumn): boolean => {
+  const isTimely = (c: number): boolean => c === classes.time || c === classes.duration;
+  if (name === 'sum') return bigs !== undefined;
+  return name === 'avg' ? isTimely(low) || isTimely(high) : name === 'min' && values.some((x, i) => valid[i] === 1 && Number.isNaN(x));
 };
 
 const isRanked = (part: Part): boolean => (part.form === 'bytes' && part.type === types.string) || (part.form === 'number' && !(part.values instanceof Float64Array));

@@ -27,6 +27,9 @@ export interface Segment {
   readonly directions: readonly Direction[];
 }
 
+/** An edge of a frame. */
+export type Side = 'start' | 'end';
+
 /** What a row is to the one before it. */
 export const breaks = { none: 0, group: 1, partition: 2 } as const;
 

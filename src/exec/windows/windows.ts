@@ -66,6 +66,10 @@ export const windowTable: readonly WindowRow[] = [
     [{ query: 'select v, first_value(v) over (order by v desc) as most', input: '{v:1}\n{v:2}', output: '{v:2,most:2}\n{v:1,most:2}' }], value(1)),
   row('last_value(v)', 'the value of the last row of the frame, which ends with the rows that tie with this one unless it is said otherwise', (x) => lastValue(x.segment, x.frames(), x.arguments[0]!, x.ignoreNulls),
     [{ query: 'select v, last_value(v) over (order by v rows between current row and unbounded following) as most', input: '{v:1}\n{v:2}', output: '{v:1,most:2}\n{v:2,most:2}' }], value(1)),
+  row('first(v)', 'the value of the first row of the frame: first_value under another name', (x) => firstValue(x.segment, x.frames(), x.arguments[0]!, x.ignoreNulls),
+    [{ query: 'select v, first(v) over (order by v desc) as most', input: '{v:1}\n{v:2}', output: '{v:2,most:2}\n{v:1,most:2}' }], value(1)),
+  row('last(v)', 'the value of the last row of the frame: last_value under another name', (x) => lastValue(x.segment, x.frames(), x.arguments[0]!, x.ignoreNulls),
+    [{ query: 'select v, last(v ignore nulls) over (order by v rows unbounded preceding) as most', input: '{v:1}\n{v:null}', output: '{v:1,most:1}\n{v:null,most:1}' }], value(1)),
   row('nth_value(v, n)', 'the value of row n of the frame, from 1; null where the frame is shorter', (x) => nthValue(x.segment, x.frames(), x.arguments, x.ignoreNulls),
     [{ query: 'select v, nth_value(v, 2) over (order by v) as second', input: '{v:1}\n{v:2}\n{v:3}', output: '{v:1,second:null}\n{v:2,second:2}\n{v:3,second:2}' }], value(2)),
 ];
@@ -77,7 +81,7 @@ export const windowNamed = (name: string): WindowRow | undefined => byName.get(n
 export const windowCatalog: FunctionCatalog = { find: (name) => byName.get(name)?.signature, names: () => byName.keys() };
 
 /** The frames of a segment, worked out when they are first asked for. */
-export const framesFor = (segment: Segment, frame: WindowFrame): (() => Frames) => {
+export const framesFor = (segment: Segment, frame: WindowFrame, argument: (index: number) => Vector): (() => Frames) => {
   let made: Frames | undefined;
-  return () => (made ??= framesOf(segment, frame));
+  return () => (made ??= framesOf(segment, frame, argument));
 };

@@ -195,7 +195,7 @@ describe('states', () => {
 
   /** Row by row: a batch for each. */
   const plain = (name: string, v: Vector, of: Uint32Array): Value[] => {
-    const state = aggregateNamed(name)!.state(false);
+    const state = aggregateNamed(name)!.state({ all: false, distinct: false });
     state.grow(groups);
     for (let i = 0; i < length; i++) state.update(Uint32Array.of(of[i]!), vectorOf([valueAt(v, i)]));
     return rows(state.result(groups));
@@ -204,7 +204,7 @@ describe('states', () => {
   for (const name of names) {
     for (const [what, v] of Object.entries(columns)) {
       it(`${name} of ${what}: batches of rows give what single rows give`, () => {
-        const state = aggregateNamed(name)!.state(false);
+        const state = aggregateNamed(name)!.state({ all: false, distinct: false });
         state.grow(groups);
         for (let start = 0; start < length; start += 400) {
           const part = Uint32Array.from({ length: Math.min(400, length - start) }, (_, i) => start + i);
@@ -214,7 +214,7 @@ describe('states', () => {
       });
 
       it(`${name} of ${what}: rows of one group, after others and before others`, () => {
-        const state = aggregateNamed(name)!.state(false), of = ids.map((g, i) => (i >= 200 && i < 900 ? 4 : g));
+        const state = aggregateNamed(name)!.state({ all: false, distinct: false }), of = ids.map((g, i) => (i >= 200 && i < 900 ? 4 : g));
         const rowsFrom = (start: number, end: number): Vector => flatten(take(v, Uint32Array.from({ length: end - start }, (_, i) => start + i)));
         state.grow(groups);
         state.update(of.subarray(0, 200), rowsFrom(0, 200));
@@ -232,7 +232,7 @@ describe('states', () => {
 
   it('the estimate of many distinct values does not depend on how they came', () => {
     const many = Array.from({ length: 20000 }, (_, i) => stringValue(`id${Math.imul(i, 2654435761) >>> 0}`)), v = vectorOf(many);
-    const one = aggregateNamed('dcount')!.state(false), each = aggregateNamed('dcount')!.state(false);
+    const one = aggregateNamed('dcount')!.state({ all: false, distinct: false }), each = aggregateNamed('dcount')!.state({ all: false, distinct: false });
     one.grow(1);
     each.grow(1);
     one.updateOne!(0, v);

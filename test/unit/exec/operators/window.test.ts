@@ -56,3 +56,7 @@ describe('trees over ranges', () => {
     expect(tree.range(501, 1000, Infinity)).toBe(Math.min(...values.subarray(501)));
   });
 });
+
+test.each(['{id:1,p:-1}', '{id:1,p:null}', '{id:1,p:1.5}', '{id:1}'])('an offset of a frame that is none ends the query: %s', async (input) => {
+  await expect(runQuery('select sum(id) over (order by id rows p preceding) as s', input)).rejects.toMatchObject({ code: 'window-offset' });
+});

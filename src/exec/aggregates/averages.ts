@@ -1,0 +1,75 @@
+/** avg in SQL: that of times is a time, that of durations a duration, both worked out in whole nanoseconds; else the mean of numbers. */
+import { types } from '../../vectors/type.ts';
+import { integer } from '../../vectors/value.ts';
+import { type Vector, range, take } from '../../vectors/vector.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { overlay } from '../expressions/rows.ts';
+import { AvgState } from './avg.ts';
+import { eachPart, everyPart, idsOfOne, pick } from './parts.ts';
+import type { AggregateState } from './state.ts';
+import { none } from './tables.ts';
+
+/** Of one group: nanoseconds. */
+interface Total { sum: bigint; count: number; isTime: boolean }
+
+export class TimelyAvgState implements AggregateState {
+  readonly keepsNothing = true;
+  private readonly numbers = new AvgState();
+  private readonly totals = new Map<number, Total>();
+  get bytes(): number { return this.numbers.bytes + this.totals.size * 100; }
+  grow(groups: number): void { this.numbers.grow(groups); }
+  updateOne(group: number, argument: Vector): void {
+    if (everyPart(argument, isTimeless)) this.numbers.updateOne(group, argument);
+    else this.update(idsOfOne(group, argument.length), argument);
+  }
+  update(ids: Uint32Array, argument: Vector): void {
+    if (everyPart(argument, isTimeless)) return this.numbers.update(ids, argument);
+    const timely = new Uint8Array(argument.length);
+    let found = false;
+    eachPart(argument, (part, rows) => {
+      if (part.form !== 'number' || isTimeless(part)) return;
+      found = true;
+      for (let i = 0; i < part.length; i++) {
+        const row = rows ? rows[i]! : i;
+        timely[row] = 1;
+        this.add(ids[row]!, { sum: BigInt(part.values[i]!), count: 1, isTime: part.type === types.time });
+      }
+    });
+    if (!found) return this.numbers.update(ids, argument);
+    const others = range(0, argument.length).filter((i) => timely[i] === 0);
+    if (others.length > 0) this.numbers.update(pick(ids, others), take(argument, others));
+  }
+  private add(group: number, { sum, count, isTime }: Total): void {
+    const known = this.totals.get(group);
+    if (!known) this.totals.set(group, { sum, count, isTime });
+    else {
+      known.sum += sum;
+      known.count += count;
+      known.isTime ||= isTime;
+    }
+  }
+  merge(other: AggregateState, map: Uint32Array, groups: number): void {
+    const from = other as TimelyAvgState;
+    this.numbers.merge(from.numbers, map, groups);
+    for (const [g, total] of from.totals) if (map[g] !== none) this.add(map[g]!, total);
+  }
+  result(groups: number): Vector {
+    const numbers = this.numbers.result(groups);
+    if (this.totals.size === 0) return numbers;
+    const timely = new Builder(), mask = new Uint8Array(groups);
+    for (let g = 0; g < groups; g++) {
+      const total = this.totals.get(g);
+      if (!total) timely.null();
+      else {
+        mask[g] = 1;
+        timely.number(total.isTime ? types.time : types.duration, integer(quotient(total.sum, BigInt(total.count))));
+      }
+    }
+    return overlay(numbers, mask, timely.finish());
+  }
+}
+
+const isTimeless = (v: Vector): boolean => v.form !== 'number' || (v.type !== types.time && v.type !== types.duration);
+
+/** Rounded to the nearest whole, halves away from zero. */
+const quotient = (sum: bigint, count: bigint): bigint => (sum < 0n ? -((-sum * 2n + count) / (count * 2n)) : (sum * 2n + count) / (count * 2n));
