@@ -15,6 +15,7 @@ import type { Scope } from './scope.ts';
 import { isOpen } from './types-check.ts';
 import { alternatives } from './types-of.ts';
 import { betweenSymmetric, distinctFrom, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
+import { countsAsSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { lowerWindow } from './sql-windows.ts';
 
 /** How names resolve inside the clause of a SQL operator. */
@@ -85,10 +86,11 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'case': return lowerCase(e, c, sub);
     case 'cast': return lowerCast(a, e, c);
     case 'index': {
+      if (countsAsSql(c)) return lowerSqlIndex(a, e, c);
       const at = sub(e.index), isName = at.kind === 'literal' && at.value.type === types.string;
       return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }) };
     }
-    case 'slice': return { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
+    case 'slice': return countsAsSql(c) || e.step || (!e.from && !e.to) ? lowerSqlSlice(a, e, c) : { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
     case 'dot': return lowerDot(a, e, c);
     case 'call': return lowerCall(a, e, c);
     case 'agg': return lowerAgg(a, e, c);
@@ -142,7 +144,7 @@ const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
     }
     case 'function': return a.wrong(`function "${e.name}" referenced but not called (consider &${e.name} to create a function value)`, e);
     case 'template': return a.asCaller(symbol, () => lowerExpr(a, symbol.expr, { ...c, scope: symbol.scope }));
-    case 'op': case 'parameter': case undefined: break;
+    case 'op': case 'parameter': case 'column': case undefined: break;
   }
   if (c.sql && symbol?.kind !== 'parameter') return c.sql.name(e);
   return named(a, fieldOf({ kind: 'this' }, e.name), e);
@@ -159,7 +161,7 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   if (c.sql && expr.kind === 'id' && (expr.name !== 'this' || expr.quoted)) {
     const symbol = c.scope.lookup(expr.name);
     // A named query that FROM reads is a table here.
-    if (!symbol || symbol.kind === 'op' || (symbol.kind === 'let' && c.sql.hasTable(expr.name))) return c.sql.qualified({ ...e, expr });
+    if (!symbol || symbol.kind === 'op' || symbol.kind === 'column' || (symbol.kind === 'let' && c.sql.hasTable(expr.name))) return c.sql.qualified({ ...e, expr });
   }
   // A parameter's field is known by the whole of it.
   const whole = expr.kind === 'id' && c.scope.lookup(expr.name)?.kind === 'parameter';
@@ -182,11 +184,13 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
   if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
   if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
-  if (e.op === '~') return lowerMatch(a, left, e.right, c);
+  if (e.op === '~' || e.op === '!~') return negateIf(e.op === '!~', lowerMatch(a, left, e.right, c));
   const right = lowerExpr(a, e.right, c);
   if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left, right };
-  if (e.op === '||') return { kind: 'concat', left, right };
+  const ofSql = sqlOperator(e.op, left, right);
+  if (ofSql) return ofSql;
+  if (e.op === '||') return { kind: 'concat', left, right, ...(c.sql && { sql: true }) };
   if (comparisons.has(e.op)) return { kind: 'compare', operator: e.op as CompareOperator, left, right };
   if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
   throw new TypeError(`operator ${e.op}`);
@@ -220,9 +224,12 @@ export const lowerUnnested = (a: Analysis, e: Expr, c: ExprContext): PlanExpr =>
   return all && first && last ? a.like(lowered, { kind: 'record', elements: [first, { ...last, value: all }] }) : lowered;
 };
 
-const lowerLike = (a: Analysis, operand: PlanExpr, { op, right }: BinaryExpr, c: ExprContext): PlanExpr => {
+const lowerLike = (a: Analysis, operand: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
+  const { op, right } = e;
+  if (e.escape) return lowerPattern(a, operand, e, c);
   const caseless = op.endsWith('ilike'), lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
   if (pattern?.value.type !== types.string) {
+    if (c.sql) return lowerPattern(a, operand, e, c);
     a.fault(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
     return { kind: 'compare', operator: '==', left: operand, right: lowered };
   }
@@ -231,8 +238,8 @@ const lowerLike = (a: Analysis, operand: PlanExpr, { op, right }: BinaryExpr, c:
 
 /** A regular expression that has to match all of the text, line breaks included. */
 const lowerSimilar = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
-  const pattern = a.constant(lowerExpr(a, right, c));
-  if (!pattern) return a.wrong('non-constant pattern for SIMILAR TO not supported', right);
+  const lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
+  if (!pattern) return callOf('regexp_full_match', operand, lowered);
   if (typeof pattern.value.data !== 'string') return literal(nullValue);
   checkRegexp(a, pattern.value.data, right);
   return { kind: 'match', operand, pattern: `(?s)^(?:${pattern.value.data})$` };
@@ -240,6 +247,7 @@ const lowerSimilar = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContex
 
 const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
   const pattern = lowerExpr(a, right, c);
+  if (c.sql && (pattern.kind !== 'literal' || pattern.value.type === types.null)) return callOf('regexp_matches', operand, pattern);
   if (pattern.kind !== 'literal' || typeof pattern.value.data !== 'string') return a.wrong('right-hand side of ~ expression must be a string literal', right);
   checkRegexp(a, pattern.value.data, right);
   return { kind: 'match', operand, pattern: pattern.value.data };

@@ -2,15 +2,22 @@
 import type { FunctionCatalog } from '../../query/plan.ts';
 import { arraySums } from './array-sums.ts';
 import { arrays } from './arrays.ts';
+import { bits } from './bits.ts';
 import { calendar } from './calendar.ts';
 import { choices } from './choices.ts';
 import { coding } from './coding.ts';
 import { containers } from './containers.ts';
+import { dateParts } from './date-parts.ts';
 import { digests } from './digests.ts';
 import { elementary } from './elementary.ts';
 import { errorFunctions } from './errors.ts';
 import { integers } from './integers.ts';
 import { matchFunctions } from './matches.ts';
+import { lambdas } from './lambdas.ts';
+import { likes } from './likes.ts';
+import { listAggregates } from './list-aggregates.ts';
+import { lists } from './lists.ts';
+import { maps } from './maps.ts';
 import { math } from './math.ts';
 import { net } from './net.ts';
 import { padding } from './padding.ts';
@@ -19,17 +26,19 @@ import { patterns } from './patterns.ts';
 import { records } from './records.ts';
 import { rounding } from './rounding.ts';
 import type { FunctionRow } from './row.ts';
+import { withSqlMeanings } from './sql-meanings.ts';
 import { strings } from './strings.ts';
+import { structs } from './structs.ts';
 import { substrings } from './substrings.ts';
 import { time } from './time.ts';
 import { trimming } from './trimming.ts';
 import { typeFunctions } from './types.ts';
 
 /** Sorted by name. */
-export const functionTable: readonly FunctionRow[] = [
+export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...strings, ...substrings, ...padding, ...trimming, ...patterns, ...matchFunctions, ...math, ...rounding, ...elementary, ...integers, ...choices,
-  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests,
-].sort((a, b) => (a.name < b.name ? -1 : 1));
+  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests, ...lists, ...listAggregates, ...lambdas, ...maps, ...structs, ...dateParts, ...bits, ...likes,
+]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 const byName: ReadonlyMap<string, FunctionRow> = new Map(functionTable.map((row) => [row.name, row]));
 /** The row of a function by its lower-case name. */
