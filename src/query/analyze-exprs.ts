@@ -226,10 +226,9 @@ export const lowerUnnested = (a: Analysis, e: Expr, c: ExprContext): PlanExpr =>
 
 const lowerLike = (a: Analysis, operand: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const { op, right } = e;
-  if (e.escape) return lowerPattern(a, operand, e, c);
   const caseless = op.endsWith('ilike'), lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
+  if (e.escape || (c.sql && pattern?.value.type !== types.string)) return lowerPattern(a, operand, lowered, e, c);
   if (pattern?.value.type !== types.string) {
-    if (c.sql) return lowerPattern(a, operand, e, c);
     a.fault(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
     return { kind: 'compare', operator: '==', left: operand, right: lowered };
   }
@@ -328,7 +327,7 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
   const { part } = e;
   const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
-  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)] };
+  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(c.sql && { sql: true }) };
 };
 
 /** A slice of a string; other values give an error, null stays null. */

@@ -7,7 +7,26 @@ import type { Scanner } from './scanner.ts';
 export function parseQuoted(s: Scanner): string | undefined {
   const code = s.code;
   if (code !== 0x22 && code !== 0x27) return s.fail();
-  return parseDelimited(s, code);
+  return s.sql ? parsePlain(s, code) : parseDelimited(s, code);
+}
+
+/** The same as SQL has it: a backslash is one, a quote comes twice. */
+function parsePlain(s: Scanner, quote: number): string | undefined {
+  const start = s.pos, mark = String.fromCharCode(quote);
+  let text = '';
+  for (s.pos++;;) {
+    const end = s.text.indexOf(mark, s.pos);
+    if (end < 0) {
+      s.fail(s.text.length);
+      s.pos = start;
+      return undefined;
+    }
+    text += s.text.slice(s.pos, end);
+    s.pos = end + 1;
+    if (s.text[s.pos] !== mark) return text;
+    text += mark;
+    s.pos++;
+  }
 }
 
 /** Text between two `quote` characters, with escapes. */
@@ -67,6 +86,13 @@ function parseLowSurrogate(s: Scanner, high: number): string {
   if (digits !== undefined) return String.fromCharCode(high, Number.parseInt(digits.slice(2), 16));
   s.pos = start;
   return '\ufffd';
+}
+
+/** `E'…'` of SQL: with escapes. */
+export function parseEscapedString(s: Scanner): string | undefined {
+  const start = s.pos++, text = parseDelimited(s, 0x27);
+  if (text === undefined) s.pos = start;
+  return text;
 }
 
 /** `r"…"` or `r'…'`: no escapes. */

@@ -45,9 +45,9 @@ export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanEx
 };
 
 /** LIKE and ILIKE with a pattern that is worked out for each row, or with an escape character. */
-export const lowerPattern = (a: Analysis, operand: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
+export const lowerPattern = (a: Analysis, operand: PlanExpr, pattern: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const name = e.op.endsWith('ilike') ? 'ilike_escape' : 'like_escape';
-  return callOf(name, operand, lowerExpr(a, e.right, c), e.escape ? lowerExpr(a, e.escape, c) : literal(stringValue('')));
+  return callOf(name, operand, pattern, e.escape ? lowerExpr(a, e.escape, c) : literal(stringValue('')));
 };
 
 /** Calls that SQL has a meaning of its own for: constructors, and functions that take a lambda. Undefined for others. */

@@ -9,6 +9,7 @@ import { coding } from './coding.ts';
 import { containers } from './containers.ts';
 import { dateParts } from './date-parts.ts';
 import { digests } from './digests.ts';
+import { distances } from './distances.ts';
 import { elementary } from './elementary.ts';
 import { errorFunctions } from './errors.ts';
 import { integers } from './integers.ts';
@@ -30,6 +31,7 @@ import { withSqlMeanings } from './sql-meanings.ts';
 import { strings } from './strings.ts';
 import { structs } from './structs.ts';
 import { substrings } from './substrings.ts';
+import { textFormats } from './text-formats.ts';
 import { time } from './time.ts';
 import { trimming } from './trimming.ts';
 import { typeFunctions } from './types.ts';
@@ -37,7 +39,7 @@ import { typeFunctions } from './types.ts';
 /** Sorted by name. */
 export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...strings, ...substrings, ...padding, ...trimming, ...patterns, ...matchFunctions, ...math, ...rounding, ...elementary, ...integers, ...choices,
-  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests, ...lists, ...listAggregates, ...lambdas, ...maps, ...structs, ...dateParts, ...bits, ...likes,
+  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests, ...lists, ...listAggregates, ...lambdas, ...maps, ...structs, ...dateParts, ...bits, ...likes, ...distances, ...textFormats,
 ]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 const byName: ReadonlyMap<string, FunctionRow> = new Map(functionTable.map((row) => [row.name, row]));

@@ -1,12 +1,13 @@
 /** Functions of SQL that evaluate a lambda for the elements of lists: all elements of a batch at once, those of a reduction place by place. */
 import { types } from '../../vectors/type.ts';
 import { type ListVector, type Vector, flatten, nulls, numbers, take } from '../../vectors/vector.ts';
-import { applyCarrying } from '../expressions/apply.ts';
+import { apply, applyCarrying } from '../expressions/apply.ts';
+import { castVector } from '../expressions/cast.ts';
 import { recordOf } from '../expressions/construct.ts';
 import { elementsOf } from '../expressions/lift.ts';
 import { listsOf } from '../expressions/lists.ts';
 import { combine, isTrue, overlay, tidy, wrapErrors } from '../expressions/rows.ts';
-import { isNull, rowsOf, type CallLambda, type Evaluate, type FunctionRow } from './row.ts';
+import { inner, isNull, rowsOf, type CallLambda, type Evaluate, type FunctionRow } from './row.ts';
 
 /** Rows for the lambda: its parameters, then what it uses of the row around. */
 const rowsFor = (lambda: CallLambda, parameters: readonly Vector[], around: readonly Vector[], length: number): Vector => recordOf([
@@ -43,10 +44,12 @@ const transformed = (v: ListVector, lambda: CallLambda, _: readonly Vector[], ar
   const given = rowsFor(lambda, [items, numbers(types.int64, places)], around.map((c) => take(c, rows)), rows.length);
   return listsOf('array', offsets, tidy(lambda.evaluate(given)), v.length);
 };
+/** Numbers other than 0 count as true. */
+const asTest = (v: Vector): Vector => apply([v], v.length, ([test]) => (inner(test!).form === 'number' ? castVector(flatten(test!), types.bool) : test!));
 const filtered = (v: ListVector, lambda: CallLambda, _: readonly Vector[], around: readonly Vector[]): Vector => {
   const { items, rows, places } = elementsIn(v);
   if (rows.length === 0) return v;
-  const kept = isTrue(lambda.evaluate(rowsFor(lambda, [items, numbers(types.int64, places)], around.map((c) => take(c, rows)), rows.length)));
+  const kept = isTrue(asTest(lambda.evaluate(rowsFor(lambda, [items, numbers(types.int64, places)], around.map((c) => take(c, rows)), rows.length))));
   const offsets = new Uint32Array(v.length + 1);
   for (const at of kept) offsets[rows[at]! + 1]!++;
   for (let i = 0; i < v.length; i++) offsets[i + 1]! += offsets[i]!;
