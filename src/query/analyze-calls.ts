@@ -4,7 +4,7 @@ import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
 import { functionHint } from './hints.ts';
 import { fieldOf } from './plan-walk.ts';
-import { lowerSqlCall } from './sql-elements.ts';
+import { isSql, lowerSqlCall } from './sql-elements.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
 import { types } from '../vectors/type.ts';
@@ -91,9 +91,9 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
 
 /** `via`: what the text of a fault begins with where the function is a parameter. */
 const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via: string): PlanExpr => {
-  const ofSql = c.sql && via === '' ? lowerSqlCall(a, name, e, c) : undefined;
+  const ofSql = isSql(c) && via === '' ? lowerSqlCall(a, name, e, c) : undefined;
   if (ofSql) return ofSql;
-  if (name === 'map' && !(c.sql && (!e.args[1] || !bindingOf(a, e.args[1], c.scope)))) return lowerMap(a, e, c);
+  if (name === 'map' && !(isSql(c) && (!e.args[1] || !bindingOf(a, e.args[1], c.scope)))) return lowerMap(a, e, c);
   if (name === 'position' && e.args.length === 1) {
     const [only] = e.args;
     if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };
@@ -108,14 +108,14 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
   if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
   const found = a.environment.functions.find(name);
-  return { kind: 'call', name, arguments: values, ...(c.sql && found?.inSql && { sql: true }) };
+  return { kind: 'call', name, arguments: values, ...(isSql(c) && found?.inSql && { sql: true }) };
 };
 
 /** A function as the place of its call knows it: some stand in SQL alone. */
 const signatureIn = (a: Analysis, name: string, c: ExprContext): FunctionSignature | undefined => {
-  const found = a.environment.functions.find(name), limited = c.sql ? undefined : found?.sqlOnly;
+  const found = a.environment.functions.find(name), limited = isSql(c) ? undefined : found?.sqlOnly;
   if (limited === 'all') return undefined;
-  if (c.sql && found?.inSql) return { ...found, ...found.inSql };
+  if (isSql(c) && found?.inSql) return { ...found, ...found.inSql };
   return found && limited ? { ...found, argumentsMax: limited.pipeArgumentsMax } : found;
 };
 

@@ -15,7 +15,7 @@ import type { Scope } from './scope.ts';
 import { isOpen } from './types-check.ts';
 import { alternatives } from './types-of.ts';
 import { betweenSymmetric, distinctFrom, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
-import { countsAsSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
+import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { lowerWindow } from './sql-windows.ts';
 
 /** How names resolve inside the clause of a SQL operator. */
@@ -184,13 +184,13 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
   if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
   if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
-  if (e.op === '~' || e.op === '!~') return negateIf(e.op === '!~', lowerMatch(a, left, e.right, c));
+  if (e.op === '~' || e.op === '!~' || e.op === '~*' || e.op === '!~*') return negateIf(e.op.startsWith('!'), lowerMatch(a, left, e.right, c, e.op.endsWith('*')));
   const right = lowerExpr(a, e.right, c);
   if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left, right };
   const ofSql = sqlOperator(e.op, left, right);
   if (ofSql) return ofSql;
-  if (e.op === '||') return { kind: 'concat', left, right, ...(c.sql && { sql: true }) };
+  if (e.op === '||') return { kind: 'concat', left, right, ...(isSql(c) && { sql: true }) };
   if (comparisons.has(e.op)) return { kind: 'compare', operator: e.op as CompareOperator, left, right };
   if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
   throw new TypeError(`operator ${e.op}`);
@@ -232,7 +232,7 @@ const lowerLike = (a: Analysis, operand: PlanExpr, e: BinaryExpr, c: ExprContext
     a.fault(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
     return { kind: 'compare', operator: '==', left: operand, right: lowered };
   }
-  return { kind: 'like', operand, pattern: pattern.value.data as string, ...(caseless ? { caseless } : {}) };
+  return { kind: 'like', operand, pattern: pattern.value.data as string, ...(caseless ? { caseless } : {}), ...(isSql(c) && { sql: true }) };
 };
 
 /** A regular expression that has to match all of the text, line breaks included. */
@@ -244,12 +244,12 @@ const lowerSimilar = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContex
   return { kind: 'match', operand, pattern: `(?s)^(?:${pattern.value.data})$` };
 };
 
-const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
+const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext, caseless = false): PlanExpr => {
   const pattern = lowerExpr(a, right, c);
-  if (c.sql && (pattern.kind !== 'literal' || pattern.value.type === types.null)) return callOf('regexp_matches', operand, pattern);
+  if (c.sql && (pattern.kind !== 'literal' || pattern.value.type === types.null)) return callOf('regexp_matches', operand, pattern, ...(caseless ? [literal(stringValue('i'))] : []));
   if (pattern.kind !== 'literal' || typeof pattern.value.data !== 'string') return a.wrong('right-hand side of ~ expression must be a string literal', right);
   checkRegexp(a, pattern.value.data, right);
-  return { kind: 'match', operand, pattern: pattern.value.data };
+  return { kind: 'match', operand, pattern: caseless ? `(?i)${pattern.value.data}` : pattern.value.data };
 };
 
 /** Notes a fault if the text is no regular expression. */
@@ -327,7 +327,7 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
   const { part } = e;
   const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
-  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(c.sql && { sql: true }) };
+  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(isSql(c) && { sql: true }) };
 };
 
 /** A slice of a string; other values give an error, null stays null. */

@@ -6,7 +6,7 @@ import type { BinaryExpr, BinaryOperator, Expr } from './ast.ts';
 import { parseDot, parsePostfix } from './parser-access.ts';
 import { isDigit, memoExpr, memoPostfix } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
-import { parseDistinctFrom, parseQuantified, takesIlike, takesSimilarTo, takesSymmetric } from './parser-predicates.ts';
+import { parseDistinctFrom, parseQuantified, takesGlob, takesIlike, takesSimilarTo, takesSymmetric } from './parser-predicates.ts';
 import { parseId, parseQuoted } from './parser-strings.ts';
 import { parseCastTarget } from './parser-types.ts';
 
@@ -151,8 +151,8 @@ const symbols = {
 };
 /** Symbols that SQL alone has, and where those of pipes bind otherwise there; longer ones first. */
 const sqlSymbols: readonly (readonly [string, Operator])[] = [
-  ['!~~*', symbol('not ilike', levelComparison, 4)], ['!~~', symbol('not like', levelComparison, 3)], ['!~', symbol('!~', levelOther)],
-  ['~~*', symbol('ilike', levelComparison, 3)], ['~~', symbol('like', levelComparison, 2)], ['~', symbol('~', levelOther)],
+  ['!~~*', symbol('not ilike', levelComparison, 4)], ['!~~', symbol('not like', levelComparison, 3)], ['!~*', symbol('!~*', levelOther)], ['!~', symbol('!~', levelOther)],
+  ['~~*', symbol('ilike', levelComparison, 3)], ['~~', symbol('like', levelComparison, 2)], ['~*', symbol('~*', levelOther)], ['~', symbol('~', levelOther)],
   ['//', symbol('//', levelProduct)], ['**', symbol('**', levelPower)], ['^@', symbol('^@', levelOther)], ['^', symbol('**', levelPower, 1)],
   ['<<', symbol('<<', levelOther)], ['>>', symbol('>>', levelOther)], ['@>', symbol('@>', levelOther)], ['<@', symbol('<@', levelOther)],
   ['&&', symbol('&&', levelOther)], ['&', symbol('&', levelOther)], ['||', symbol('||', levelOther)],
@@ -160,7 +160,7 @@ const sqlSymbols: readonly (readonly [string, Operator])[] = [
 const words: Readonly<Record<string, Operator>> = {
   and: word('and', levelAnd), or: word('or', levelOr), in: word('in', levelComparison), like: word('like', levelComparison),
   is: word('is', levelComparison), between: word('between', levelBetween), not: word('not', levelComparison),
-  ilike: word('ilike', levelComparison), similar: word('similar', levelComparison),
+  ilike: word('ilike', levelComparison), glob: word('glob', levelComparison), similar: word('similar', levelComparison),
 };
 
 /** The words of v0.2.0's operators. */
@@ -185,7 +185,7 @@ function peekOperator(s: Scanner): Operator | undefined {
     case '/': return symbols.divide;
     case '%': return symbols.modulo;
     case '|': return next === '|' ? symbols.concat : undefined;
-    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': case 's': case 'S': {
+    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': case 's': case 'S': case 'g': case 'G': {
       const found = s.peekWord();
       if (found.length > 7) return undefined;
       const lower = found.toLowerCase();
@@ -205,6 +205,7 @@ function parseRight(s: Scanner, left: Left, operator: Operator): Expr | undefine
     case 'ilike':
       if (operator.length > 0) return parseSymbol(s, left, { ...operator, op: operator.op });
       return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
+    case 'glob': return takesGlob(s) ? parseOperand(s, left, 'glob', levelComparison) : undefined;
     case 'similar': return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
     default: return parseSymbol(s, left, { ...operator, op: operator.op });
   }

@@ -208,7 +208,7 @@ const detailOf = (e: PlanExpr): string => {
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;
     case 'castNamed': return JSON.stringify(e.name);
-    case 'like': return `${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
+    case 'like': return `${e.sql ? 'sql ' : ''}${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
     case 'match': return JSON.stringify(e.pattern);
     case 'searchText': return JSON.stringify(e.text);
     case 'searchRegexp': return `${e.anchored ? '^' : ''}${JSON.stringify(e.pattern)}`;

@@ -38,7 +38,7 @@ export type PlanExpr =
   /** `ofQuery`: of SQL's IN over a query, where in an empty list nothing is, null neither. */
   | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true }
   /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
-  | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true }
+  | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true; /** Null gives null, as in SQL. */ readonly sql?: true }
   /** `operand ~ "re"`: RE2 search. */
   | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
   | { readonly kind: 'isNull'; readonly operand: PlanExpr }

@@ -36,7 +36,7 @@ const strengths: Readonly<Record<string, number>> = {
 };
 
 /** Words with blanks around them; the last row is not in v0.2.0. */
-const spaced: ReadonlySet<string> = new Set(['and', 'or', 'in', 'ilike', 'not ilike', 'similar to', 'not similar to', 'is distinct from', 'is not distinct from']);
+const spaced: ReadonlySet<string> = new Set(['and', 'or', 'in', 'ilike', 'not ilike', 'glob', 'similar to', 'not similar to', 'is distinct from', 'is not distinct from']);
 
 /** The text of an expression, as v0.2.0 gives it: blanks around `and`, `or` and `in` alone; null is empty. `source` is the query text. */
 export function printExpr(expr: Expr, source?: string): string {

@@ -15,8 +15,10 @@ import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { Scope } from './scope.ts';
 import { alternatives } from './types-of.ts';
 
+/** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
+export const isSql = (c: ExprContext): boolean => c.sql !== undefined || c.alone === true;
 /** Whether brackets count as SQL has it: in SQL, unless a pragma says otherwise. */
-export const countsAsSql = (c: ExprContext): boolean => c.sql !== undefined && !c.scope.hasIndexBase;
+export const countsAsSql = (c: ExprContext): boolean => isSql(c) && !c.scope.hasIndexBase;
 
 /** `of[at]`: an element, a character, a map's value, a field of a struct. */
 export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanExpr => {
@@ -34,8 +36,8 @@ export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanEx
 };
 
 /** The functions that operators stand for. */
-const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~'>, string>> = {
-  '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits',
+const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*'>, string>> = {
+  '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
 };
 /** An operator that SQL alone has; undefined for others. */
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
@@ -89,6 +91,12 @@ const lowerLambdaCall = (a: Analysis, f: FunctionSignature, e: CallExpr, c: Expr
   return { kind: 'call', name: f.name, arguments: [...values, ...around.values], lambda: { parameters: lambda.params.length, values: values.length, body } };
 };
 
+/** Of VALUES, where no column is in scope. */
+const noNames = (a: Analysis): SqlNames => ({
+  name: (id) => a.wrong(`"${id.name}" is not a column or table`, id), qualified: (dot) => a.wrong(`"${dot.expr.name}" is not a column or table`, dot),
+  row: () => thisExpr, has: () => false, hasTable: () => false, aggregate: undefined, window: undefined,
+});
+
 /** What the body of a lambda sees: its parameters, and columns of the row around, which are noted. */
 class Around {
   readonly context: ExprContext;
@@ -99,7 +107,7 @@ class Around {
 
   constructor(a: Analysis, c: ExprContext, { params }: LambdaNode) {
     this.#params = params;
-    const scope = new Scope(c.scope), sql = c.sql!, { aggregate, window } = sql;
+    const scope = new Scope(c.scope), sql = c.sql ?? noNames(a), { aggregate, window } = sql;
     for (const p of params) scope.symbols.set(p.text, { kind: 'column' });
     const names: SqlNames = {
       name: (id) => a.at(id, this.#parameter(id.name) ?? this.#value(sql.name(id))),

@@ -7,13 +7,12 @@ type Foreign = Readonly<Record<string, string>>;
 export const foreignFunctions: Foreign = {
   average: 'avg(v)', mean: 'avg(v)', countd: 'dcount(v)', approx_count_distinct: 'dcount(v)', count_distinct: 'count(distinct v)', list: 'collect(v)', group_array: 'collect(v)',
   group_concat: 'string_agg(v, sep)', first: 'any(v)', arbitrary: 'any(v)', every: 'and(v)', 
-  to_upper: 'upper(s)', ucase: 'upper(s)', to_lower: 'lower(s)', lcase: 'lower(s)', strlen: 'len(s)', size: 'len(v)',
-  substring: 'substr(s, start, length)', mid: 'substr(s, start, length)', locate: 'strpos(s, sub)', index_of: 'strpos(s, sub)', strip: 'trim(s)',
+  to_upper: 'upper(s)', to_lower: 'lower(s)', size: 'len(v)',
+  mid: 'substr(s, start, length)', locate: 'strpos(s, sub)', index_of: 'strpos(s, sub)', strip: 'trim(s)',
   regexp_match: 'regexp(re, s)', regexp_like: 'regexp_matches(s, re)', isnull: 'v is null', nvl: 'ifnull(a, b)', iif: 'if(test, a, b)',
-  time_bucket: 'bucket(t, 1h)', bin: 'bucket(t, 1h)',
   to_char: 'strftime(format, t)', date_format: 'strftime(format, t)', format_time: 'strftime(format, t)', to_date: 'v::time', datepart: 'date_part(part, t)', getdate: 'now()',
   int: 'v::int64', int64: 'v::int64', float: 'v::float64', float64: 'v::float64', string: 'v::string', str: 'v::string', to_string: 'v::string', to_int: 'v::int64', to_json: 'v::string', parse_json: 'parse_sup(s)', from_json: 'parse_sup(s)', json_parse: 'parse_sup(s)', parse_zson: 'parse_sup(s)',
-  type: 'typeof(v)', type_of: 'typeof(v)', pg_typeof: 'typeof(v)', keys: 'fields(r)', object_keys: 'fields(r)', to_base64: 'base64(v)', from_hex: 'hex(s)', network: 'network_of(ip, mask)', edit_distance: 'levenshtein(a, b)',
+  type: 'typeof(v)', type_of: 'typeof(v)', pg_typeof: 'typeof(v)', keys: 'fields(r)', object_keys: 'fields(r)', network: 'network_of(ip, mask)', edit_distance: 'levenshtein(a, b)',
 };
 
 /** Operators of other pipe languages. */

@@ -19,7 +19,7 @@ import { inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
-import { errors, tidy } from './rows.ts';
+import { errors, overlay, tidy, truth, truthOf } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
 import { sqlConcat } from './sql-concat.ts';
 import { isUnshared, shared } from './shared.ts';
@@ -81,10 +81,10 @@ const compilers: Compilers = {
   compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
   concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, sql ? sqlConcat : concatKernel, 'bare')),
   in: ({ left, right, ofQuery }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length))),
-  like: ({ operand, pattern, caseless }, context) => {
-    if (!caseless) return unary(operand, context, likeSearch(likeRows(pattern)));
-    const rows = ilikeRows(pattern);
-    return unary(operand, context, (v) => matchVector(v, rows));
+  like: ({ operand, pattern, caseless, sql }, context) => {
+    const rows = caseless ? ilikeRows(pattern) : likeRows(pattern), search = likeSearch(rows);
+    if (caseless) return unary(operand, context, (v) => matchVector(v, rows));
+    return unary(operand, context, sql ? (v) => nullWhereNull(v, search(v)) : search);
   },
   match: ({ operand, pattern }, context) => {
     const test = regexpTest(pattern);
@@ -162,6 +162,10 @@ const compilers: Compilers = {
   },
 };
 
+const nullWhereNull = (v: Vector, result: Vector): Vector => {
+  const codes = truthOf(v);
+  return codes.includes(truth.null) ? overlay(result, codes.map((code) => (code === truth.null ? 1 : 0)), nulls(v.length)) : result;
+};
 const unary = (operand: PlanExpr, context: ExpressionContext, f: (v: Vector) => Vector): Evaluator => {
   const evaluate = compile(operand, context);
   return (batch) => (batch.length === 0 ? noRows : f(evaluate(batch)));

@@ -10,23 +10,26 @@ import { Refusal, byRow } from './typed.ts';
 type Nanos = number | bigint;
 const nanosOfSecond = 1_000_000_000n;
 /** The parts of a time, and its seconds since 1970 with their fraction. */
-const momentAt = (t: Nanos): Moment & { readonly epoch: number } => {
+export type FullMoment = Moment & { readonly epoch: number };
+/** The parts of a time. */
+export const momentAt = (t: Nanos): FullMoment => {
   const nanos = ((BigInt(t) % nanosOfSecond) + nanosOfSecond) % nanosOfSecond, seconds = Number((BigInt(t) - nanos) / nanosOfSecond);
   return { ...momentOf(seconds, Number(nanos)), epoch: seconds + Number(nanos / 1000n) / 1e6 };
 };
 /** ISO's year and week: the week with the first Thursday of January is the first. */
-const isoWeek = (m: Moment): { readonly year: number; readonly week: number } => {
+export const isoWeek = (m: Moment): { readonly year: number; readonly week: number } => {
   const thursday = daysOfDate(m.year, m.month, m.day) + 4 - isoDay(m), { year } = dateOfDays(thursday);
   return { year, week: Math.floor((thursday - daysOfDate(year, 1, 1)) / 7) + 1 };
 };
-const isoDay = (m: Moment): number => (m.weekday === 0 ? 7 : m.weekday);
+/** 1 is Monday, 7 Sunday. */
+export const isoDay = (m: Moment): number => (m.weekday === 0 ? 7 : m.weekday);
 /** Periods of so many years that begin with the year 1. */
 const period = (year: number, size: number): number => (year > 0 ? Math.floor((year - 1) / size) + 1 : -(Math.floor(-year / size) + 1));
 const julianDayOf1970 = 2_440_588, secondsOfDay = 86_400;
 
-const whole = (part: (m: Moment & { readonly epoch: number }) => number) => (m: Moment & { readonly epoch: number }): Value => intValue(part(m));
-const real = (part: (m: Moment & { readonly epoch: number }) => number) => (m: Moment & { readonly epoch: number }): Value => floatValue(part(m));
-interface Part { readonly names: readonly string[]; readonly text: string; readonly of: (m: Moment & { readonly epoch: number }) => Value }
+const whole = (part: (m: FullMoment) => number) => (m: FullMoment): Value => intValue(part(m));
+const real = (part: (m: FullMoment) => number) => (m: FullMoment): Value => floatValue(part(m));
+interface Part { readonly names: readonly string[]; readonly text: string; readonly of: (m: FullMoment) => Value }
 const partList: readonly Part[] = [
   { names: ['year', 'years', 'y', 'yr', 'yrs'], text: 'The year', of: whole((m) => m.year) },
   { names: ['quarter', 'quarters'], text: 'The quarter of the year (1 to 4)', of: whole((m) => Math.ceil(m.month / 3)) },

@@ -24,13 +24,18 @@ import { net } from './net.ts';
 import { padding } from './padding.ts';
 import { parse } from './parse.ts';
 import { patterns } from './patterns.ts';
+import { paths } from './paths.ts';
+import { realNumbers } from './real-numbers.ts';
 import { records } from './records.ts';
 import { rounding } from './rounding.ts';
 import type { FunctionRow } from './row.ts';
 import { withSqlMeanings } from './sql-meanings.ts';
+import { sqlNames } from './sql-names.ts';
+import { sqlTimes } from './sql-times.ts';
 import { strings } from './strings.ts';
 import { structs } from './structs.ts';
 import { substrings } from './substrings.ts';
+import { textCodes } from './text-codes.ts';
 import { textFormats } from './text-formats.ts';
 import { time } from './time.ts';
 import { trimming } from './trimming.ts';
@@ -39,7 +44,7 @@ import { typeFunctions } from './types.ts';
 /** Sorted by name. */
 export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...strings, ...substrings, ...padding, ...trimming, ...patterns, ...matchFunctions, ...math, ...rounding, ...elementary, ...integers, ...choices,
-  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests, ...lists, ...listAggregates, ...lambdas, ...maps, ...structs, ...dateParts, ...bits, ...likes, ...distances, ...textFormats,
+  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests, ...lists, ...listAggregates, ...lambdas, ...maps, ...structs, ...dateParts, ...bits, ...likes, ...distances, ...textFormats, ...textCodes, ...paths, ...realNumbers, ...sqlTimes, ...sqlNames,
 ]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 const byName: ReadonlyMap<string, FunctionRow> = new Map(functionTable.map((row) => [row.name, row]));

@@ -42,10 +42,10 @@ const likeRow = (name: string, flags: string) => byRow(name, ['string', 'string'
   return re instanceof Refusal ? re : re.matcher(s).find();
 });
 
-const globExpression = (pattern: string): string => pattern.replace(/\[!?[^\]]+\]|\\.|[\s\S]/gu, (part) => {
+const globExpression = (pattern: string): string => pattern.replace(/\[!?\]?[^\]]*\]|\\.|[\s\S]/gu, (part) => {
   if (part === '*') return '.*';
   if (part === '?') return '.';
-  if (part.startsWith('[') && part.length > 1) return `[${part.slice(1, -1).replace(/^!/, '^').replace(/\\/g, '\\\\')}]`;
+  if (part.startsWith('[') && part.length > 1) return `[${part.slice(1, -1).replace(/^!/, '^').replace(/[\\\[\]]/g, '\\$&')}]`;
   return RE2JS.quote(part.startsWith('\\') && part.length > 1 ? part.slice(1) : part);
 });
 

@@ -12,7 +12,8 @@ import { compiled, extract, extractAll } from './matches.ts';
 import { concatWithSeparator, repeated } from './padding.ts';
 import { replaceIn } from './patterns.ts';
 import { byKernel, inner, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
-import { Refusal, byRow, type Items } from './typed.ts';
+import { timeText } from './sql-times.ts';
+import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
 
 /** What SQL says of a name: the text goes behind that of the row. */
 interface SqlMeaning {
@@ -39,10 +40,8 @@ const repeatedValue = (of: Value, times: number | bigint): Value | Refusal => {
 };
 
 /** The format may stand on either side of the time. */
-const strftimeEither = (make: FunctionRow['make']): FunctionRow['make'] => (call) => {
-  const evaluate = make(call);
-  return ([a, b], length) => apply([a!, b!], length, (args, n) => evaluate(isText(args[1]!) && !isText(args[0]!) ? [args[1]!, args[0]!] : args, n), 'bare');
-};
+const formattedTime = rowKernel('strftime', ['time', 'string'], 'string', timeText);
+const strftimeEither: Kernel = (args, length) => formattedTime(isText(args[0]!) ? [args[1]!, args[0]!] : args, length);
 
 /** One match is replaced, with option `g` each; \1 stands for a group. */
 const replaced = (s: string, pattern: string, by: string, options = ''): string | Refusal => {
@@ -121,7 +120,7 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
     { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated, 'bare'), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },
     { name: 'log', text: 'In SQL the logarithm to the base 10', argumentsMin: 1, argumentsMax: 2, make: (call) => (call.literals.length > 1 ? logarithm : byRow('log', ['number'], 'number', Math.log10))(call), examples: [['select log(100) as n', '{n:2.}']] },
     { name: 'hex', text: 'In SQL the digits of a number, or of the bytes of a text', argumentsMin: 1, argumentsMax: 1, make: byRow('hex', ['value'], 'string', hexDigits), examples: [["select hex('ab') as s", '{s:"6162"}'], ['select hex(255) as s', '{s:"FF"}']] },
-    { name: 'strftime', text: 'In SQL the time may stand first', argumentsMin: 2, argumentsMax: 2, make: strftimeEither(own('strftime')), examples: [["select strftime(timestamp '2024-07-30','%Y') as s", '{s:"2024"}']] },
+    { name: 'strftime', text: 'In SQL the time may stand first, and formats are as in DuckDB: %h, %f, %g, %G, %-d and others', argumentsMin: 2, argumentsMax: 2, make: byKernel(strftimeEither, 'bare'), examples: [["select strftime(timestamp '2024-07-30','%-d %h %Y') as s", '{s:"30 Jul 2024"}']] },
     {
       name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, and a record of the parts that a list names', argumentsMin: 2, argumentsMax: 2,
       make: byRow('date_part', ['value', 'time'], 'value', datePart),
