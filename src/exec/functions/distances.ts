@@ -33,7 +33,7 @@ const damerauLevenshtein = (left: string, right: string): number => {
 /** Shared characters near their places, and how many of them are out of order. */
 const jaro = (left: string, right: string): number => {
   const a = [...left], b = [...right];
-  if (a.length === 0 && b.length === 0) return 1;
+  if (a.length === 0 || b.length === 0) return 0;
   const reach = Math.max(0, Math.floor(Math.max(a.length, b.length) / 2) - 1), taken = new Uint8Array(b.length), found: string[] = [];
   for (let i = 0; i < a.length; i++) {
     checkStop();

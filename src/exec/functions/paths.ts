@@ -42,19 +42,21 @@ const directory = (path: string, separator: string): string => {
   return at < 0 ? '' : at === 0 ? path.slice(0, 1) : path.slice(0, at);
 };
 
+const addressRoot = /^[a-z][a-z0-9+.-]*:\/\/[^/]*/i;
 /** Parts joined, without empty ones and `.`, and with `..` taken back. */
 const joinedPath = (...all: readonly string[]): string | Refusal => {
   const paths = all.filter((p) => p !== undefined);
   const rooted = paths.slice(1).findIndex((p) => p.startsWith('/'));
   if (rooted >= 0) return new Refusal('a path from the root cannot stand behind another', rooted + 1);
-  const isRooted = paths[0]!.startsWith('/'), out: string[] = [];
-  for (const part of paths.join('/').split('/')) {
+  // An address begins with a root of its own.
+  const [first = '', ...rest] = paths, root = addressRoot.exec(first)?.[0] ?? (first.startsWith('/') ? '' : undefined), isRooted = root !== undefined, out: string[] = [];
+  for (const part of [first.slice(root?.length ?? 0), ...rest].join('/').split('/')) {
     if (part === '' || part === '.') continue;
     if (part === '..' && out.length > 0 && out.at(-1) !== '..') out.pop();
     else if (part !== '..' || !isRooted) out.push(part);
   }
   const text = out.join('/');
-  return isRooted ? `/${text}` : text === '' ? '.' : text;
+  return isRooted ? `${root}/${text}` : text === '' ? '.' : text;
 };
 
 const wrong = (name: string): readonly [string, string] => [`${name}(1)`, `error({message:"${name}: string argument required",on:1})`];

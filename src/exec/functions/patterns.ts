@@ -77,14 +77,15 @@ const matchOf = (pattern: string, text: string): readonly string[] => {
 const reference = /\$(?:\$|\{(\w+)\}|(\w+))/g;
 const replaceMatches = (text: string, pattern: string, by: string): string => {
   const re = compiled(pattern);
-  return replaceIn(text, re, replacementParts(by, re.namedGroups()), true);
+  return replaceIn(text, re, replacementParts(by, re.namedGroups()), { each: true, touching: true });
 };
-/** The text with its matches, or the first one, replaced by texts and groups. */
-export const replaceIn = (text: string, re: ReturnType<typeof compiled>, parts: readonly (string | number)[], each: boolean): string => {
+/** The text with its matches, or the first one, replaced by texts and groups; `touching`: also an empty match right behind another one. */
+export const replaceIn = (text: string, re: ReturnType<typeof compiled>, parts: readonly (string | number)[], { each, touching }: { readonly each: boolean; readonly touching: boolean }): string => {
   const matcher = re.matcher(text), out = new TextPieces('regexp_replace');
   let done = 0;
   while (matcher.find()) {
     checkStop();
+    if (!touching && done > 0 && matcher.end(0) === done) continue;
     const put = parts.map((p) => (typeof p === 'string' ? p : p <= matcher.groupCount() ? matcher.group(p) ?? '' : ''));
     const size = put.reduce((n, p) => n + p.length, 0);
     if (size > longText) chargeText(out.length + size, 'regexp_replace');

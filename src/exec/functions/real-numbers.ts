@@ -16,9 +16,9 @@ const logGamma = (x: number): number => {
   return 0.5 * Math.log(2 * Math.PI) + (y + 0.5) * Math.log(t) - t + Math.log(sum);
 };
 const wholeGammaMax = 171;
-const gamma = (x: number): number | Refusal => {
+const gamma = (x: number): number => {
   if (Number.isInteger(x)) {
-    if (x <= 0) return new Refusal('not defined for 0 and negative whole numbers');
+    if (x <= 0) return x === 0 ? Infinity : NaN;
     let product = 1;
     for (let k = 2; k < Math.min(x, wholeGammaMax + 1); k++) product *= k;
     return x > wholeGammaMax ? Infinity : product;
@@ -82,7 +82,7 @@ export const realNumbers: readonly FunctionRow[] = [
   ...real('gamma', 'The gamma function: (n-1)! for whole numbers.', gamma, ['gamma(5)', '24.']), ...real('lgamma', 'The logarithm of the gamma function\'s size.', logGamma, ['lgamma(1)', '0.']),
   ...real('even', 'The next even number away from zero.', even, ['even(-2.1)', '-4.']),
   ...rowsOf('nextafter(x, to)', 'The next float from one number toward another.', byRow('nextafter', ['number', 'number'], 'number', nextAfter), [['nextafter(1,2)', '1.0000000000000002'], wrong('nextafter', ',1')]),
-  ...rowsOf('fmod(a, b)', 'What a division of numbers leaves, with the sign of the first.', byRow('fmod', ['number', 'number'], 'number', (a, b) => a % b), [['fmod(7.5,2)', '1.5'], wrong('fmod', ',1')]),
+  ...rowsOf('fmod(a, b)', 'What a division of numbers leaves that is rounded down.', byRow('fmod', ['number', 'number'], 'number', (a, b) => a - b * Math.floor(a / b)), [['fmod(7.5,2)', '1.5'], wrong('fmod', ',1')]),
   ...rowsOf('fdiv(a, b)', 'How often a number goes into another one, rounded down.', byRow('fdiv', ['number', 'number'], 'number', (a, b) => Math.floor(a / b)), [['fdiv(7,2)', '3.'], wrong('fdiv', ',1')]),
   ...rowsOf('signbit(n)', 'Whether the sign of a number is minus, of -0 and NaN too.', byRow('signbit', ['number'], 'bool', (x) => {
     view.setFloat64(0, x);

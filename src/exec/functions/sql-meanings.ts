@@ -46,7 +46,7 @@ const strftimeEither: Kernel = (args, length) => formattedTime(isText(args[0]!) 
 /** One match is replaced, with option `g` each; \1 stands for a group. */
 const replaced = (s: string, pattern: string, by: string, options = ''): string | Refusal => {
   const re = compiled(pattern, options, 3);
-  return re instanceof Refusal ? re : replaceIn(s, re, groupParts(by), options.includes('g'));
+  return re instanceof Refusal ? re : replaceIn(s, re, groupParts(by), { each: options.includes('g'), touching: false });
 };
 const groupParts = (by: string): readonly (string | number)[] => by.split(/(\\[\d\\])/).flatMap((part): readonly (string | number)[] => {
   if (part === '') return [];

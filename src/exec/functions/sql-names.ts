@@ -14,4 +14,5 @@ export const sqlNames: readonly FunctionRow[] = [
   named(strings, 'lower', 'lcase', ["select lcase('A') as s", '{s:"a"}']),
   named(substrings, 'substr', 'substring', ["select substring('hello', 2, 3) as s", '{s:"ell"}']),
   named(math, 'ceil', 'ceiling', ['select ceiling(1.2) as n', '{n:2.}']),
+  named(strings, 'levenshtein', 'editdist3', ["select editdist3('ab', 'ba') as n", '{n:2}']),
 ];

@@ -96,9 +96,9 @@ const dayOf = (p: Parts): number | undefined => {
     const fourth = daysOfDate(p.isoYear, 1, 4), monday = fourth - ((fourth + 3) % 7 + 7) % 7;
     return outside(p.isoWeek, 1, 53) ? undefined : monday + ((p.isoWeek ?? 1) - 1) * 7 + (((p.weekday ?? 1) + 6) % 7);
   }
-  if (p.week !== undefined && p.weekday !== undefined && p.month === undefined) {
+  if (p.week !== undefined && p.month === undefined) {
     const first = daysOfDate(year, 1, 1), start = p.weekStart ?? 0, ahead = (start - (((first + 4) % 7 + 7) % 7) + 7) % 7;
-    return outside(p.week, 0, 53) ? undefined : first + ahead + (p.week - 1) * 7 + ((p.weekday - start + 7) % 7);
+    return outside(p.week, 0, 53) ? undefined : first + ahead + (p.week - 1) * 7 + (((p.weekday ?? start) - start + 7) % 7);
   }
   const month = p.month ?? 1, day = p.day ?? 1;
   return outside(month, 1, 12) || outside(day, 1, daysOfMonth(year, month)) ? undefined : daysOfDate(year, month, day);

@@ -32,7 +32,8 @@ const printfPieces = (format: string): readonly Piece[] | undefined => {
     const [, flags = '', thousands = '', width, precision, type = ''] = found;
     out.push({ argument: argument++, spec: {
       fill: ' ', align: flags.includes('-') ? '<' : '>', sign: flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '', alternate: flags.includes('#'), zero: flags.includes('0') && !flags.includes('-'),
-      width: Number(width || 0), thousands, precision: precision === undefined ? undefined : Number(precision || 0), type: type === 'i' || type === 'u' ? 'd' : type,
+      // A point without digits parts thousands, as in DuckDB.
+      width: Number(width || 0), thousands: precision === '' && 'diu'.includes(type) ? '.' : thousands, precision: precision === undefined ? undefined : Number(precision || 0), type: type === 'i' || type === 'u' ? 'd' : type,
     } });
   }
   return out;
@@ -153,7 +154,7 @@ const formatted = (piecesOf: (format: string) => readonly Piece[] | undefined) =
   return out;
 };
 
-const binaryUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'], decimalUnits = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+const binaryUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'], decimalUnits = ['kB', 'MB', 'GB', 'TB', 'PB'];
 /** With one digit behind the point, cut. */
 const sizeText = (n: number | bigint, base: bigint, units: readonly string[]): string => {
   const x = BigInt(n), size = x < 0n ? -x : x, sign = x < 0n ? '-' : '';
