@@ -4,6 +4,7 @@ import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
 import { functionHint } from './hints.ts';
 import { fieldOf } from './plan-walk.ts';
+import { isSql, lowerSqlCall } from './sql-elements.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
 import { types } from '../vectors/type.ts';
@@ -94,11 +95,13 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
 
 /** `via`: what the text of a fault begins with where the function is a parameter. */
 const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via: string): PlanExpr => {
-  if (name === 'map') return lowerMap(a, e, c);
   if (name === 'unnest' && c.sql && e.args.length === 1 && !isFunctionArg(e.args[0]!)) {
     const list = lowerExpr(a, e.args[0], c);
     return c.sql.unnest?.(list, e) ?? a.wrong('unnest stands in a select list or in FROM', e, 'write from t, unnest(t.list) as u(element)');
   }
+  const ofSql = isSql(c) && via === '' ? lowerSqlCall(a, name, e, c) : undefined;
+  if (ofSql) return ofSql;
+  if (name === 'map' && !(isSql(c) && (!e.args[1] || !bindingOf(a, e.args[1], c.scope)))) return lowerMap(a, e, c);
   if (name === 'position' && e.args.length === 1) {
     const [only] = e.args;
     if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };
@@ -112,14 +115,18 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
   // The arguments have faults of their own.
   if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
-  return { kind: 'call', name, arguments: values };
+  const found = a.environment.functions.find(name);
+  return { kind: 'call', name, arguments: values, ...(isSql(c) && found?.inSql && { sql: true }) };
 };
 
 /** A function as the place of its call knows it: some stand in SQL alone. */
-const signatureIn = (a: Analysis, name: string, c: ExprContext): FunctionSignature | undefined => limitedTo(a.environment.functions.find(name), c.sql !== undefined);
+const signatureIn = (a: Analysis, name: string, c: ExprContext): FunctionSignature | undefined => {
+  const found = limitedTo(a.environment.functions.find(name), isSql(c));
+  return found && isSql(c) && found.inSql ? { ...found, ...found.inSql } : found;
+};
 
-const limitedTo = (found: FunctionSignature | undefined, isSql: boolean): FunctionSignature | undefined => {
-  const limited = isSql ? undefined : found?.sqlOnly;
+const limitedTo = (found: FunctionSignature | undefined, isInSql: boolean): FunctionSignature | undefined => {
+  const limited = isInSql ? undefined : found?.sqlOnly;
   if (limited === 'all') return undefined;
   return found && limited ? { ...found, argumentsMax: limited.pipeArgumentsMax } : found;
 };

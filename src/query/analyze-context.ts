@@ -5,7 +5,7 @@ import { type Type, recordType, types } from '../vectors/type.ts';
 import type { Expr, Span } from './ast.ts';
 import { foldSubqueries } from './constant-queries.ts';
 import { CompileError, type CompileFault, SourceFault } from './parse-error.ts';
-import { hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
+import { bodyIn, hasSubquery, isWithin, literal, readsRow, someExpr } from './plan-walk.ts';
 import type { CompileEnvironment, FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, PoolContent, ResolvedSource, SourceRequest } from './plan.ts';
 import { impliedName } from './print.ts';
 import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
@@ -234,7 +234,8 @@ export class Analysis {
   /** True if a subquery would have to run, in a user function too. */
   #waits(e: PlanExpr, seen: Set<number>): boolean {
     return hasSubquery(e) || someExpr(e, (part) => {
-      if (part.kind === 'mapElements') return this.#waits(part.body, seen);
+      const body = bodyIn(part);
+      if (body && this.#waits(body, seen)) return true;
       if (part.kind !== 'userCall' || seen.has(part.id)) return false;
       seen.add(part.id);
       return this.#waits(this.functions[part.id]!.body, seen);

@@ -15,6 +15,7 @@ import type { Scope } from './scope.ts';
 import { isOpen } from './types-check.ts';
 import { alternatives } from './types-of.ts';
 import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
+import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { lowerWindow } from './sql-windows.ts';
 
 /** How names resolve inside the clause of a SQL operator. */
@@ -93,10 +94,11 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'case': return lowerCase(e, c, sub);
     case 'cast': return lowerCast(a, e, c);
     case 'index': {
+      if (countsAsSql(c)) return lowerSqlIndex(a, e, c);
       const at = sub(e.index), isName = at.kind === 'literal' && at.value.type === types.string;
       return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }) };
     }
-    case 'slice': return { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
+    case 'slice': return countsAsSql(c) || e.step || (!e.from && !e.to) ? lowerSqlSlice(a, e, c) : { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
     case 'dot': return lowerDot(a, e, c);
     case 'call': return lowerCall(a, e, c);
     case 'agg': return lowerAgg(a, e, c);
@@ -150,7 +152,7 @@ const lowerId = (a: Analysis, e: IdExpr, c: ExprContext): PlanExpr => {
     }
     case 'function': return a.wrong(`function "${e.name}" referenced but not called (consider &${e.name} to create a function value)`, e);
     case 'template': return a.asCaller(symbol, () => lowerExpr(a, symbol.expr, { ...c, scope: symbol.scope }));
-    case 'op': case 'parameter': case undefined: break;
+    case 'op': case 'parameter': case 'column': case undefined: break;
   }
   if (c.sql && symbol?.kind !== 'parameter') return c.sql.name(e);
   return named(a, fieldOf({ kind: 'this' }, e.name), e);
@@ -167,7 +169,7 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   if (c.sql && expr.kind === 'id' && (expr.name !== 'this' || expr.quoted)) {
     const symbol = c.scope.lookup(expr.name);
     // A named query that FROM reads is a table here.
-    if (!symbol || symbol.kind === 'op' || (symbol.kind === 'let' && c.sql.hasTable(expr.name))) return c.sql.qualified({ ...e, expr });
+    if (!symbol || symbol.kind === 'op' || symbol.kind === 'column' || (symbol.kind === 'let' && c.sql.hasTable(expr.name))) return c.sql.qualified({ ...e, expr });
   }
   // A parameter's field is known by the whole of it.
   const whole = expr.kind === 'id' && c.scope.lookup(expr.name)?.kind === 'parameter';
@@ -190,11 +192,13 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
   if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
   if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
-  if (e.op === '~') return lowerMatch(a, left, e.right, c);
+  if (e.op === '~' || e.op === '!~' || e.op === '~*' || e.op === '!~*') return negateIf(e.op.startsWith('!'), lowerMatch(a, left, e.right, c, e.op.endsWith('*')));
   const right = lowerExpr(a, e.right, c);
   if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left, right };
-  if (e.op === '||') return { kind: 'concat', left, right };
+  const ofSql = sqlOperator(e.op, left, right);
+  if (ofSql) return ofSql;
+  if (e.op === '||') return { kind: 'concat', left, right, ...(isSql(c) && { sql: true }) };
   if (comparisons.has(e.op)) return { kind: 'compare', operator: e.op as CompareOperator, left, right };
   if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
   throw new TypeError(`operator ${e.op}`);
@@ -228,29 +232,32 @@ export const lowerUnnested = (a: Analysis, e: Expr, c: ExprContext): PlanExpr =>
   return all && first && last ? a.like(lowered, { kind: 'record', elements: [first, { ...last, value: all }] }) : lowered;
 };
 
-const lowerLike = (a: Analysis, operand: PlanExpr, { op, right }: BinaryExpr, c: ExprContext): PlanExpr => {
+const lowerLike = (a: Analysis, operand: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
+  const { op, right } = e;
   const caseless = op.endsWith('ilike'), lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
+  if (e.escape || (c.sql && pattern?.value.type !== types.string)) return lowerPattern(a, operand, lowered, e, c);
   if (pattern?.value.type !== types.string) {
     a.fault(`non-constant pattern for ${caseless ? 'ILIKE' : 'LIKE'} not supported`, right);
     return { kind: 'compare', operator: '==', left: operand, right: lowered };
   }
-  return { kind: 'like', operand, pattern: pattern.value.data as string, ...(caseless ? { caseless } : {}) };
+  return { kind: 'like', operand, pattern: pattern.value.data as string, ...(caseless ? { caseless } : {}), ...(isSql(c) && { sql: true }) };
 };
 
 /** A regular expression that has to match all of the text, line breaks included. */
 const lowerSimilar = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
-  const pattern = a.constant(lowerExpr(a, right, c));
-  if (!pattern) return a.wrong('non-constant pattern for SIMILAR TO not supported', right);
+  const lowered = lowerExpr(a, right, c), pattern = a.constant(lowered);
+  if (!pattern) return callOf('regexp_full_match', operand, lowered);
   if (typeof pattern.value.data !== 'string') return literal(nullValue);
   checkRegexp(a, pattern.value.data, right);
   return { kind: 'match', operand, pattern: `(?s)^(?:${pattern.value.data})$` };
 };
 
-const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext): PlanExpr => {
+const lowerMatch = (a: Analysis, operand: PlanExpr, right: Expr, c: ExprContext, caseless = false): PlanExpr => {
   const pattern = lowerExpr(a, right, c);
+  if (c.sql && (pattern.kind !== 'literal' || pattern.value.type === types.null)) return callOf('regexp_matches', operand, pattern, ...(caseless ? [literal(stringValue('i'))] : []));
   if (pattern.kind !== 'literal' || typeof pattern.value.data !== 'string') return a.wrong('right-hand side of ~ expression must be a string literal', right);
   checkRegexp(a, pattern.value.data, right);
-  return { kind: 'match', operand, pattern: pattern.value.data };
+  return { kind: 'match', operand, pattern: caseless ? `(?i)${pattern.value.data}` : pattern.value.data };
 };
 
 /** Notes a fault if the text is no regular expression. */
@@ -328,7 +335,7 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
   const { part } = e;
   const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
-  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)] };
+  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(isSql(c) && { sql: true }) };
 };
 
 /** A slice of a string; other values give an error, null stays null. */

@@ -234,11 +234,13 @@ export interface IdExpr extends Span { readonly kind: 'id'; readonly name: strin
 /** `!e` and `not e` (both `!`), `-e`, `+e`. A minus directly before a number belongs to the literal. */
 export interface UnaryExpr extends Span { readonly kind: 'unary'; readonly op: '!' | '-' | '+'; readonly operand: Expr }
 /** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). `written`: the symbol of the text, where it is another. */
-export interface BinaryExpr extends Span { readonly kind: 'binary'; readonly op: BinaryOperator; readonly written?: string; readonly left: Expr; readonly right: Expr }
+export interface BinaryExpr extends Span { readonly kind: 'binary'; readonly op: BinaryOperator; readonly written?: string; readonly left: Expr; readonly right: Expr; /** Of LIKE and ILIKE. */ readonly escape?: Expr }
 /** Operators with two operands, in one spelling each. `is true` and `is false` are `is not distinct from`; with `not` they are `is distinct from`. */
 export type BinaryOperator =
   | 'and' | 'or' | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'like' | 'not like' | 'ilike' | 'not ilike' | 'similar to'
-  | 'not similar to' | 'is distinct from' | 'is not distinct from' | '~' | '+' | '-' | '*' | '/' | '%' | '||';
+  | 'not similar to' | 'is distinct from' | 'is not distinct from' | '~' | '+' | '-' | '*' | '/' | '%' | '||' | SqlOperator;
+/** Operators that SQL alone has. */
+export type SqlOperator = '!~' | '~*' | '!~*' | 'glob' | '//' | '**' | '^@' | '<<' | '>>' | '@>' | '<@' | '&&' | '&';
 /** `expr [not] between [symmetric] lower and upper`. */
 export interface BetweenExpr extends Span { readonly kind: 'between'; readonly negated: boolean; readonly symmetric?: true; readonly expr: Expr; readonly lower: Expr; readonly upper: Expr }
 /** `expr is [not] null`, and `expr is [not] unknown`. */
@@ -259,8 +261,8 @@ export interface CastName extends Span { readonly kind: 'cast-name'; readonly na
 export interface CastDate extends Span { readonly kind: 'cast-date' }
 /** `e[index]`. */
 export interface IndexExpr extends Span { readonly kind: 'index'; readonly expr: Expr; readonly index: Expr }
-/** `e[from:to]`. */
-export interface SliceExpr extends Span { readonly kind: 'slice'; readonly expr: Expr; readonly from?: Expr; readonly to?: Expr }
+/** `e[from:to]`; SQL's has a step too. */
+export interface SliceExpr extends Span { readonly kind: 'slice'; readonly expr: Expr; readonly from?: Expr; readonly to?: Expr; readonly step?: Expr }
 /** `e.name`, `e."name"`. */
 export interface DotExpr extends Span { readonly kind: 'dot'; readonly expr: Expr; readonly name: NameNode }
 /** `f(a, b)` of a built-in, a user function, an aggregate without marks, or a lambda. */
@@ -320,7 +322,7 @@ export interface WindowDef extends Span { readonly kind: 'window-def'; readonly 
 export type Arg = Expr | FunctionRef | LambdaNode;
 /** `&name`: a function as an argument. */
 export interface FunctionRef extends Span { readonly kind: 'function-ref'; readonly name: NameNode }
-/** `lambda a, b: body`, maybe in parentheses. */
+/** `lambda a, b: body`, maybe in parentheses; in SQL also `(a, b) -> body`. */
 export interface LambdaNode extends Span { readonly kind: 'lambda'; readonly params: readonly NameNode[]; readonly body: Expr }
 /** `{a, b: e, ...r}`. */
 export interface RecordExpr extends Span { readonly kind: 'record'; readonly elems: readonly RecordElem[] }

@@ -7,7 +7,7 @@
  */
 import type { Analysis } from './analyze-context.ts';
 import { splitCondition } from './analyze-joins.ts';
-import { callOf, compareOf, conjunction, conjuncts, exprsOf, fieldOf, isSourced, literal, mapParts, partsOf, pathExpr, pipelinesOf, thisExpr } from './plan-walk.ts';
+import { bodyIn, callOf, compareOf, conjunction, conjuncts, exprsOf, fieldOf, isSourced, literal, mapParts, partsOf, pathExpr, pipelinesOf, thisExpr } from './plan-walk.ts';
 import { boolValue, nullValue } from '../vectors/value.ts';
 import type { AbsentRow, Correlated, PlanExpr, PlanOp, RecordElement, WindowGroup } from './plan.ts';
 
@@ -236,7 +236,9 @@ class Lift {
         case 'mapElements':
           if (this.#reads(part.body)) throw new NoForm();
           return this.#a.like(part, { ...part, of: visit(part.of) });
-        default: return this.#a.like(part, project(mapParts(part, visit)));
+        default:
+          if (part.kind === 'call' && part.lambda && this.#reads(part.lambda.body)) throw new NoForm();
+          return this.#a.like(part, project(mapParts(part, visit)));
       }
     };
     return visit(e);
@@ -244,7 +246,8 @@ class Lift {
 
   #reads(e: PlanExpr): boolean {
     if (e.kind === 'outer') return e.level === this.#level;
-    if (e.kind === 'mapElements' && this.#reads(e.body)) return true;
+    const body = bodyIn(e);
+    if (body && this.#reads(body)) return true;
     return partsOf(e).some((part) => this.#reads(part));
   }
 
@@ -286,6 +289,7 @@ export const readsWorking = (ops: Ops, inside: ReadonlySet<number>): boolean => 
 export const subqueryReadsWorking = (e: PlanExpr, inside: ReadonlySet<number>): boolean => {
   if (e.kind === 'subquery' && readsWorking(e.body.ops, inside)) return true;
   if (e.kind === 'apply' && readsWorking(e.body.pipeline.ops, inside)) return true;
-  if (e.kind === 'mapElements' && subqueryReadsWorking(e.body, inside)) return true;
+  const body = bodyIn(e);
+  if (body && subqueryReadsWorking(body, inside)) return true;
   return partsOf(e).some((part) => subqueryReadsWorking(part, inside));
 };

@@ -1,8 +1,9 @@
 /** Function and aggregate calls, their arguments, and lambdas (grammar.md, sections 4 and 7). */
-import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode, OrderKey, WindowExpr } from './ast.ts';
+import type { AggExpr, Arg, CallExpr, Expr, IdExpr, LambdaNode, NameNode, OrderKey, RecordField, WindowExpr } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
-import { parseId, parseList } from './parser-strings.ts';
+import { isAhead } from './parser-sets.ts';
+import { parseId, parseList, parseNameList, parseSqlId } from './parser-strings.ts';
 import { parseNullTreatment, parseOrderBy, parseOver } from './parser-windows.ts';
 
 /** `name(..)`, maybe over a window, or the name alone. */
@@ -109,9 +110,31 @@ function parseFilter(s: Scanner): Expr | undefined {
   return undefined;
 }
 
-/** Arguments of calls, at least one. */
+/** Arguments of calls, at least one. In SQL those with a name (`a := 1`) come as one record behind the others. */
 export function parseArgs(s: Scanner): Arg[] | undefined {
-  return parseList(s, parseArg);
+  const named: RecordField[] = [];
+  const args = parseList<Arg | RecordField>(s, (scanner) => parseNamedArg(scanner) ?? parseArg(scanner));
+  const plain = args?.filter((arg): arg is Arg => {
+    if (arg.kind === 'record-field') named.push(arg);
+    return arg.kind !== 'record-field';
+  });
+  const [first] = named, last = named.at(-1);
+  return first && last ? [...plain!, { kind: 'record', elems: named, start: first.start, end: last.end }] : plain;
+}
+
+const namedArgAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|"[^"]*")\s*:=/uy;
+
+/** `name := expr`. */
+function parseNamedArg(s: Scanner): RecordField | undefined {
+  if (!s.sql || !isAhead(s, namedArgAhead)) return undefined;
+  const start = s.pos, name = parseSqlId(s);
+  if (name !== undefined && s.takeNext(':=')) {
+    s.skip();
+    const expr = parseExpr(s);
+    if (expr !== undefined) return { kind: 'record-field', name, expr, start: name.start, end: expr.end };
+  }
+  s.pos = start;
+  return undefined;
 }
 
 function parseArg(s: Scanner): Arg | undefined {
@@ -130,7 +153,24 @@ function parseArg(s: Scanner): Arg | undefined {
     if (lambda !== undefined && !isOpenNext(s)) return lambda;
     s.pos = start;
   }
-  return parseExpr(s);
+  return parseArrow(s) ?? parseExpr(s);
+}
+
+const arrowAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|\(\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*(?:,\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*)*\))\s*->/uy;
+
+/** `x -> body` and `(x, y) -> body`, in SQL alone. */
+function parseArrow(s: Scanner): LambdaNode | undefined {
+  if (!s.sql || !isAhead(s, arrowAhead)) return undefined;
+  const start = s.pos, single = s.code === 0x28 ? undefined : parseId(s);
+  const params = single ? [single] : parseNameList(s, parseId);
+  if (params !== undefined && s.takeNext('->')) {
+    s.skip();
+    s.nestings++;
+    const body = parseExpr(s);
+    if (body !== undefined) return { kind: 'lambda', params, body, start: s.byte(start), end: body.end };
+  }
+  s.pos = start;
+  return undefined;
 }
 
 function isOpenNext(s: Scanner): boolean {

@@ -2,12 +2,12 @@
  * Expressions by precedence (grammar.md, section 7): conditional, or, and, not, between, comparison, sum, product, concatenation, sign,
  * cast, access. One loop climbs the binary levels; only operands recurse.
  */
-import type { BinaryExpr, BinaryOperator, DotExpr, Expr, IndexExpr, NameNode, SliceExpr } from './ast.ts';
+import type { BinaryExpr, BinaryOperator, Expr } from './ast.ts';
+import { parseDot, parsePostfix } from './parser-access.ts';
 import { isDigit, memoExpr, memoPostfix } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
-import { parseDistinctFrom, parseQuantified, takesIlike, takesSimilarTo, takesSymmetric } from './parser-predicates.ts';
-import { parsePrimary } from './parser-primaries.ts';
-import { parseDelimited, parseId, parseQuoted, parseSqlString } from './parser-strings.ts';
+import { parseDistinctFrom, parseQuantified, takesGlob, takesIlike, takesSimilarTo, takesSymmetric } from './parser-predicates.ts';
+import { parseId, parseQuoted } from './parser-strings.ts';
 import { parseCastTarget } from './parser-types.ts';
 
 const levelOr = 2;
@@ -15,9 +15,12 @@ const levelAnd = 3;
 const levelNot = 4;
 const levelBetween = 5;
 const levelComparison = 6;
-const levelSum = 7;
-const levelProduct = 8;
-const levelConcat = 9;
+/** SQL's other operators, `||` among them there: looser than sums. */
+const levelOther = 7;
+const levelSum = 8;
+const levelProduct = 9;
+const levelPower = 10;
+const levelConcat = 11;
 
 /** Chains of `and` and `or` longer than this become balanced trees, so that long generated filters stay shallow. */
 const chainLengthMax = 32;
@@ -146,10 +149,18 @@ const symbols = {
   moreEqual: symbol('>=', levelComparison), match: symbol('~', levelComparison), plus: symbol('+', levelSum), minus: symbol('-', levelSum),
   times: symbol('*', levelProduct), divide: symbol('/', levelProduct), modulo: symbol('%', levelProduct), concat: symbol('||', levelConcat),
 };
+/** Symbols that SQL alone has, and where those of pipes bind otherwise there; longer ones first. */
+const sqlSymbols: readonly (readonly [string, Operator])[] = [
+  ['!~~*', symbol('not ilike', levelComparison, 4)], ['!~~', symbol('not like', levelComparison, 3)], ['!~*', symbol('!~*', levelOther)], ['!~', symbol('!~', levelOther)],
+  ['~~*', symbol('ilike', levelComparison, 3)], ['~~', symbol('like', levelComparison, 2)], ['~*', symbol('~*', levelOther)], ['~', symbol('~', levelOther)],
+  ['//', symbol('//', levelProduct)], ['**', symbol('**', levelPower)], ['^@', symbol('^@', levelOther)], ['^', symbol('**', levelPower, 1)],
+  ['<<', symbol('<<', levelOther)], ['>>', symbol('>>', levelOther)], ['@>', symbol('@>', levelOther)], ['<@', symbol('<@', levelOther)],
+  ['&&', symbol('&&', levelOther)], ['&', symbol('&', levelOther)], ['||', symbol('||', levelOther)],
+];
 const words: Readonly<Record<string, Operator>> = {
   and: word('and', levelAnd), or: word('or', levelOr), in: word('in', levelComparison), like: word('like', levelComparison),
   is: word('is', levelComparison), between: word('between', levelBetween), not: word('not', levelComparison),
-  ilike: word('ilike', levelComparison), similar: word('similar', levelComparison),
+  ilike: word('ilike', levelComparison), glob: word('glob', levelComparison), similar: word('similar', levelComparison),
 };
 
 /** The words of v0.2.0's operators. */
@@ -158,6 +169,10 @@ const beginnings: readonly Operator[] = [words['and']!, words['or']!, words['in'
 /** The operator at this place, not taken. */
 function peekOperator(s: Scanner): Operator | undefined {
   const next = s.text[s.pos + 1];
+  if (s.sql) {
+    const found = sqlSymbols.find(([text]) => s.text.startsWith(text, s.pos));
+    if (found !== undefined) return found[1];
+  }
   switch (s.text[s.pos]) {
     case '=': return next === '=' ? symbols.equal2 : symbols.equal1;
     case '!': return next === '=' ? symbols.unequal : undefined;
@@ -170,7 +185,7 @@ function peekOperator(s: Scanner): Operator | undefined {
     case '/': return symbols.divide;
     case '%': return symbols.modulo;
     case '|': return next === '|' ? symbols.concat : undefined;
-    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': case 's': case 'S': {
+    case 'a': case 'A': case 'o': case 'O': case 'i': case 'I': case 'l': case 'L': case 'b': case 'B': case 'n': case 'N': case 's': case 'S': case 'g': case 'G': {
       const found = s.peekWord();
       if (found.length > 7) return undefined;
       const lower = found.toLowerCase();
@@ -187,13 +202,18 @@ function parseRight(s: Scanner, left: Left, operator: Operator): Expr | undefine
     case 'is': return parseIsNull(s, left);
     case 'between': return parseBetween(s, left, false);
     case 'not': return parseNegated(s, left);
-    case 'ilike': return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
+    case 'ilike':
+      if (operator.length > 0) return parseSymbol(s, left, { ...operator, op: operator.op });
+      return takesIlike(s) ? parseOperand(s, left, 'ilike', levelComparison) : undefined;
+    case 'glob': return takesGlob(s) ? parseOperand(s, left, 'glob', levelComparison) : undefined;
     case 'similar': return takesSimilarTo(s) ? parseOperand(s, left, 'similar to', levelComparison) : undefined;
-    default: {
-      const written = s.text.slice(s.pos, s.pos += operator.length || operator.op.length);
-      return parseOperand(s, left, operator.op, operator.level, written);
-    }
+    default: return parseSymbol(s, left, { ...operator, op: operator.op });
   }
+}
+
+function parseSymbol(s: Scanner, left: Left, operator: Operator & { readonly op: BinaryOperator }): Expr | undefined {
+  const written = s.text.slice(s.pos, s.pos += operator.length || operator.op.length);
+  return parseOperand(s, left, operator.op, operator.level, written);
 }
 
 /** A left operand, where it begins with its parentheses (in bytes), and whether white space or a bracket keeps it apart from what follows. */
@@ -204,7 +224,21 @@ function parseOperand(s: Scanner, { left, start }: Left, op: BinaryOperator, lev
   const quantified = parseQuantified(s, left, op);
   if (quantified !== undefined) return quantified;
   const right = parseLevels(s, level + 1);
-  return right === undefined ? undefined : { ...binary(op, left, right, start, s.byte(s.pos)), ...(written !== op && { written }) };
+  if (right === undefined) return undefined;
+  const escape = op.endsWith('like') ? parseEscapeClause(s) : undefined;
+  return { ...binary(op, left, right, start, s.byte(s.pos)), ...(written !== op && { written }), ...(escape && { escape }) };
+}
+
+/** `ESCAPE character` behind a pattern. */
+function parseEscapeClause(s: Scanner): Expr | undefined {
+  const before = s.pos;
+  if (s.sql && s.gapKeyword('escape')) {
+    s.skip();
+    const escape = parseLevels(s, levelOther);
+    if (escape !== undefined) return escape;
+  }
+  s.pos = before;
+  return undefined;
 }
 
 function binary(op: BinaryOperator, left: Expr, right: Expr, start: number, end: number): BinaryExpr {
@@ -242,7 +276,7 @@ function parseIsNull(s: Scanner, { left: expr, start, apart }: Left): Expr | und
   if (!apart) return s.fail();
   s.pos += 2;
   const negated = s.spaceKeyword('not');
-  const distinct = parseDistinctFrom(s, expr, negated, (scanner) => parseLevels(scanner, levelSum));
+  const distinct = parseDistinctFrom(s, expr, negated, (scanner) => parseLevels(scanner, levelOther));
   if (distinct !== undefined) return distinct;
   if (!s.spaceKeyword('null')) return undefined;
   return { kind: 'is-null', negated, expr, start, end: s.byte(s.pos) };
@@ -320,58 +354,7 @@ function parseCast(s: Scanner): Expr | undefined {
   return undefined;
 }
 
-function parsePostfix(s: Scanner): Expr | undefined {
-  const start = s.byte(s.pos);
-  let expr = parsePrimary(s);
-  while (expr !== undefined) {
-    const next: Expr | undefined = s.code === 0x5b ? parseIndex(s, expr) : s.code === 0x2e ? parseDot(s, expr) : s.fail();
-    if (next === undefined) return expr;
-    expr = { ...next, start };
-  }
-  return undefined;
-}
-
-function parseDot(s: Scanner, expr: Expr): DotExpr | undefined {
-  const start = s.pos++;
-  const name = parseFieldName(s);
-  if (name !== undefined) return { kind: 'dot', expr, name, start: expr.start, end: name.end };
-  s.pos = start;
-  return undefined;
-}
-
-function parseFieldName(s: Scanner): NameNode | undefined {
-  const start = s.pos;
-  if (s.code !== 0x22) return parseId(s);
-  const text = parseDelimited(s, 0x22);
-  return text === undefined ? undefined : { kind: 'name', text, start: s.byte(start), end: s.byte(s.pos) };
-}
-
-function parseIndex(s: Scanner, expr: Expr): IndexExpr | SliceExpr | undefined {
-  const start = s.pos++;
-  s.nestings++;
-  s.skip();
-  const node = s.code === 0x3a && s.text[s.pos + 1] !== ':' ? parseSliceEnd(s, expr, undefined) : parseIndexOrSlice(s, expr);
-  if (node === undefined) s.pos = start;
-  return node;
-}
-
-function parseIndexOrSlice(s: Scanner, expr: Expr): IndexExpr | SliceExpr | undefined {
-  const index = parseExpr(s);
-  if (index === undefined) return undefined;
-  if (s.takeNext(']')) return { kind: 'index', expr, index, start: expr.start, end: s.byte(s.pos) };
-  s.skip();
-  return s.code === 0x3a ? parseSliceEnd(s, expr, index) : s.fail();
-}
-
-function parseSliceEnd(s: Scanner, expr: Expr, from: Expr | undefined): SliceExpr | undefined {
-  s.pos++;
-  s.skip();
-  const to = parseExpr(s);
-  if (!s.takeNext(']') || (from === undefined && to === undefined)) return undefined;
-  return { kind: 'slice', expr, from, to, start: expr.start, end: s.byte(s.pos) };
-}
-
 /** `'…'` or, outside SQL, `"…"`. */
 export function parseStringLiteral(s: Scanner): string | undefined {
-  return s.sql ? parseSqlString(s) : parseQuoted(s);
+  return s.sql && s.code === 0x22 ? s.fail() : parseQuoted(s);
 }

@@ -2,7 +2,7 @@
 import type { LiteralExpr, LiteralType } from './ast.ts';
 import { isDigit, isIdentifierPart } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
-import { parseQuoted, parseRawString, parseSqlString } from './parser-strings.ts';
+import { parseEscapedString, parseQuoted, parseRawString } from './parser-strings.ts';
 
 const hex4 = '[0-9a-fA-F]{1,4}';
 const v4 = '\\d+\\.\\d+\\.\\d+\\.\\d+';
@@ -41,7 +41,7 @@ const signedForms: readonly Form[] = [
 /** A literal that is no type value: string (in SQL only `'…'`), number, duration, time, address, bytes, bool, null. */
 export function parseLiteral(s: Scanner): LiteralExpr | undefined {
   const code = s.code;
-  if (code === 0x27 || (code === 0x22 && !s.sql)) return stringLiteral(s, s.sql ? parseSqlString : parseQuoted);
+  if (code === 0x27 || (code === 0x22 && !s.sql)) return stringLiteral(s, parseQuoted);
   if (isDigit(code) || code === 0x2d || code === 0x2e || code === 0x2b) return parseNumber(s);
   if (code === 0x3a) return parseIpv6(s);
   return parseWordLiteral(s);
@@ -56,7 +56,7 @@ function stringLiteral(s: Scanner, parse: (scanner: Scanner) => string | undefin
 function parseWordLiteral(s: Scanner): LiteralExpr | undefined {
   const next = s.text.charCodeAt(s.pos + 1);
   if (s.code === 0x72 && (next === 0x22 || next === 0x27)) return stringLiteral(s, parseRawString);
-  if (s.sql && next === 0x27 && (s.code | 0x20) === 0x65) return stringLiteral(s, parseSqlString);
+  if (s.sql && next === 0x27 && (s.code | 0x20) === 0x65) return stringLiteral(s, parseEscapedString);
   const address = isHexDigit(s.code) ? parseIpv6(s) : undefined;
   if (address !== undefined) return address;
   const word = s.peekWord();

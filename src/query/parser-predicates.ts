@@ -5,10 +5,14 @@ import { isAhead } from './parser-sets.ts';
 import type { Scanner } from './scanner.ts';
 
 /** An operand follows: no clause of SQL, where the word before is an alias. */
-const ilike = /ilike\b(?=\s*['"(`]|\s+(?!(?:from|where|group|having|order|limit|offset|union|intersect|except|fetch|as|qualify|window|and|or|then|else|end|when)\b)[\p{L}_$])/iuy;
+const operandBehind = String.raw`\b(?=\s*['"(` + '`' + String.raw`]|\s+(?!(?:from|where|group|having|order|limit|offset|union|intersect|except|fetch|as|qualify|window|and|or|then|else|end|when)\b)[\p{L}_$])`;
+const ilike = new RegExp(`ilike${operandBehind}`, 'iuy'), glob = new RegExp(`glob${operandBehind}`, 'iuy');
 
 /** Takes ILIKE if it is an operator here: words of a search are only words. */
 export const takesIlike = (s: Scanner): boolean => (s.code | 0x20) === 0x69 && isAhead(s, ilike) && s.keyword('ilike');
+
+/** Takes GLOB if it is an operator here, in SQL alone. */
+export const takesGlob = (s: Scanner): boolean => s.sql && (s.code | 0x20) === 0x67 && isAhead(s, glob) && s.keyword('glob');
 
 /** Takes SIMILAR TO if something stands behind it; `similar` is an ordinary name else. */
 export const takesSimilarTo = (s: Scanner): boolean =>

@@ -1,11 +1,11 @@
 /** Primary expressions (grammar.md, section 7): literals, names, containers, parentheses, subqueries and the forms with keywords. */
-import type { ArrayExpr, CaseExpr, CaseWhen, CastTarget, DateExpr, Expr, IdExpr, MapEntry, QueryNode, RecordElem, RecordExpr, Spread } from './ast.ts';
+import type { ArrayExpr, CallExpr, CaseExpr, CaseWhen, CastTarget, DateExpr, Expr, IdExpr, LambdaNode, MapEntry, NameNode, QueryNode, RecordElem, RecordExpr, Spread } from './ast.ts';
 import type { Scanner } from './scanner.ts';
 import { isLambdaAhead, parseCallOrId, parseLambdaCall } from './parser-calls.ts';
 import { parseExpr, parseStringLiteral } from './parser-expressions.ts';
 import { parseLiteral } from './parser-literals.ts';
 import { parseQuery } from './parser-program.ts';
-import { parseFString, parseList, parseName, parseQuoted } from './parser-strings.ts';
+import { parseFString, parseId, parseList, parseName, parseQuoted } from './parser-strings.ts';
 import { parseCastTarget, parseType } from './parser-types.ts';
 
 /** A primary expression, by its first character. */
@@ -29,6 +29,7 @@ function parseKeywordForm(s: Scanner): Expr | undefined {
     case 0x63: return s.peekWord().length === 4 ? parseCase(s) ?? parseCastCall(s) : undefined;
     case 0x65: return parseExists(s) ?? parseExtract(s);
     case 0x6c: return isLambdaAhead(s) ? parseLambdaCall(s) : undefined;
+    case 0x6d: return s.sql ? parseSqlMap(s) : undefined;
     case 0x73: return parseSubstring(s);
     case 0x61: return s.sql ? parseArrayOf(s) : undefined;
     case 0x64: case 0x74: return parseDate(s);
@@ -91,7 +92,11 @@ export function parseEnclosedQuery(s: Scanner, open: string, close: string): Que
 function parseArray(s: Scanner): Expr | undefined {
   const start = s.pos++;
   s.nestings++;
-  const elems = parseElems(s);
+  const elems = parseElems(s), [only] = elems;
+  if (s.sql && elems.length === 1 && only !== undefined && only.kind !== 'spread') {
+    const comprehension = parseComprehension(s, only, start);
+    if (comprehension !== undefined) return comprehension;
+  }
   if (s.takeNext(']')) return { kind: 'array', elems, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   const query = parseEnclosedQuery(s, '[', ']');
@@ -105,6 +110,38 @@ function parseArrayOf(s: Scanner): Expr | undefined {
   s.pos = start;
   return undefined;
 }
+
+/** `[value for x[, i] in list [if test]]`: list_transform over list_filter. */
+function parseComprehension(s: Scanner, value: Expr, from: number): Expr | undefined {
+  const before = s.pos;
+  if (s.gapKeyword('for')) {
+    s.skip();
+    const params = parseList(s, parseId);
+    if (params !== undefined && s.gapKeyword('in')) {
+      s.skip();
+      const list = parseExpr(s), test = parseClause(s, 'if');
+      if (list !== undefined && s.takeNext(']')) {
+        const span = { start: s.byte(from), end: s.byte(s.pos) };
+        const over = (name: string, of: Expr, body: Expr): CallExpr =>
+          ({ kind: 'call', callee: nameAt(name, span), args: [of, lambdaOf(params, body)], ...span });
+        // With a place beside the element both are worked out together: a list that is filtered first counts anew.
+        if (test && params.length > 1) {
+          const pair: Expr = { kind: 'record', elems: [field('test', test), field('value', value)], ...span }, picked = nameAt('picked', span);
+          const of = (name: string): Expr => ({ kind: 'dot', expr: { kind: 'id', name: 'picked', quoted: false, ...span }, name: nameAt(name, span), ...span });
+          const call = (name: string, from: Expr, names: readonly NameNode[], body: Expr): CallExpr =>
+            ({ kind: 'call', callee: nameAt(name, span), args: [from, { kind: 'lambda', params: names, body, ...span }], ...span });
+          return call('list_transform', call('list_filter', call('list_transform', list, params, pair), [picked], of('test')), [picked], of('value'));
+        }
+        return over('list_transform', test ? over('list_filter', list, test) : list, value);
+      }
+    }
+  }
+  s.pos = before;
+  return undefined;
+}
+const field = (name: string, expr: Expr): RecordElem => ({ kind: 'record-field', name: nameAt(name, expr), expr, start: expr.start, end: expr.end });
+const nameAt = (text: string, { start, end }: { readonly start: number; readonly end: number }): NameNode => ({ kind: 'name', text, start, end });
+const lambdaOf = (params: readonly NameNode[], body: Expr): LambdaNode => ({ kind: 'lambda', params, body, start: body.start, end: body.end });
 
 function parseSet(s: Scanner): Expr | undefined {
   const start = s.pos;
@@ -165,6 +202,19 @@ function parseMap(s: Scanner): Expr | undefined {
   s.skip();
   const entries = parseList(s, parseMapEntry) ?? [];
   if (s.takeNext('}|')) return { kind: 'map', entries, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+/** `MAP {key: value, ..}`. */
+function parseSqlMap(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  if (s.keyword('map') && s.takeNext('{')) {
+    s.nestings++;
+    s.skip();
+    const entries = parseList(s, parseMapEntry) ?? [];
+    if (s.takeNext('}')) return { kind: 'map', entries, start: s.byte(start), end: s.byte(s.pos) };
+  }
   s.pos = start;
   return undefined;
 }

@@ -7,26 +7,26 @@ import type { Scanner } from './scanner.ts';
 export function parseQuoted(s: Scanner): string | undefined {
   const code = s.code;
   if (code !== 0x22 && code !== 0x27) return s.fail();
-  return parseDelimited(s, code);
+  return s.sql ? parsePlain(s, code) : parseDelimited(s, code);
 }
 
-/** A string of SQL: `'…'`, where a backslash is an ordinary character, two quotes are one and lines may end, as in the standard; or `e'…'` with escapes, as in PostgreSQL. */
-export function parseSqlString(s: Scanner): string | undefined {
-  if ((s.code | 0x20) === 0x65 && s.text.charCodeAt(s.pos + 1) === 0x27) {
-    const start = s.pos++;
-    const text = parseDelimited(s, 0x27);
-    if (text === undefined) s.pos = start;
-    return text;
+/** The same as SQL has it: a backslash is one, a quote comes twice. */
+function parsePlain(s: Scanner, quote: number): string | undefined {
+  const start = s.pos, mark = String.fromCharCode(quote);
+  let text = '';
+  for (s.pos++;;) {
+    const end = s.text.indexOf(mark, s.pos);
+    if (end < 0) {
+      s.fail(s.text.length);
+      s.pos = start;
+      return undefined;
+    }
+    text += s.text.slice(s.pos, end);
+    s.pos = end + 1;
+    if (s.text[s.pos] !== mark) return text;
+    text += mark;
+    s.pos++;
   }
-  if (s.code !== 0x27) return s.fail();
-  let end = s.pos;
-  do {
-    end = s.text.indexOf("'", end + 1);
-    if (end < 0) return s.fail(s.text.length);
-  } while (s.text.charCodeAt(end + 1) === 0x27 && ++end);
-  const text = s.text.slice(s.pos + 1, end).replaceAll("''", "'");
-  s.pos = end + 1;
-  return text;
 }
 
 /** Text between two `quote` characters, with escapes. */
@@ -86,6 +86,13 @@ function parseLowSurrogate(s: Scanner, high: number): string {
   if (digits !== undefined) return String.fromCharCode(high, Number.parseInt(digits.slice(2), 16));
   s.pos = start;
   return '\ufffd';
+}
+
+/** `E'…'` of SQL: with escapes. */
+export function parseEscapedString(s: Scanner): string | undefined {
+  const start = s.pos++, text = parseDelimited(s, 0x27);
+  if (text === undefined) s.pos = start;
+  return text;
 }
 
 /** `r"…"` or `r'…'`: no escapes. */

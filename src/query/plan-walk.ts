@@ -100,8 +100,20 @@ export const someExpr = (e: PlanExpr, test: (part: PlanExpr) => boolean): boolea
 /** True if the value depends on the row. */
 export const readsRow = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'this' || (p.kind === 'subquery' && p.correlated));
 
+/** The body that an expression evaluates for elements, with a `this` of its own: of `mapElements`, and of a call's lambda. */
+export const bodyIn = (e: PlanExpr): PlanExpr | undefined => (e.kind === 'mapElements' ? e.body : e.kind === 'call' ? e.lambda?.body : undefined);
+/** The same expression with such a body rewritten. */
+export const withBody = (e: PlanExpr, f: (body: PlanExpr) => PlanExpr): PlanExpr => {
+  if (e.kind === 'mapElements') return { ...e, body: f(e.body) };
+  return e.kind === 'call' && e.lambda ? { ...e, lambda: { ...e.lambda, body: f(e.lambda.body) } } : e;
+};
+
 /** True if there is a subquery in it, in bodies of `mapElements` too (those of user functions are not looked into). */
-export const hasSubquery = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'subquery' || p.kind === 'apply' || (p.kind === 'mapElements' && hasSubquery(p.body)));
+export const hasSubquery = (e: PlanExpr): boolean => someExpr(e, (p) => p.kind === 'subquery' || p.kind === 'apply' || hasSubqueryInside(p));
+const hasSubqueryInside = (e: PlanExpr): boolean => {
+  const body = bodyIn(e);
+  return body !== undefined && hasSubquery(body);
+};
 
 /** Fields of the row that the expression reads; undefined: the whole row. */
 export const fieldsRead = (e: PlanExpr): readonly FieldPath[] | undefined => {
@@ -195,13 +207,14 @@ export const exprKey = (e: PlanExpr): string => {
 };
 const detailOf = (e: PlanExpr): string => {
   switch (e.kind) {
+    case 'concat': return e.sql ? 'sql' : '';
     case 'index': return `${e.base}${e.byName ? 'n' : ''}`;
     case 'arithmetic': case 'compare': return e.operator;
-    case 'call': return `:${e.name}`;
+    case 'call': return `:${e.sql ? 'sql ' : ''}${e.name}${e.lambda ? `/${e.lambda.parameters}/${e.lambda.values}/${exprKey(e.lambda.body)}` : ''}`;
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;
     case 'castNamed': return JSON.stringify(e.name);
-    case 'like': return `${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
+    case 'like': return `${e.sql ? 'sql ' : ''}${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
     case 'match': return JSON.stringify(e.pattern);
     case 'searchText': return JSON.stringify(e.text);
     case 'searchRegexp': return `${e.anchored ? '^' : ''}${JSON.stringify(e.pattern)}`;

@@ -33,18 +33,19 @@ export type PlanExpr =
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
   | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr }
   | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr }
-  | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr }
+  /** `sql`: as SQL has it, of lists too, and of any value with a text. */
+  | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `ofQuery`: of SQL's IN over a query, where in an empty list nothing is, null neither. */
   | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true }
   /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
-  | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true }
+  | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true; /** Null gives null, as in SQL. */ readonly sql?: true }
   /** `operand ~ "re"`: RE2 search. */
   | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
   | { readonly kind: 'isNull'; readonly operand: PlanExpr }
   | { readonly kind: 'conditional'; readonly test: PlanExpr; readonly then: PlanExpr; readonly otherwise: PlanExpr }
   | { readonly kind: 'case'; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
   /** A built-in function of the catalog, by its lower-case name. */
-  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[] }
+  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[]; /** As SQL has it, where that differs. */ readonly sql?: true; readonly lambda?: PlanLambda }
   /** A user function: `plan.functions[id]`. */
   | { readonly kind: 'userCall'; readonly id: number; readonly arguments: readonly PlanExpr[] }
   /** `map(of, fn)`: `body` is evaluated for each element with `this` = {[parameter]: element}. */
@@ -69,6 +70,12 @@ export type PlanExpr =
   | { readonly kind: 'outer'; readonly level: number; readonly index: number }
   /** The row of a SELECT whose columns are not all known before it runs: fields, and the fields of records (`*`; what is no record has none). Repeated names get `_1`, `_2`. */
   | { readonly kind: 'columns'; readonly elements: readonly ColumnsElement[] };
+
+/**
+ * A lambda of SQL. `body` is evaluated for elements: `this` is a record of its `parameters` (`p0` ..) and of those arguments of the call that stand behind
+ * the first `values` (`c0` ..).
+ */
+export interface PlanLambda { readonly parameters: number; readonly values: number; readonly body: PlanExpr }
 
 /**
  * A pipeline that depends on outer values.
@@ -303,6 +310,10 @@ export interface FunctionSignature {
   readonly withinGroup?: 'needed' | 'allowed';
   /** What SQL alone knows: pipes refuse the function as SuperDB does (`all`), or calls of it with more arguments than these. */
   readonly sqlOnly?: 'all' | { readonly pipeArgumentsMax: number };
+  /** The meaning that the name has in SQL, where that is another: its numbers of arguments. */
+  readonly inSql?: { readonly argumentsMin: number; readonly argumentsMax: number };
+  /** The second argument is a lambda, of so many parameters; in SQL alone. */
+  readonly lambda?: { readonly least: number; readonly most: number };
   /** Evaluated anew for each row (now, ksuid without argument): never folded. */
   readonly impure?: boolean;
 }

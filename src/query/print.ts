@@ -36,7 +36,7 @@ const strengths: Readonly<Record<string, number>> = {
 };
 
 /** Words with blanks around them; the last row is not in v0.2.0. */
-const spaced: ReadonlySet<string> = new Set(['and', 'or', 'in', 'ilike', 'not ilike', 'similar to', 'not similar to', 'is distinct from', 'is not distinct from']);
+const spaced: ReadonlySet<string> = new Set(['and', 'or', 'in', 'ilike', 'not ilike', 'glob', 'similar to', 'not similar to', 'is distinct from', 'is not distinct from']);
 
 /** The text of an expression, as v0.2.0 gives it: blanks around `and`, `or` and `in` alone; null is empty. `source` is the query text. */
 export function printExpr(expr: Expr, source?: string): string {
@@ -57,14 +57,14 @@ class Printer {
       case 'fstring': return this.#fstring(expr);
       case 'id': return expr.quoted && this.#sqlQuoted(expr) ? quote(expr.name) : expr.name;
       case 'unary': return `${expr.op}${this.#operand(expr.operand, Infinity)}`;
-      case 'binary': return this.#binary(expr.written ?? expr.op, expr.left, expr.right);
+      case 'binary': return `${this.#binary(expr.written ?? expr.op, expr.left, expr.right)}${expr.escape ? ` escape ${this.expr(expr.escape)}` : ''}`;
       case 'between': return `(${this.expr(expr.expr)}${expr.negated ? ' not' : ''} between ${expr.symmetric ? 'symmetric ' : ''}${this.expr(expr.lower)} and ${this.expr(expr.upper)})`;
       case 'is-null': return `${this.expr(expr.expr)}IS ${expr.negated ? 'NOT ' : ''}NULL`;
       case 'conditional': return `(${this.expr(expr.condition)}) ? ${this.expr(expr.then)} : ${this.expr(expr.otherwise)}`;
       case 'case': return this.#case(expr);
       case 'cast': return expr.call ? `CAST(${this.expr(expr.expr)} AS ${this.#calledTarget(expr.target)})` : `${this.expr(expr.expr)}::${this.#target(expr.target)}`;
       case 'index': return `${this.expr(expr.expr)}[${this.expr(expr.index)}]`;
-      case 'slice': return `${this.expr(expr.expr)}[${this.#maybe(expr.from)}:${this.#maybe(expr.to)}]`;
+      case 'slice': return `${this.expr(expr.expr)}[${this.#maybe(expr.from)}:${this.#maybe(expr.to)}${expr.step ? `:${this.expr(expr.step)}` : ''}]`;
       case 'dot': return expr.expr.kind === 'id' && expr.expr.name === 'this' && !expr.expr.quoted ? expr.name.text : `${this.expr(expr.expr)}.${expr.name.text}`;
       case 'call': return this.#call(expr);
       case 'agg': return this.#agg(expr);

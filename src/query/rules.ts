@@ -6,7 +6,7 @@
  * - The order of the list is the order of work: folding first, filters down to the scans, then what depends on the filters' place, columns last.
  * - Every rule can be switched off by its name, and the answer stays the same: `test/random` and the case runner compare.
  */
-import { exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf } from './plan-walk.ts';
+import { bodyIn, exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf, withBody } from './plan-walk.ts';
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp } from './plan.ts';
 import { constantFolding } from './rules/constant-folding.ts';
 import { existsJoin } from './rules/exists-join.ts';
@@ -92,6 +92,6 @@ const applyToExpr = (rule: Rule, e: PlanExpr, context: RuleContext): PlanExpr =>
   const mapped = mapParts(e, (part) => applyToExpr(rule, part, context));
   if (mapped.kind === 'subquery') return { ...mapped, body: applyRule(rule, mapped.body, context, true) };
   if (mapped.kind === 'apply') return { ...mapped, body: { ...mapped.body, pipeline: applyRule(rule, mapped.body.pipeline, context, true) } };
-  if (mapped.kind === 'mapElements') return { ...mapped, body: applyToExpr(rule, mapped.body, context) };
+  if (bodyIn(mapped)) return withBody(mapped, (body) => applyToExpr(rule, body, context));
   return mapped;
 };

@@ -27,6 +27,8 @@ export type ScopeSymbol =
   | { readonly kind: 'function'; readonly binding: FunctionBinding; readonly declared: boolean }
   /** A parameter of a function or lambda: the field of that name of `this`. */
   | { readonly kind: 'parameter' }
+  /** A parameter of a lambda of SQL: found by the names of its clause. */
+  | { readonly kind: 'column' }
   /** A parameter of a user operator: an expression template of the caller's scope. */
   | { readonly kind: 'template'; readonly expr: Expr; readonly scope: Scope; readonly callers: OperatorStack };
 
@@ -78,6 +80,12 @@ export class Scope {
   get indexBase(): 0 | 1 {
     for (let scope: Scope | undefined = this; scope; scope = scope.parent) if (scope.pragmas.indexBase !== undefined) return scope.pragmas.indexBase;
     return 0;
+  }
+
+  /** Whether a pragma says from where indexes count. */
+  get hasIndexBase(): boolean {
+    for (let scope: Scope | undefined = this; scope; scope = scope.parent) if (scope.pragmas.indexBase !== undefined) return true;
+    return false;
   }
 
   /** GROUP BY looks at input columns before aliases, whether these are known or not; false: behind aliases. Undefined where no pragma says so. */

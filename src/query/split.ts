@@ -71,7 +71,7 @@ const isMergeable = (op: OpOf<'aggregate'>): boolean =>
 /** Gives the same for a row wherever and whenever it is evaluated. */
 const isSettled = (e: PlanExpr, catalog: FunctionCatalog): boolean => !hasSubquery(e) && !someExpr(e, (p) => {
   switch (p.kind) {
-    case 'call': return catalog.find(p.name)?.impure === true;
+    case 'call': return catalog.find(p.name)?.impure === true || (p.lambda !== undefined && !isSettled(p.lambda.body, catalog));
     case 'mapElements': return !isSettled(p.body, catalog);
     case 'castNamed': case 'outer': return true;
     default: return false;

@@ -6,14 +6,12 @@ type Foreign = Readonly<Record<string, string>>;
 /** Functions of SQL dialects and pipe languages that have another name or form here. */
 export const foreignFunctions: Foreign = {
   average: 'avg(v)', countd: 'dcount(v)', count_distinct: 'count(distinct v)', group_array: 'collect(v)',
-  to_upper: 'upper(s)', ucase: 'upper(s)', to_lower: 'lower(s)', lcase: 'lower(s)', strlen: 'len(s)', cardinality: 'len(a)', size: 'len(v)',
-  substring: 'substr(s, start, length)', mid: 'substr(s, start, length)', locate: 'strpos(s, sub)', index_of: 'strpos(s, sub)', strip: 'trim(s)',
+  to_upper: 'upper(s)', to_lower: 'lower(s)', size: 'len(v)',
+  mid: 'substr(s, start, length)', locate: 'strpos(s, sub)', index_of: 'strpos(s, sub)', strip: 'trim(s)',
   regexp_match: 'regexp(re, s)', regexp_like: 'regexp_matches(s, re)', isnull: 'v is null', nvl: 'ifnull(a, b)', iif: 'if(test, a, b)',
-  time_bucket: 'bucket(t, 1h)', bin: 'bucket(t, 1h)',
   to_char: 'strftime(format, t)', date_format: 'strftime(format, t)', format_time: 'strftime(format, t)', to_date: 'v::time', datepart: 'date_part(part, t)', getdate: 'now()',
-  year: 'date_part("year", t)', month: 'date_part("month", t)', day: 'date_part("day", t)', hour: 'date_part("hour", t)', minute: 'date_part("minute", t)',
   int: 'v::int64', int64: 'v::int64', float: 'v::float64', float64: 'v::float64', string: 'v::string', str: 'v::string', to_string: 'v::string', to_int: 'v::int64', to_json: 'v::string', parse_json: 'parse_sup(s)', from_json: 'parse_sup(s)', json_parse: 'parse_sup(s)', parse_zson: 'parse_sup(s)',
-  type: 'typeof(v)', type_of: 'typeof(v)', pg_typeof: 'typeof(v)', keys: 'fields(r)', map_keys: 'fields(r)', object_keys: 'fields(r)', to_base64: 'base64(v)', from_hex: 'hex(s)', network: 'network_of(ip, mask)', edit_distance: 'levenshtein(a, b)',
+  type: 'typeof(v)', type_of: 'typeof(v)', pg_typeof: 'typeof(v)', keys: 'fields(r)', object_keys: 'fields(r)', network: 'network_of(ip, mask)', edit_distance: 'levenshtein(a, b)',
 };
 
 /** Operators of other pipe languages. */

@@ -154,7 +154,7 @@ export class TypeChecker {
       case 'compare': this.both(e, self); return types.bool;
       case 'and': case 'or': return this.operands(e, self, types.bool, (of, t) => this.notBool(of, t));
       // Not looked at in functions, and what comes out of it is of no known type there, as v0.2.0 has it.
-      case 'concat': return this.#calls.size > 0 ? (this.both(e, self), unknownType) : this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
+      case 'concat': return e.sql ? this.concatenated(e, self) : this.#calls.size > 0 ? (this.both(e, self), unknownType) : this.operands(e, self, types.string, (of) => this.fault('expected type string', this.places.whole.get(of)));
       case 'arithmetic': return this.arithmetic(e, self);
       case 'in': this.containment(e, self); return types.bool;
       case 'conditional': {
@@ -186,6 +186,11 @@ export class TypeChecker {
       case 'outer': return unknownType;
       case 'columns': return this.columns(e, self);
     }
+  }
+
+  /** `||` of SQL: of lists, or of texts. */
+  private concatenated(e: PlanExpr & { readonly kind: 'concat' }, self: Type): Type {
+    return this.both(e, self).every((t) => alternatives(t).every((m) => m === types.string || m === types.null)) ? types.string : unknownType;
   }
 
   /** The type of what a correlated pipeline gives for each row. */

@@ -12,7 +12,7 @@ type Wanted = 'any' | 'bool' | 'number' | 'string' | 'list' | 'record' | 'time';
 /** Puts rows in an order that depends on the rows alone. */
 export const settle = 'sort this, typeof(this), f"{this}"';
 
-const calls = functionTable.filter((f) => !f.impure && !['grep', 'map', 'typename', 'cast', 'regexp', 'regexp_replace', 'grok'].includes(f.name));
+const calls = functionTable.filter((f) => !f.impure && !f.sqlOnly && !['grep', 'map', 'typename', 'cast', 'regexp', 'regexp_replace', 'grok'].includes(f.name));
 const typesTexts = [
   'int64', 'string', 'float64', 'uint8', 'bool', 'time', 'duration', 'ip', 'net', 'bytes', '{a:int64}', '{a:string,b?:int64}',
   '[int64]', '[string]', '|[int64]|', '(int64|string)', 'int8', 'uint64', 'float32', 'type', '|{string:int64}|', 'enum(a,b,c)', 'error(int64)',

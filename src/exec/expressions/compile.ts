@@ -8,7 +8,7 @@ import { constantOf, vectorOf } from '../../vectors/builder.ts';
 import { stringValue, underValue } from '../../vectors/value.ts';
 import type { PlanExpr, PlanFunction } from '../../query/plan.ts';
 import { functionNamed } from '../functions/functions.ts';
-import type { Evaluate } from '../functions/row.ts';
+import type { CallContext, Evaluate } from '../functions/row.ts';
 import { fieldOf, indexVector, sliceVector } from './access.ts';
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
@@ -19,8 +19,9 @@ import { inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
-import { errors, tidy } from './rows.ts';
+import { errors, overlay, tidy, truth, truthOf } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
+import { sqlConcat } from './sql-concat.ts';
 import { isUnshared, shared } from './shared.ts';
 import { bucketsOfStored } from './time-bytes.ts';
 import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
@@ -78,12 +79,12 @@ const compilers: Compilers = {
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
   compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
-  concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel, 'bare')),
+  concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, sql ? sqlConcat : concatKernel, 'bare')),
   in: ({ left, right, ofQuery }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length))),
-  like: ({ operand, pattern, caseless }, context) => {
-    if (!caseless) return unary(operand, context, likeSearch(likeRows(pattern)));
-    const rows = ilikeRows(pattern);
-    return unary(operand, context, (v) => matchVector(v, rows));
+  like: ({ operand, pattern, caseless, sql }, context) => {
+    const rows = caseless ? ilikeRows(pattern) : likeRows(pattern), search = likeSearch(rows);
+    if (caseless) return unary(operand, context, (v) => matchVector(v, rows));
+    return unary(operand, context, sql ? (v) => nullWhereNull(v, search(v)) : search);
   },
   match: ({ operand, pattern }, context) => {
     const test = regexpTest(pattern);
@@ -161,6 +162,10 @@ const compilers: Compilers = {
   },
 };
 
+const nullWhereNull = (v: Vector, result: Vector): Vector => {
+  const codes = truthOf(v);
+  return codes.includes(truth.null) ? overlay(result, codes.map((code) => (code === truth.null ? 1 : 0)), nulls(v.length)) : result;
+};
 const unary = (operand: PlanExpr, context: ExpressionContext, f: (v: Vector) => Vector): Evaluator => {
   const evaluate = compile(operand, context);
   return (batch) => (batch.length === 0 ? noRows : f(evaluate(batch)));
@@ -185,14 +190,15 @@ const compileList = (kind: 'array' | 'set', elements: readonly { readonly spread
   return (batch) => listFrom(kind, parts.map((p) => ({ spread: p.spread, values: p.evaluate(batch) })), batch.length);
 };
 
-const compileCall = ({ name, arguments: args }: Of<'call'>, context: ExpressionContext): Evaluator => {
+const compileCall = ({ name, arguments: args, sql, lambda }: Of<'call'>, context: ExpressionContext): Evaluator => {
   const row = functionNamed(name);
   assert(row, `function ${name} is in the catalog`);
   const compiled = args.map((a) => compile(a, context));
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
   if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);
-  const evaluate = row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names });
+  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
+  const evaluate = (sql && row.inSql ? row.inSql.make : row.make)(call);
   if (row.name === 'typename') {
     return (batch) => {
       bindNames(batch, context.names);
@@ -303,7 +309,8 @@ const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
     case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return [expr.left, expr.right];
     case 'conditional': return [expr.test, expr.then, expr.otherwise];
     case 'case': return [...(expr.operand ? [expr.operand] : []), ...expr.branches.flatMap((b) => [b.when, b.then]), ...(expr.otherwise ? [expr.otherwise] : [])];
-    case 'call': case 'userCall': return expr.arguments;
+    case 'call': return expr.lambda ? [...expr.arguments, expr.lambda.body] : expr.arguments;
+    case 'userCall': return expr.arguments;
     case 'mapElements': return [expr.of, expr.body];
     case 'record': case 'array': case 'set': case 'columns': return expr.elements.map((e) => e.value);
     case 'map': return expr.entries.flatMap((e) => [e.key, e.value]);

@@ -65,7 +65,7 @@ const made = (expr: PlanExpr): string | undefined => {
     case 'arithmetic': return together(expr.operator, [expr.left, expr.right]);
     case 'negate': return together('negate', [expr.operand]);
     case 'cast': return together('cast', [expr.operand], expr.type.kind === 'primitive' ? expr.type.name : `#${expr.type.id}`);
-    case 'call': return functionNamed(expr.name)?.impure ? undefined : together('call', expr.arguments, expr.name);
+    case 'call': return functionNamed(expr.name)?.impure || expr.lambda ? undefined : together('call', expr.arguments, expr.sql ? `sql ${expr.name}` : expr.name);
     default: return undefined;
   }
 };

@@ -53,8 +53,8 @@ const positionRow: FunctionRow = {
     { query: 'list_position(["a","b"],"b")', output: '2' }, { query: 'values list_position([1],2)', output: 'null' },
     { query: 'list_position(1,1)', output: 'error({message:"list_position: list argument required",on:1})' },
   ],
-  make: byRow('list_position', ['list', 'value'], 'integer', (list, v) => {
-    const at = list.values.findIndex((x) => isSame(x, v));
+  make: byRow('list_position', ['list', 'value?'], 'integer', (list, v) => {
+    const at = list.values.findIndex((x) => (v === null ? isNull(x) : isSame(x, v)));
     return at < 0 ? null : at + 1;
   }),
 };
@@ -88,9 +88,12 @@ export const arrays: readonly FunctionRow[] = [
   sortRow,
   aliasOf(sortRow, 'array_sort', [{ query: 'array_sort([2,1])', output: '[1,2]' }]),
   {
-    name: 'list_reverse_sort', signature: 'list_reverse_sort(a)', text: 'The elements from the greatest down, nulls behind them.', argumentsMin: 1, argumentsMax: 1,
+    name: 'list_reverse_sort', signature: 'list_reverse_sort(a[, nulls])', text: 'The elements from the greatest down, nulls behind them or "NULLS FIRST".', argumentsMin: 1, argumentsMax: 2,
     examples: [{ query: 'list_reverse_sort([1,null,3])', output: '[3,1,null]' }, { query: 'list_reverse_sort(1)', output: 'error({message:"list_reverse_sort: list argument required",on:1})' }],
-    make: byRow('list_reverse_sort', ['list'], 'value', (list) => sorted(list, 'desc')),
+    make: byRow('list_reverse_sort', ['list', 'string'], 'value', (list, nulls) => {
+      const found = sorted(list, 'desc', nulls);
+      return found instanceof Refusal ? new Refusal(found.text, 1) : found;
+    }),
   },
   {
     name: 'list_reverse', signature: 'list_reverse(a)', text: 'The elements from the last one to the first.', argumentsMin: 1, argumentsMax: 1,

@@ -1,16 +1,18 @@
 /** RE2 expressions with the string first, as PostgreSQL and DuckDB have them: whether one matches, what it matches, what is between its matches. */
-import type { RE2JS } from 're2js';
+import { RE2JS } from 're2js';
 import { checkStop } from '../../vectors/stop.ts';
 import { compileRegexp } from '../expressions/regexp.ts';
 import type { FunctionRow } from './row.ts';
 import { Refusal, byRow } from './typed.ts';
 
-/** Options as letters: `i` in any case, `c` in the written case, `s` with `.` for line ends too, `g` as nothing. */
-const optionsSyntax = /^[icsg]*$/;
-const compiled = (pattern: string, options: string, optionsArgument: number): RE2JS | Refusal => {
+/** Options as letters: `i` in any case, `c` in the written case, `s` with `.` for line ends too, `l` as plain text; `g` as nothing. */
+const optionsSyntax = /^[icsglmnpk]*$/;
+/** The expression with its options; a refusal tells of the argument that is wrong. */
+export const compiled = (pattern: string, options: string, optionsArgument: number): RE2JS | Refusal => {
   if (!optionsSyntax.test(options)) return new Refusal('unknown option', optionsArgument);
   const inAnyCase = options.lastIndexOf('i') > options.lastIndexOf('c'), flags = `${inAnyCase ? 'i' : ''}${options.includes('s') ? 's' : ''}`;
-  const re = compileRegexp(flags === '' ? pattern : `(?${flags})${pattern}`);
+  const text = options.includes('l') ? RE2JS.quote(pattern) : pattern;
+  const re = compileRegexp(flags === '' ? text : `(?${flags})${text}`);
   return typeof re === 'string' ? new Refusal(`invalid regular expression: ${re}`, 1) : re;
 };
 
@@ -20,14 +22,15 @@ const matches = (s: string, pattern: string, options = ''): boolean | Refusal =>
 };
 const groupMax = 9;
 const isGroup = (group: number | bigint): boolean => group >= 0 && group <= groupMax;
-const extract = (s: string, pattern: string, group: number | bigint = 0, options = ''): string | Refusal => {
+export const extract = (s: string, pattern: string, group: number | bigint = 0, options = ''): string | Refusal => {
   const re = compiled(pattern, options, 3);
   if (re instanceof Refusal) return re;
   if (!isGroup(group)) return new Refusal(`group must be 0 to ${groupMax}`, 2);
   const matcher = re.matcher(s);
-  return matcher.find() && Number(group) <= matcher.groupCount() ? matcher.group(Number(group)) ?? '' : '';
+  if (!matcher.find()) return options.includes('k') ? s : '';
+  return Number(group) <= matcher.groupCount() ? matcher.group(Number(group)) ?? '' : '';
 };
-const extractAll = (s: string, pattern: string, group: number | bigint = 0, options = ''): Iterable<string> | Refusal => {
+export const extractAll = (s: string, pattern: string, group: number | bigint = 0, options = ''): Iterable<string> | Refusal => {
   const re = compiled(pattern, options, 3);
   if (re instanceof Refusal) return re;
   if (!isGroup(group) || Number(group) > re.groupCount()) return new Refusal(`no group of this number`, 2);

@@ -11,7 +11,8 @@ import { byKernel, isError, isNull, isText, texts, type FunctionRow, type Kernel
 import { single } from './strings.ts';
 import { Refusal, byRow } from './typed.ts';
 
-const repeated = (text: string, times: number, what: string): string => {
+/** A text so many times, charged to `what`. */
+export const repeated = (text: string, times: number, what: string): string => {
   if (text === '' || times < 1) return '';
   chargeText(text.length * times, what);
   return text.repeat(times);
@@ -80,7 +81,8 @@ const chr = (n: number | bigint): string | Refusal =>
   (n < 0 || n > codePointMax || (n >= 0xd800 && n <= 0xdfff) ? new Refusal('not a code point') : String.fromCodePoint(Number(n)));
 
 /** Nulls are left out; a null separator gives null. Values of other types count as the text that they are cast to. */
-const concatWithSeparator: Kernel = (args, length) => {
+/** concat_ws(). */
+export const concatWithSeparator: Kernel = (args, length) => {
   const [separator, ...values] = args;
   if (isNull(separator!)) return nulls(length);
   if (!isText(separator!)) return wrapErrors('concat_ws: string argument required', separator!);

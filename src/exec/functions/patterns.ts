@@ -76,16 +76,22 @@ const matchOf = (pattern: string, text: string): readonly string[] => {
 /** `$1`, `${1}`, `$name`, `$$`; names are as long as letters, digits and underscores go on. */
 const reference = /\$(?:\$|\{(\w+)\}|(\w+))/g;
 const replaceMatches = (text: string, pattern: string, by: string): string => {
-  const re = compiled(pattern), matcher = re.matcher(text), parts = replacementParts(by, re.namedGroups());
-  const out = new TextPieces('regexp_replace');
+  const re = compiled(pattern);
+  return replaceIn(text, re, replacementParts(by, re.namedGroups()), { each: true, touching: true });
+};
+/** The text with its matches, or the first one, replaced by texts and groups; `touching`: also an empty match right behind another one. */
+export const replaceIn = (text: string, re: ReturnType<typeof compiled>, parts: readonly (string | number)[], { each, touching }: { readonly each: boolean; readonly touching: boolean }): string => {
+  const matcher = re.matcher(text), out = new TextPieces('regexp_replace');
   let done = 0;
   while (matcher.find()) {
     checkStop();
+    if (!touching && done > 0 && matcher.end(0) === done) continue;
     const put = parts.map((p) => (typeof p === 'string' ? p : p <= matcher.groupCount() ? matcher.group(p) ?? '' : ''));
     const size = put.reduce((n, p) => n + p.length, 0);
     if (size > longText) chargeText(out.length + size, 'regexp_replace');
     out.add(text.slice(done, matcher.start(0)) + put.join(''));
     done = matcher.end(0);
+    if (!each) break;
   }
   out.add(text.slice(done));
   return out.text();

@@ -12,7 +12,9 @@ import { markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
 interface FunctionExample { readonly query: string; readonly input?: string; readonly output: string }
 
 /** The values of arguments that are literals in the query, and the names known while it runs. */
-export interface CallContext { readonly literals: readonly (Value | undefined)[]; readonly names: Map<string, Type> }
+export interface CallContext { readonly literals: readonly (Value | undefined)[]; readonly names: Map<string, Type>; readonly lambda?: CallLambda }
+/** The lambda of a call; `evaluate` takes records of `parameters` (`p0` ..) and of what is behind the first `values` arguments (`c0` ..). */
+export interface CallLambda { readonly parameters: number; readonly values: number; readonly evaluate: (rows: Vector) => Vector }
 /** Arguments of any form with `length` rows each. */
 export type Evaluate = (args: readonly Vector[], length: number) => Vector;
 
@@ -25,6 +27,8 @@ export interface FunctionRow extends FunctionSignature {
   readonly examples: readonly FunctionExample[];
   /** Made once for each call in a query. */
   readonly make: (call: CallContext) => Evaluate;
+  /** How calls in SQL are evaluated, where the name has another meaning there. */
+  readonly inSql?: { readonly argumentsMin: number; readonly argumentsMax: number; readonly make: (call: CallContext) => Evaluate };
 }
 
 /** A function under another name; errors say the one that it stands for. */
@@ -92,3 +96,22 @@ export const refused = (message: string, on: Value): Value => wrappedError(messa
 export const originalValue = (v: Value): Value => (namesOf(v) ?? []).reduceRight<Value>((under, name) => ({ type: namedType(name, under.type), data: under.data }), v);
 
 export type { Kernel };
+
+/** What a family of rows has in common. */
+export interface RowOptions { readonly sqlOnly?: 'all'; readonly also?: readonly string[]; readonly impure?: boolean }
+/**
+ * A row by its signature, whose optional arguments are in brackets and whose last one may be `...`; and the rows of its other names. Examples are pairs of a
+ * query and its output; the first one is that of the other names too.
+ */
+export const rowsOf = (
+  signature: string, text: string, make: FunctionRow['make'], examples: readonly (readonly [query: string, output: string])[], { also = [], ...options }: RowOptions = {},
+): FunctionRow[] => {
+  const name = signature.slice(0, signature.indexOf('(')), all = signature.slice(name.length + 1, -1), isOpen = all.includes('...');
+  const count = (list: string): number => (list.trim() === '' ? 0 : list.split(',').filter((part) => part.trim() !== '' && !part.includes('...')).length);
+  const row: FunctionRow = {
+    name, signature, text, argumentsMin: count(all.replace(/\[.*\]/, '')), argumentsMax: isOpen ? Infinity : count(all.replace(/[[\]]/g, '')), make, ...options,
+    examples: examples.map(([query, output]) => ({ query, output })),
+  };
+  const first = row.examples[0]!, renamed = (other: string): FunctionRow['examples'] => [{ ...first, query: first.query.replace(`${name}(`, `${other}(`) }];
+  return [row, ...also.map((other) => aliasOf(row, other, renamed(other)))];
+};

@@ -8,7 +8,7 @@
 import { checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Value, underUnion } from '../../vectors/value.ts';
-import { type ListVector, type Vector, bools, dataAt, flatten, nulls, numbers, valueAt } from '../../vectors/vector.ts';
+import { type ListVector, type MapVector, type Vector, bools, dataAt, flatten, nulls, numbers, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { overlay, wrapErrors } from '../expressions/rows.ts';
@@ -16,15 +16,20 @@ import { byKernel, inner, isError, isNull, isOf, isText, texts, type FunctionRow
 import { textLists } from './strings.ts';
 
 /** What a leaf reads of an argument. Whole numbers beyond 2^53 are bigints; times are nanoseconds since 1970; `number` is any number as a float. */
-interface ArgumentData { string: string; integer: number | bigint; number: number; time: number | bigint; list: Items; value: Value }
+interface ArgumentData { string: string; bool: boolean; bytes: Uint8Array; map: Entries; record: Value; duration: number | bigint; integer: number | bigint; number: number; time: number | bigint; list: Items; value: Value }
 /** The elements of a list without the unions that they are in, and the type that they have in it. */
 export interface Items { readonly element: Type; readonly values: readonly Value[] }
+/** The entries of a map, without the unions that keys and values are in. */
+export type Entries = readonly (readonly [Value, Value])[];
 type ArgumentKind = keyof ArgumentData;
+/** With a question mark: a null argument is given to the leaf, as null, and does not decide the result. */
+type MarkedKind = ArgumentKind | `${ArgumentKind}?`;
+type Marked<K extends MarkedKind> = K extends `${infer Kind extends ArgumentKind}?` ? ArgumentData[Kind] | null : K extends ArgumentKind ? ArgumentData[K] : never;
 /** What a leaf gives. */
-interface ResultData { string: string; integer: number | bigint; number: number; bool: boolean; time: number | bigint; strings: Iterable<string>; value: Value }
+interface ResultData { string: string; bytes: Uint8Array; duration: number | bigint; integer: number | bigint; number: number; bool: boolean; time: number | bigint; strings: Iterable<string>; value: Value }
 type ResultKind = keyof ResultData;
 /** Arguments that the call leaves out are undefined. */
-type LeafArguments<Kinds extends readonly ArgumentKind[]> = { readonly [K in keyof Kinds]: ArgumentData[Kinds[K]] };
+type LeafArguments<Kinds extends readonly MarkedKind[]> = { readonly [K in keyof Kinds]: Marked<Kinds[K]> };
 
 /** Says of a row that it has no result; the error is around argument `argument`, the first one if it does not say. */
 export class Refusal {
@@ -36,18 +41,20 @@ export class Refusal {
   }
 }
 
-/** A function of arguments of these kinds, the last of which a call may leave out. The leaf's refusals are texts without the function's name. */
-export const byRow = <const Kinds extends readonly ArgumentKind[], Result extends ResultKind>(
+/** A function of arguments of these kinds, the last of which a call may leave out; arguments beyond them are of the last one's kind. The leaf's refusals are texts without the function's name. */
+export const byRow = <const Kinds extends readonly MarkedKind[], Result extends ResultKind>(
   name: string, kinds: Kinds, result: Result, leaf: (...values: LeafArguments<Kinds>) => ResultData[Result] | null | Refusal,
 ): FunctionRow['make'] => byKernel(rowKernel(name, kinds, result, leaf), 'bare');
 /** The same as a kernel. */
-export const rowKernel = <const Kinds extends readonly ArgumentKind[], Result extends ResultKind>(
+export const rowKernel = <const Kinds extends readonly MarkedKind[], Result extends ResultKind>(
   name: string, kinds: Kinds, result: Result, leaf: (...values: LeafArguments<Kinds>) => ResultData[Result] | null | Refusal,
 ): Kernel => (args, length) => {
-  if (args.some(isNull)) return nulls(length);
-  const wrong = args.findIndex((a, k) => !fits[kinds[k]!](a));
-  if (wrong >= 0) return wrapErrors(`${name}: ${kinds[wrong]!} argument required`, args[wrong]!);
-  const [a, b, c, ...more] = args.map((v, k) => readers[kinds[k]!](v)), out = columns[result]();
+  const kindAt = (k: number): MarkedKind => kinds[Math.min(k, kinds.length - 1)]!, plainAt = (k: number): ArgumentKind => kindAt(k).replace('?', '') as ArgumentKind;
+  const isGiven = (a: Vector, k: number): boolean => isNull(a) && kindAt(k).endsWith('?');
+  if (args.some((a, k) => isNull(a) && !isGiven(a, k))) return nulls(length);
+  const wrong = args.findIndex((a, k) => !isGiven(a, k) && !fits[plainAt(k)](a));
+  if (wrong >= 0) return wrapErrors(`${name}: ${plainAt(wrong)} argument required`, args[wrong]!);
+  const [a, b, c, ...more] = args.map((v, k): Reader => (isGiven(v, k) ? noValue : readers[plainAt(k)](v))), out = columns[result]();
   const given = leaf as unknown as (...values: readonly unknown[]) => ResultData[Result] | null | Refusal;
   const failures = new Failures(length);
   for (let i = 0; i < length; i++) {
@@ -97,17 +104,24 @@ export const isNumeric = (v: Vector): boolean => {
   return type !== undefined && (isFloat(type) || isWhole(v));
 };
 const fits: Readonly<Record<ArgumentKind, (v: Vector) => boolean>> = {
-  string: isText, integer: isWhole, number: isNumeric, time: (v) => isOf(v, types.time), list: (v) => inner(v).form === 'list', value: (v) => !isError(v),
+  string: isText, bool: (v) => inner(v).form === 'bool', bytes: (v) => isOf(v, types.bytes), map: (v) => inner(v).form === 'map', record: (v) => inner(v).form === 'record',
+  duration: (v) => isOf(v, types.duration), integer: isWhole, number: isNumeric, time: (v) => isOf(v, types.time), list: (v) => inner(v).form === 'list', value: (v) => !isError(v),
 };
 
 type Reader = (i: number) => unknown;
+const noValue: Reader = () => null;
 const datum = (v: Vector): Reader => {
   if (v.form !== 'constant') return (i) => dataAt(v, i);
   const value = dataAt(v.inner, 0);
   return () => value;
 };
 const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
-  string: texts, integer: datum, time: datum,
+  string: texts, integer: datum, time: datum, bool: datum, bytes: datum, duration: datum,
+  record: (v) => readers.value(v),
+  map: (v) => {
+    const maps = flatten(v);
+    return maps.form === 'map' ? (i) => entriesAt(maps, i) : (): Entries => [];
+  },
   number: (v) => {
     const read = datum(v);
     return (i) => Number(read(i));
@@ -129,8 +143,18 @@ const itemsAt = (v: ListVector, i: number): Items => ({
   }),
 });
 
+const entriesAt = (v: MapVector, i: number): Entries => Array.from({ length: v.offsets[i + 1]! - v.offsets[i]! }, (_, k) => {
+  checkStopAt(k);
+  const at = v.offsets[i]! + k;
+  return [underUnion(valueAt(v.keys, at)), underUnion(valueAt(v.values, at))] as const;
+});
+
 /** A column that grows by the leaf's results; undefined is a row that is covered later. */
 interface Column { push(value: unknown): void; finish(): Vector }
+const valueColumn = (made: (x: unknown) => Value): Column => {
+  const out = new Builder();
+  return { push: (x) => { if (x === undefined) out.null(); else out.append(made(x)); }, finish: () => out.finish() };
+};
 const numberColumn = (type: PrimitiveType): Column => {
   const out = new NumberBuilder(type);
   return { push: (x) => { out.push((x ?? 0) as number | bigint); }, finish: () => out.finish() };
@@ -142,6 +166,8 @@ const columns: Readonly<Record<ResultKind, () => Column>> = {
   },
   integer: () => numberColumn(types.int64),
   time: () => numberColumn(types.time),
+  duration: () => numberColumn(types.duration),
+  bytes: () => valueColumn((x) => ({ type: types.bytes, data: x as Uint8Array })),
   number: () => {
     const out: number[] = [];
     return { push: (x) => { out.push((x ?? 0) as number); }, finish: () => numbers(types.float64, Float64Array.from(out)) };
@@ -154,8 +180,5 @@ const columns: Readonly<Record<ResultKind, () => Column>> = {
     const out: Iterable<string>[] = [];
     return { push: (x) => { out.push((x ?? []) as Iterable<string>); }, finish: () => textLists((i) => out[i]!, out.length) };
   },
-  value: () => {
-    const out = new Builder();
-    return { push: (x) => { if (x === undefined) out.null(); else out.append(x as Value); }, finish: () => out.finish() };
-  },
+  value: () => valueColumn((x) => x as Value),
 };

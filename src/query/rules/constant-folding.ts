@@ -2,7 +2,7 @@
 import { LakeError } from '../../errors.ts';
 import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
-import { bytesWithin, mapExprs, mapParts, partsOf } from '../plan-walk.ts';
+import { bodyIn, bytesWithin, mapExprs, mapParts, partsOf, withBody } from '../plan-walk.ts';
 import type { PlanExpr } from '../plan.ts';
 import type { Rule, RuleContext } from '../rules.ts';
 
@@ -16,7 +16,7 @@ const fold = (e: PlanExpr, context: RuleContext): PlanExpr => {
   // A pattern of grep that is spelled out is a regular expression, one that is worked out is a text: it must not become the former.
   const pattern = e.kind === 'call' && e.name === 'grep' ? e.arguments[0] : undefined;
   const mapped = mapParts(e, (part) => (part === pattern ? part : fold(part, context)));
-  if (mapped.kind === 'mapElements') return { ...mapped, body: fold(mapped.body, context) };
+  if (bodyIn(mapped)) return withBody(mapped, (body) => fold(body, context));
   if (!isFoldable(mapped, context) || !partsOf(mapped).every((part) => part.kind === 'literal')) return mapped;
   const value = valueOf(mapped, context);
   return value ? { kind: 'literal', value } : mapped;

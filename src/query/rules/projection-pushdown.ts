@@ -3,7 +3,7 @@
  *
  * A demand is a list of paths from the row, or `all`. It may be larger than what is needed, never smaller.
  */
-import { exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan-walk.ts';
+import { bodyIn, exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan-walk.ts';
 import type { FieldPath, Pipeline, PlanExpr, PlanOp, RecordElement } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
@@ -14,9 +14,10 @@ export const projectionPushdown = {
   apply: (ops, { functions }) => (callTypename(ops) || functions.some((f) => callsTypename(f.body)) ? ops : followed(ops, 'all').ops),
 } as const satisfies Rule;
 
+const isIn = (e: PlanExpr | undefined, test: (e: PlanExpr) => boolean): boolean => e !== undefined && test(e);
 const callTypename = (ops: readonly PlanOp[]): boolean => ops.some((op) => exprsOf(op).some(callsTypename) || pipelinesOf(op).some((p) => callTypename(p.ops)));
 const callsTypename = (e: PlanExpr): boolean => someExpr(e, (part) =>
-  (part.kind === 'call' && part.name === 'typename') || (part.kind === 'subquery' && callTypename(part.body.ops)) || (part.kind === 'apply' && callTypename(part.body.pipeline.ops)) || (part.kind === 'mapElements' && callsTypename(part.body)));
+  (part.kind === 'call' && part.name === 'typename') || (part.kind === 'subquery' && callTypename(part.body.ops)) || (part.kind === 'apply' && callTypename(part.body.pipeline.ops)) || isIn(bodyIn(part), callsTypename));
 
 type Demand = readonly FieldPath[] | 'all';
 

@@ -28,7 +28,7 @@ describe('names', () => {
     ['values lenght("x")', 'no such function', 'did you mean "length"?'],
     ['from p | summarize conut() by a', 'aggregator \'conut\' requires argument', 'did you mean "count"?'],
     ['from p | values average(a)', 'no such function', 'write avg(v)'],
-    ['from p | values time_bucket(a)', 'no such function', 'write bucket(t, 1h)'],
+    ['from p | values date_format(a)', 'no such function', 'write strftime(format, t)'],
     ['fn double(x): x+x values duoble(2)', 'no such function', 'did you mean "double"?'],
     ['values map([1],&uper)', 'no such function', 'did you mean "upper"?'],
     ['values frobnicate(1)', 'no such function', undefined],

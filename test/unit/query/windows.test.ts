@@ -87,7 +87,7 @@ describe('calls', () => {
     'select rank() filter (where v > 1) over () from t': ['FILTER goes with aggregates, not with "rank" @29+5'],
     'select sum(v) ignore nulls over () from t': ['IGNORE NULLS goes with lag, lead, first_value, last_value and nth_value, not with "sum" @8+6'],
     'select lag(distinct v) over () from t': ['DISTINCT goes with aggregates, not with "lag" @8+15'],
-    'select map(s, lambda x:x) over () from t': ['"map" is no window function and no aggregate @8+18 (did you mean "mad" or "max"?)'],
+    'select map(s, lambda x:x) over () from t': ['"map" is no window function and no aggregate @8+18 (map(...) looks at one row alone: write it without OVER)'],
     'select lag(lambda x:x) over () from t': ['function value may only be passed to a function @12+10'],
     'select nope, rank() over (order by nope) from t': ['"nope" is not a column or table @8+4 (columns: id, v, s, ts)', '"nope" is not a column or table @36+4 (columns: id, v, s, ts)'],
     'select sum(nope) over () from t': ['"nope" is not a column or table @12+4 (columns: id, v, s, ts)'],

@@ -26,7 +26,7 @@ const scalars: fc.Arbitrary<Value> = fc.oneof(
 );
 const rows = fc.array(fc.tuple(scalars, scalars), { minLength: 1, maxLength: 12 });
 
-const names = functionTable.filter((f) => !f.impure).map((f) => f.name);
+const names = functionTable.filter((f) => !f.impure && !f.lambda).map((f) => f.name);
 const expressions: fc.Arbitrary<PlanExpr> = fc.letrec<{ e: PlanExpr }>((tie) => {
   const e = tie('e');
   return {

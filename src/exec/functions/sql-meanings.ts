@@ -1,0 +1,153 @@
+/** What names that pipes know mean in SQL, where that is something else: PostgreSQL's and DuckDB's functions of those names. */
+import { types } from '../../vectors/type.ts';
+import { type Value, recordValue, stringValue } from '../../vectors/value.ts';
+import { type Vector, constant, nulls } from '../../vectors/vector.ts';
+import { vectorOf } from '../../vectors/builder.ts';
+import { apply } from '../expressions/apply.ts';
+import { listFrom } from '../expressions/construct.ts';
+import { datePart } from './date-parts.ts';
+import { logarithm } from './elementary.ts';
+import { flattened, listOf, itemsOf, repeatedList } from './lists.ts';
+import { compiled, extract, extractAll } from './matches.ts';
+import { concatWithSeparator, repeated } from './padding.ts';
+import { replaceIn } from './patterns.ts';
+import { byKernel, inner, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
+import { timeText } from './sql-times.ts';
+import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
+
+/** What SQL says of a name: the text goes behind that of the row. */
+interface SqlMeaning {
+  readonly name: string;
+  readonly text: string;
+  readonly argumentsMin: number;
+  readonly argumentsMax: number;
+  readonly make: FunctionRow['make'];
+  readonly examples: readonly (readonly [query: string, output: string])[];
+}
+
+const emptyText = vectorOf([stringValue('')]);
+/** Lists behind one another, else texts of all values; nulls are left out. */
+const concatenated: Kernel = (args, length) => {
+  const given = args.filter((a) => !isNull(a));
+  if (given.length > 0 && given.every((a) => inner(a).form === 'list')) return listFrom('array', given.map((values) => ({ spread: true, values })), length);
+  return concatWithSeparator([constant(emptyText, length), ...args], length);
+};
+
+const repeatedValue = (of: Value, times: number | bigint): Value | Refusal => {
+  if (of.type === types.string) return stringValue(repeated(of.data as string, Number(times), 'repeat'));
+  const list = itemsOf(of);
+  return list ? repeatedList(list, times) : new Refusal('string or list argument required');
+};
+
+/** The format may stand on either side of the time. */
+const formattedTime = rowKernel('strftime', ['time', 'string'], 'string', timeText);
+const strftimeEither: Kernel = (args, length) => formattedTime(isText(args[0]!) ? [args[1]!, args[0]!] : args, length);
+
+/** One match is replaced, with option `g` each; \1 stands for a group. */
+const replaced = (s: string, pattern: string, by: string, options = ''): string | Refusal => {
+  const re = compiled(pattern, options, 3);
+  return re instanceof Refusal ? re : replaceIn(s, re, groupParts(by), { each: options.includes('g'), touching: false });
+};
+const groupParts = (by: string): readonly (string | number)[] => by.split(/(\\[\d\\])/).flatMap((part): readonly (string | number)[] => {
+  if (part === '') return [];
+  return /^\\\d$/.test(part) ? [Number(part[1])] : [part === '\\\\' ? '\\' : part];
+});
+
+/** Groups by their number, or a record of them by the names of a list. */
+const extracted = (s: string, pattern: string, group: Value | null = { type: types.int64, data: 0 }, options = ''): Value | Refusal => {
+  if (group === null) return stringValue('');
+  const names = namesIn(group);
+  if (names === undefined) return new Refusal('integer or list of strings required', 2);
+  if (typeof names === 'number') {
+    const found = extract(s, pattern, names, options);
+    return found instanceof Refusal ? found : stringValue(found);
+  }
+  const re = compiled(pattern, options, 3);
+  if (re instanceof Refusal) return re;
+  const matcher = re.matcher(s), isFound = matcher.find();
+  return recordValue(names.map((name, k) => ({ name, value: stringValue(isFound && k < matcher.groupCount() ? matcher.group(k + 1) ?? '' : '') })));
+};
+/** The number of a group, or names for the groups from the first one on. */
+const namesIn = (group: Value): number | readonly string[] | undefined => {
+  if (typeof group.data === 'number') return group.data;
+  const names = itemsOf(group)?.values;
+  return names?.every((n) => n.type === types.string) ? names.map((n) => n.data as string) : undefined;
+};
+const textList = (texts: Iterable<string>): Value => listOf([...texts].map(stringValue), types.string);
+const extractedAll = (s: string, pattern: string, group: Value | null = { type: types.int64, data: 0 }, options = ''): Value | null | Refusal => {
+  if (group === null) return null;
+  const names = namesIn(group);
+  if (names === undefined) return new Refusal('integer or list of strings required', 2);
+  if (typeof names === 'number') {
+    const found = extractAll(s, pattern, names, options);
+    return found instanceof Refusal ? found : textList(found);
+  }
+  const re = compiled(pattern, options, 3), rows: Value[] = [];
+  if (re instanceof Refusal) return re;
+  for (const matcher = re.matcher(s); matcher.find();) {
+    rows.push(recordValue(names.map((name, k) => {
+      const text = k < matcher.groupCount() ? matcher.group(k + 1) : null;
+      return { name, value: text === null ? { type: types.null, data: null } : stringValue(text) };
+    })));
+  }
+  return listOf(rows, types.null);
+};
+
+/** Numbers and texts as hexadecimal digits. */
+const hexDigits = (v: Value): string | Refusal => {
+  if (v.type === types.string) return Buffer.from(v.data as string).toString('hex').toUpperCase();
+  if (v.type === types.bytes) return Buffer.from(v.data as Uint8Array).toString('hex').toUpperCase();
+  if (typeof v.data === 'number' || typeof v.data === 'bigint') return BigInt.asUintN(64, BigInt(v.data)).toString(16).toUpperCase();
+  return new Refusal('string, bytes or integer argument required');
+};
+const flattenedLists = (list: Items): Value | Refusal => flattened(list);
+
+/** As in pipes, but null for null. */
+const nullForNull = (make: FunctionRow['make']): FunctionRow['make'] => (call) => {
+  const evaluate = make(call);
+  return (args, length) => apply(args, length, (given, n): Vector => (given.some(isNull) ? nulls(n) : evaluate(given, n)), 'bare');
+};
+
+const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning[] => {
+  const own = (name: string): FunctionRow['make'] => rows.get(name)!.make;
+  const sized = (name: string): SqlMeaning => ({
+    name, text: 'In SQL null for null', argumentsMin: 1, argumentsMax: 1, make: nullForNull(own(name)), examples: [[`select ${name}(null) as n`, '{n:null}']],
+  });
+  return [
+    sized('len'), sized('length'), sized('array_length'),
+    { name: 'flatten', text: 'In SQL the elements of a list of lists', argumentsMin: 1, argumentsMax: 1, make: byRow('flatten', ['list'], 'value', flattenedLists), examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']] },
+    { name: 'repeat', text: 'In SQL also a list', argumentsMin: 2, argumentsMax: 2, make: byRow('repeat', ['value', 'integer'], 'value', repeatedValue), examples: [['select repeat([1,2],2) as a', '{a:[1,2,1,2]}']] },
+    { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated, 'bare'), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },
+    { name: 'log', text: 'In SQL the logarithm to the base 10', argumentsMin: 1, argumentsMax: 2, make: (call) => (call.literals.length > 1 ? logarithm : byRow('log', ['number'], 'number', Math.log10))(call), examples: [['select log(100) as n', '{n:2.}']] },
+    { name: 'hex', text: 'In SQL the digits of a number, or of the bytes of a text', argumentsMin: 1, argumentsMax: 1, make: byRow('hex', ['value'], 'string', hexDigits), examples: [["select hex('ab') as s", '{s:"6162"}'], ['select hex(255) as s', '{s:"FF"}']] },
+    { name: 'strftime', text: 'In SQL the time may stand first, and formats are as in DuckDB: %h, %f, %g, %G, %-d and others', argumentsMin: 2, argumentsMax: 2, make: byKernel(strftimeEither, 'bare'), examples: [["select strftime(timestamp '2024-07-30','%-d %h %Y') as s", '{s:"30 Jul 2024"}']] },
+    {
+      name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, and a record of the parts that a list names', argumentsMin: 2, argumentsMax: 2,
+      make: byRow('date_part', ['value', 'time'], 'value', datePart),
+      examples: [["select date_part('week',timestamp '2024-07-30') as n", '{n:31}'], ["select date_part(['year','doy'],timestamp '2024-07-30') as r", '{r:{year:2024,doy:212}}']],
+    },
+    {
+      name: 'regexp_replace', text: 'In SQL of the first match, or with the option g of each; \\1 stands for a group', argumentsMin: 3, argumentsMax: 4, make: byRow('regexp_replace', ['string', 'string', 'string', 'string'], 'string', replaced),
+      examples: [["select regexp_replace('aba','a','x') as s", '{s:"xba"}'], ["select regexp_replace('aba','a','x','g') as s", '{s:"xbx"}']],
+    },
+    {
+      name: 'regexp_extract', text: 'In SQL a list of names gives a record of the groups', argumentsMin: 2, argumentsMax: 4, make: byRow('regexp_extract', ['string', 'string', 'value?', 'string'], 'value', extracted),
+      examples: [["select regexp_extract('ab12','([a-z]+)([0-9]+)',['a','n']) as r", '{r:{a:"ab",n:"12"}}']],
+    },
+    {
+      name: 'regexp_extract_all', text: 'In SQL a list of names gives records of the groups', argumentsMin: 2, argumentsMax: 4, make: byRow('regexp_extract_all', ['string', 'string', 'value?', 'string'], 'value', extractedAll),
+      examples: [["select regexp_extract_all('a1b2','([a-z])([0-9])',['a','n']) as r", '{r:[{a:"a",n:"1"},{a:"b",n:"2"}]}']],
+    },
+  ];
+};
+
+/** Rows with what SQL makes of their names. */
+export const withSqlMeanings = (rows: readonly FunctionRow[]): readonly FunctionRow[] => {
+  const meanings = new Map(meaningsOf(new Map(rows.map((row) => [row.name, row]))).map((m) => [m.name, m]));
+  return rows.map((row) => {
+    const found = meanings.get(row.name);
+    if (!found) return row;
+    const { argumentsMin, argumentsMax, make, text, examples } = found;
+    return { ...row, text: `${row.text} ${text}.`, examples: [...row.examples, ...examples.map(([query, output]) => ({ query, output }))], inSql: { argumentsMin, argumentsMax, make } };
+  });
+};

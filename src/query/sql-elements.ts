@@ -1,0 +1,141 @@
+/**
+ * Elements of SQL's lists, maps and structs: brackets, lambdas over elements, and the operators that SQL alone has.
+ *
+ * Invariants:
+ * - Places count from 1 and ranges include their end, as in the standard; a place that is not there gives null.
+ * - The body of a lambda sees a record of the lambda's parameters (`p0` ..) and of what it uses of the row around (`c0` ..), which is worked out once a row.
+ */
+import { types } from '../vectors/type.ts';
+import { intValue, stringValue } from '../vectors/value.ts';
+import type { Analysis } from './analyze-context.ts';
+import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
+import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from './ast.ts';
+import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
+import type { FunctionSignature, PlanExpr } from './plan.ts';
+import { Scope } from './scope.ts';
+import { alternatives } from './types-of.ts';
+
+/** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
+export const isSql = (c: ExprContext): boolean => c.sql !== undefined || c.alone === true;
+/** Whether brackets count as SQL has it: in SQL, unless a pragma says otherwise. */
+export const countsAsSql = (c: ExprContext): boolean => isSql(c) && !c.scope.hasIndexBase;
+
+/** `of[at]`: an element, a character, a map's value, a field of a struct. */
+export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanExpr => {
+  const of = lowerExpr(a, e.expr, c), at = lowerExpr(a, e.index, c);
+  const isName = at.kind === 'literal' && at.value.type === types.string;
+  if (isName && alternatives(a.typeOfExpr(of, c.input)).every((t) => t.kind === 'record')) return { kind: 'index', of, at, base: 1, byName: true };
+  return callOf('array_extract', of, at);
+};
+
+/** `of[from:to:step]`; bounds that are left out are the ends. */
+export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanExpr => {
+  const bound = (part: SliceExpr['from'], end: number): PlanExpr => (part ? lowerExpr(a, part, c) : literal(intValue(end)));
+  const parts = [lowerExpr(a, e.expr, c), bound(e.from, 1), bound(e.to, -1)];
+  return callOf('array_slice', ...parts, ...(e.step ? [lowerExpr(a, e.step, c)] : []));
+};
+
+/** The functions that operators stand for. */
+const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*'>, string>> = {
+  '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
+};
+/** An operator that SQL alone has; undefined for others. */
+export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
+  if (!Object.hasOwn(operatorFunctions, op)) return undefined;
+  const name = operatorFunctions[op as keyof typeof operatorFunctions];
+  return op === '<@' ? callOf(name, right, left) : callOf(name, left, right);
+};
+
+/** LIKE and ILIKE with a pattern that is worked out for each row, or with an escape character. */
+export const lowerPattern = (a: Analysis, operand: PlanExpr, pattern: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr => {
+  const name = e.op.endsWith('ilike') ? 'ilike_escape' : 'like_escape';
+  return callOf(name, operand, pattern, e.escape ? lowerExpr(a, e.escape, c) : literal(stringValue('')));
+};
+
+/** Calls that SQL has a meaning of its own for: constructors, and functions that take a lambda. Undefined for others. */
+export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
+  const signature = a.environment.functions.find(name);
+  if (signature?.lambda) return lowerLambdaCall(a, signature, e, c);
+  const values = (): PlanExpr[] => e.args.map((arg) => lowerArg(a, arg, c));
+  switch (name) {
+    case 'list_value': case 'list_pack': case 'array_value': return { kind: 'array', elements: values().map((value) => ({ spread: false, value })) };
+    case 'row': return a.recordOfColumns(values().map((value, i) => ({ name: `c${i}`, value })));
+    case 'struct_pack': {
+      const [only] = e.args;
+      if (e.args.length === 0) return { kind: 'record', elements: [] };
+      return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
+    }
+    default: return lowerListAggregate(a, name, e, values);
+  }
+};
+
+/** `list_sum(l)` is the aggregate `sum` over the elements, for every aggregate that has no function of that name. */
+const lowerListAggregate = (a: Analysis, name: string, e: CallExpr, values: () => readonly PlanExpr[]): PlanExpr | undefined => {
+  const aggregate = /^list_(.+)$/.exec(name)?.[1];
+  if (aggregate === undefined || a.environment.functions.find(name) || !a.environment.aggregates.find(aggregate) || e.args.length === 0) return undefined;
+  const [list, ...others] = values();
+  return callOf('list_aggregate', list!, literal(stringValue(aggregate)), ...others);
+};
+
+const lowerArg = (a: Analysis, arg: Arg, c: ExprContext): PlanExpr =>
+  (arg.kind === 'lambda' || arg.kind === 'function-ref' ? a.wrong('function value may only be passed to a function', arg) : lowerExpr(a, arg, c));
+
+const lowerLambdaCall = (a: Analysis, f: FunctionSignature, e: CallExpr, c: ExprContext): PlanExpr => {
+  const [list, lambda, ...others] = e.args, { least, most } = f.lambda!;
+  const wrong = (text: string, place: Arg | CallExpr): PlanExpr => a.wrong(`${f.name}: ${text}`, place);
+  if (!list || !lambda || e.args.length > f.argumentsMax) return wrong(`${f.argumentsMin} to ${f.argumentsMax} arguments required`, e);
+  if (lambda.kind !== 'lambda') return wrong('the second argument must be a lambda: write lambda x: ...', lambda);
+  if (lambda.params.length < least || lambda.params.length > most) return wrong(`a lambda of ${least} to ${most} parameters required`, lambda);
+  const values = [list, ...others].map((arg) => lowerArg(a, arg, c)), around = new Around(a, c, lambda);
+  const body = lowerExpr(a, lambda.body, around.context);
+  return { kind: 'call', name: f.name, arguments: [...values, ...around.values], lambda: { parameters: lambda.params.length, values: values.length, body } };
+};
+
+/** Of VALUES, where no column is in scope. */
+const noNames = (a: Analysis): SqlNames => ({
+  name: (id) => a.wrong(`"${id.name}" is not a column or table`, id), qualified: (dot) => a.wrong(`"${dot.expr.name}" is not a column or table`, dot),
+  row: () => thisExpr, has: () => false, hasTable: () => false, aggregate: undefined, window: undefined,
+});
+
+/** What the body of a lambda sees: its parameters, and columns of the row around, which are noted. */
+class Around {
+  readonly context: ExprContext;
+  /** Expressions over the row around. */
+  readonly values: PlanExpr[] = [];
+  readonly #keys = new Map<string, number>();
+  readonly #params: readonly NameNode[];
+
+  constructor(a: Analysis, c: ExprContext, { params }: LambdaNode) {
+    this.#params = params;
+    const scope = new Scope(c.scope), sql = c.sql ?? noNames(a), { aggregate, window } = sql;
+    for (const p of params) scope.symbols.set(p.text, { kind: 'column' });
+    const names: SqlNames = {
+      name: (id) => a.at(id, this.#parameter(id.name) ?? this.#value(sql.name(id))),
+      qualified: (dot) => {
+        const parameter = this.#parameter(dot.expr.name);
+        return a.at(dot, parameter ? fieldOf(parameter, dot.name.text) : this.#value(sql.qualified(dot)));
+      },
+      row: () => this.#value(sql.row()),
+      has: (name, column) => this.#parameter(name) !== undefined || sql.has(name, column),
+      hasTable: sql.hasTable,
+      aggregate: aggregate && ((call) => this.#value(aggregate(call))),
+      window: window && ((e) => this.#value(window(e))),
+      ...(sql.clause !== undefined && { clause: sql.clause }),
+    };
+    this.context = { ...c, scope, sql: names };
+  }
+
+  #parameter(name: string): PlanExpr | undefined {
+    const lower = name.toLowerCase(), at = this.#params.findLastIndex((p) => p.text.toLowerCase() === lower);
+    return at < 0 ? undefined : fieldOf(thisExpr, `p${at}`);
+  }
+
+  #value(e: PlanExpr): PlanExpr {
+    if (e.kind === 'literal') return e;
+    const key = exprKey(e);
+    let index = this.#keys.get(key);
+    if (index === undefined) this.#keys.set(key, (index = this.values.push(e) - 1));
+    return fieldOf(thisExpr, `c${index}`);
+  }
+}
+
