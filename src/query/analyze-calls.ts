@@ -3,10 +3,11 @@ import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
 import { functionHint } from './hints.ts';
-import { fieldOf } from './plan-walk.ts';
+import { callOf, fieldOf, literal } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
 import { types } from '../vectors/type.ts';
+import { nullValue } from '../vectors/value.ts';
 import { unknownType } from './types-of.ts';
 
 /** A call: of a lambda or user function, else of an aggregate, else of a built-in function. What is none of these is a fault. */
@@ -17,10 +18,20 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   if (binding?.kind === 'user') return callUser(a, binding, e, c);
   if (c.scope.lookup(e.callee.text)?.kind === 'parameter') return a.wrong(`function called via parameter "${e.callee.text}" is bound to a non-function`, e);
   const name = binding?.name ?? e.callee.text.toLowerCase();
+  const attempt = c.sql && !binding && name === 'try' ? lowerAttempt(a, e, c) : undefined;
+  if (attempt) return attempt;
   const call = aggregateCall(a, e, c.scope);
   if (call) return lowerAggregateCall(a, call, c);
   const symbol = c.scope.lookup(e.callee.text), via = binding && symbol?.kind === 'function' && !symbol.declared;
   return callBuiltin(a, name, e, c, via ? `function "${name}" called via parameter "${e.callee.text}": ` : '');
+};
+
+/** `TRY(e)` of SQL: null where the expression is an error, and casts in it that fail are null too. */
+const lowerAttempt = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
+  const [only] = e.args;
+  if (e.args.length !== 1 || !only || isFunctionArg(only)) return undefined;
+  const value = lowerExpr(a, only, { ...c, attempt: true });
+  return { kind: 'conditional', test: callOf('is_error', value), then: literal(nullValue), otherwise: value };
 };
 
 /** The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for constants and the like. */

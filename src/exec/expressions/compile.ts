@@ -12,6 +12,7 @@ import type { Evaluate } from '../functions/row.ts';
 import { fieldOf, indexVector, sliceVector } from './access.ts';
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
+import { sqlArithmetic } from './arithmetic-sql.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
 import { columnsFrom, concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
@@ -22,6 +23,7 @@ import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp
 import { errors, tidy } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
 import { isUnshared, shared } from './shared.ts';
+import { sqlCastVector } from './sql-cast.ts';
 import { bucketsOfStored } from './time-bytes.ts';
 import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
 
@@ -74,12 +76,12 @@ const compilers: Compilers = {
   },
   negate: ({ operand }, context) => unary(operand, context, (v) => negate(v, v.length)),
   not: ({ operand }, context) => unary(operand, context, notVector),
-  and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), needsDriver(right)),
-  or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
+  and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), isGuarded(right)),
+  or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
-  compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
+  compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql)),
   concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel, 'bare')),
-  in: ({ left, right, ofQuery }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length))),
+  in: ({ left, right, ofQuery, sql }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length, sql))),
   like: ({ operand, pattern, caseless }, context) => {
     if (!caseless) return unary(operand, context, likeSearch(likeRows(pattern)));
     const rows = ilikeRows(pattern);
@@ -106,6 +108,7 @@ const compilers: Compilers = {
     bindType(expr.type, context.names);
     return unary(expr.operand, context, (v) => castVector(v, expr.type));
   }),
+  sqlCast: (expr, context) => shared(expr, context, () => unary(expr.operand, context, (v) => sqlCastVector(v, expr))),
   castNamed: ({ operand, name }, context) => unary(operand, context, (v) => castToName(v, name, context.names)),
   record: ({ elements }, context) => {
     const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
@@ -170,13 +173,13 @@ const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: 
   return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
 };
 /** What arithmetic within made for this expression alone may be written over. */
-const compileArithmetic = ({ operator, left, right }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+const compileArithmetic = ({ operator, left, right, sql }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
   const l = compile(left, context), r = compile(right, context), inner = [left, right].some((e) => e.kind === 'arithmetic');
   return (batch) => {
     if (batch.length === 0) return noRows;
     const a = l(batch), b = r(batch);
-    if (!inner) return arithmetic(operator, a, b, a.length);
-    return arithmetic(operator, a, b, a.length, [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)));
+    const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
+    return sql ? sqlArithmetic(operator, a, b, a.length, over) : arithmetic(operator, a, b, a.length, over);
   };
 };
 const isMade = (e: PlanExpr, context: ExpressionContext): boolean => e.kind === 'arithmetic' && isUnshared(e, context);
@@ -291,6 +294,10 @@ const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: Ex
 /** Whether evaluation can suspend: calls of user functions and subqueries. */
 export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || expr.kind === 'apply' || childrenOf(expr).some(needsDriver);
 
+/** Whether it must not be asked of rows that need no answer: it can suspend, or end the query. */
+const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
+const mayEnd = (expr: PlanExpr): boolean => (expr.kind === 'sqlCast' && expr.failure === 'error') || childrenOf(expr).some(mayEnd);
+
 /** The expressions directly inside of one (bodies of subqueries are not looked into). */
 const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
   switch (expr.kind) {
@@ -299,7 +306,7 @@ const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
     case 'field': return [expr.of];
     case 'index': return [expr.of, expr.at];
     case 'slice': return [expr.of, ...(expr.from ? [expr.from] : []), ...(expr.to ? [expr.to] : [])];
-    case 'negate': case 'not': case 'like': case 'match': case 'isNull': case 'cast': case 'castNamed': case 'searchText': case 'searchRegexp': case 'searchValue': return [expr.operand];
+    case 'negate': case 'not': case 'like': case 'match': case 'isNull': case 'cast': case 'sqlCast': case 'castNamed': case 'searchText': case 'searchRegexp': case 'searchValue': return [expr.operand];
     case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return [expr.left, expr.right];
     case 'conditional': return [expr.test, expr.then, expr.otherwise];
     case 'case': return [...(expr.operand ? [expr.operand] : []), ...expr.branches.flatMap((b) => [b.when, b.then]), ...(expr.otherwise ? [expr.otherwise] : [])];

@@ -5,6 +5,7 @@
  */
 import type { Vector } from '../../vectors/vector.ts';
 import type { PlanExpr } from '../../query/plan.ts';
+import { sqlTypeKey } from '../../query/sql-types.ts';
 import { functionNamed } from '../functions/functions.ts';
 import type { Evaluator, ExpressionContext } from './evaluator.ts';
 import { type FloatRoom, roomAtHand } from './float-room.ts';
@@ -65,6 +66,7 @@ const made = (expr: PlanExpr): string | undefined => {
     case 'arithmetic': return together(expr.operator, [expr.left, expr.right]);
     case 'negate': return together('negate', [expr.operand]);
     case 'cast': return together('cast', [expr.operand], expr.type.kind === 'primitive' ? expr.type.name : `#${expr.type.id}`);
+    case 'sqlCast': return together('sqlCast', [expr.operand], `${expr.failure} ${sqlTypeKey(expr.type)}`);
     case 'call': return functionNamed(expr.name)?.impure ? undefined : together('call', expr.arguments, expr.name);
     default: return undefined;
   }
