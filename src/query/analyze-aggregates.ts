@@ -15,7 +15,7 @@ export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): A
   else if (!call.argument && call.name !== 'count') a.lateFaults.push({ message: `${call.name}: argument required` });
   if (call.argument && !call.second && (a.environment.aggregates.find(call.name)?.argumentsMin ?? 0) > 1) a.fault('too few arguments', call.place);
   return {
-    name: call.name, distinct: call.distinct,
+    name: call.name, distinct: call.distinct, ...(c.sql && { sql: true }),
     ...(call.argument ? { argument: argumentOf(a, call.name, [call.argument, call.second].flatMap((e) => (e ? [lowerExpr(a, e, c)] : []))) } : {}),
     ...(call.filter ? { where: lowerExpr(a, call.filter, c) } : {}),
   };

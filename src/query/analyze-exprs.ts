@@ -91,9 +91,9 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'cast': return lowerCast(a, e, c);
     case 'index': {
       const at = sub(e.index), isName = at.kind === 'literal' && at.value.type === types.string;
-      return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }) };
+      return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }), ...(c.sql && { sql: true }) };
     }
-    case 'slice': return { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
+    case 'slice': return { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase, ...(c.sql && { sql: true }) };
     case 'dot': return lowerDot(a, e, c);
     case 'call': return lowerCall(a, e, c);
     case 'agg': return lowerAgg(a, e, c);
@@ -174,7 +174,7 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
   const otherwise = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
   return {
-    kind: 'case', ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: sub(w.when), then: sub(w.then) })),
+    kind: 'case', ...(c.sql && { sql: true }), ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: sub(w.when), then: sub(w.then) })),
     ...(otherwise ? { otherwise } : {}),
   };
 };
@@ -186,6 +186,8 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const interval = c.sql && arithmetics.has(e.op) ? lowerIntervalArithmetic(a, e, c) : undefined;
   if (interval) return interval;
   const left = lowerExpr(a, e.left, c);
+  const list = c.sql ? lowerListQuantifier(a, e, left, c) : undefined;
+  if (list) return list;
   if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
   if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
   if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
@@ -199,6 +201,17 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (dates) return dates;
   if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right, ...(c.sql && { sql: true }) };
   throw new TypeError(`operator ${e.op}`);
+};
+
+/** `x = any(list)` and `x <> all(list)` of SQL: membership. */
+const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: ExprContext): PlanExpr | undefined => {
+  const call = e.right, name = call.kind === 'call' && call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '';
+  if (call.kind !== 'call' || call.args.length !== 1 || !comparisons.has(e.op) || (name !== 'any' && name !== 'some' && name !== 'all')) return undefined;
+  const [list] = call.args;
+  if (!list || list.kind === 'lambda' || list.kind === 'function-ref') return undefined;
+  const isAll = name === 'all';
+  if (e.op !== (isAll ? '!=' : '==')) return a.wrong(`${e.op} ${name}(list) is not supported`, e, `write x ${e.op} ${name} (select unnest(list)), or list_min(list), list_max(list)`);
+  return negateIf(isAll, { kind: 'in', left, right: lowerExpr(a, list, c), sql: true });
 };
 
 /** A comparison; in SQL a text beside another type is cast. */
@@ -336,7 +349,7 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
   const { part } = e;
   const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
-  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)] };
+  return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(c.sql && { sql: true }) };
 };
 
 /** A slice of a string; other values give an error, null stays null. */

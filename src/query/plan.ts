@@ -27,8 +27,8 @@ export type PlanExpr =
   /** `of.name`; error("missing") where there is none. A path a.b.c is nested fields over `this`. */
   | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string }
   /** `of[at]`; `base` is the index of the first element (0 or 1). `byName`: the query has a name there, which means the field as a dot does, whatever the value. */
-  | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true }
-  | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1 }
+  | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true; readonly sql?: true }
+  | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1; readonly sql?: true }
   | { readonly kind: 'negate'; readonly operand: PlanExpr }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
@@ -45,9 +45,10 @@ export type PlanExpr =
   | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
   | { readonly kind: 'isNull'; readonly operand: PlanExpr }
   | { readonly kind: 'conditional'; readonly test: PlanExpr; readonly then: PlanExpr; readonly otherwise: PlanExpr }
-  | { readonly kind: 'case'; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
+  | { readonly kind: 'case'; readonly sql?: true; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
   /** A built-in function of the catalog, by its lower-case name. */
-  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[] }
+  /** `sql`: its arguments come without unions, so that what may be null is of its type. */
+  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[]; readonly sql?: true }
   /** A user function: `plan.functions[id]`. */
   | { readonly kind: 'userCall'; readonly id: number; readonly arguments: readonly PlanExpr[] }
   /** `map(of, fn)`: `body` is evaluated for each element with `this` = {[parameter]: element}. */
@@ -100,7 +101,7 @@ export interface Assignment { readonly target: FieldPath; readonly value: PlanEx
 /** An ascending sort has nulls last by default, and so has a descending one. */
 export interface SortKey { readonly expr: PlanExpr; readonly order: 'asc' | 'desc'; readonly nulls: 'first' | 'last' }
 /** `argument` is absent for count(). `where`: only rows for which it is true. `name` is the lower-case name of the catalog. */
-export interface Aggregate { readonly name: string; readonly argument?: PlanExpr; readonly distinct: boolean; readonly where?: PlanExpr }
+export interface Aggregate { readonly name: string; readonly argument?: PlanExpr; readonly distinct: boolean; readonly where?: PlanExpr; /** Sums beyond 64 bits end the query; bools are 0 and 1. */ readonly sql?: true }
 
 /** Where a frame of a window begins or ends, seen from the current row: `current` is its peers but for ROWS; offsets are numbers or durations, not negative. */
 export type FrameEdge = { readonly kind: 'unbounded' | 'current' } | { readonly kind: 'preceding' | 'following'; readonly offset: Value };

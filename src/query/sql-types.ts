@@ -9,6 +9,8 @@ import type { PrimitiveName } from './ast.ts';
 export type SqlType =
   | { readonly kind: 'plain'; readonly type: Type }
   | { readonly kind: 'date' | 'uuid' }
+  /** An integer of 128 bits, of which 64 are held: what is beyond is an error, in TRY_CAST too. */
+  | { readonly kind: 'wide'; readonly unsigned: boolean }
   /** A time, cut down to whole units of so many nanoseconds. */
   | { readonly kind: 'timestamp'; readonly unit: number }
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
@@ -19,9 +21,8 @@ export type SqlType =
 
 const groups: readonly (readonly [PrimitiveName, string])[] = [
   ['int8', 'tinyint int1'], ['int16', 'smallint int2 int16 short'], ['int32', 'int integer int4 int32 signed integral'],
-  // There is no type of 128 bits: what is beyond int64 is an error of the cast.
-  ['int64', 'bigint int8 int64 long oid hugeint int128'],
-  ['uint8', 'utinyint uint8'], ['uint16', 'usmallint uint16'], ['uint32', 'uinteger uint32'], ['uint64', 'ubigint uint64 uhugeint uint128'],
+  ['int64', 'bigint int8 int64 long oid'],
+  ['uint8', 'utinyint uint8'], ['uint16', 'usmallint uint16'], ['uint32', 'uinteger uint32'], ['uint64', 'ubigint uint64'],
   ['float16', 'float16'], ['float32', 'real float4 float32'], ['float64', 'double float float8 float64'],
   ['bool', 'bool boolean logical'], ['string', 'text string varchar char character bpchar nvarchar'], ['bytes', 'blob bytea binary varbinary bytes'],
   ['duration', 'interval duration'], ['ip', 'ip inet'], ['net', 'net cidr'],
@@ -37,6 +38,7 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
   const name = word.toLowerCase(), plain = plainNames.get(name), unit = timestampUnits.get(name);
   if (plain !== undefined) return { kind: 'plain', type: primitiveNamed(plain)! };
   if (unit !== undefined) return { kind: 'timestamp', unit };
+  if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128') return { kind: 'wide', unsigned: name.startsWith('u') };
   if (name === 'date') return { kind: 'date' };
   if (name === 'uuid' || name === 'guid') return { kind: 'uuid' };
   return name === 'decimal' || name === 'numeric' || name === 'dec' ? { kind: 'decimal', precision: 18, scale: 3 } : undefined;
@@ -49,6 +51,7 @@ export const modelType = (t: SqlType): Type => {
   switch (t.kind) {
     case 'plain': return t.type;
     case 'date': case 'timestamp': return types.time;
+    case 'wide': return t.unsigned ? types.uint64 : types.int64;
     case 'uuid': return types.string;
     case 'decimal': return types.float64;
     case 'list': return arrayType(modelType(t.element));
@@ -62,6 +65,7 @@ export const sqlTypeText = (t: SqlType): string => {
   switch (t.kind) {
     case 'plain': return typeText(t.type);
     case 'date': case 'uuid': return t.kind;
+    case 'wide': return t.unsigned ? 'uhugeint' : 'hugeint';
     case 'timestamp': return 'timestamp';
     case 'decimal': return `decimal(${t.precision},${t.scale})`;
     case 'list': return `${sqlTypeText(t.element)}[${t.length ?? ''}]`;

@@ -16,6 +16,7 @@ import { ModeState } from './mode.ts';
 import { ArgumentState, TextState } from './pairs.ts';
 import { SpreadState } from './spread.ts';
 import type { AggregateState } from './state.ts';
+import { BoolsState } from './sql-bools.ts';
 import { SumState } from './sum.ts';
 import { UnionState } from './union.ts';
 
@@ -32,8 +33,14 @@ interface AggregateRow {
 }
 
 /** A fresh state of an aggregate that is called so. */
-export const stateFor = (row: AggregateRow, { all, distinct }: { readonly all: boolean; readonly distinct: boolean }): AggregateState =>
-  distinct && row.counts ? new DistinctState(row.state(all)) : row.state(all);
+export const stateFor = (row: AggregateRow, { all, distinct, sql = false }: { readonly all: boolean; readonly distinct: boolean; readonly sql?: boolean | undefined }): AggregateState => {
+  const state = (sql ? sqlStates[row.signature.name]?.() : undefined) ?? row.state(all);
+  return distinct && row.counts ? new DistinctState(state) : state;
+};
+/** Aggregates that are stricter in SQL, or take more. */
+const sqlStates: Readonly<Record<string, () => AggregateState>> = {
+  sum: () => new BoolsState(new SumState(true), false), min: () => new BoolsState(new ExtremeState('min'), true), max: () => new BoolsState(new ExtremeState('max'), true),
+};
 
 const row = (
   name: string, text: string, state: AggregateRow['state'], examples: AggregateRow['examples'], argumentsMin: 0 | 1 = 1,

@@ -3,6 +3,7 @@
  *
  * Integer sums are kept as floats while they are safe integers; what goes beyond is carried over to a bigint of the group.
  */
+import { LakeError } from '../../errors.ts';
 import { type Vector, type NumberVector } from '../../vectors/vector.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
@@ -22,6 +23,9 @@ export class SumState implements AggregateState {
   private anyText = false;
   /** No integer sum is further from zero. */
   private reach = 0;
+  private readonly checked: boolean;
+  /** `checked`: a sum beyond 64 bits ends the query instead of wrapping around. */
+  constructor(checked = false) { this.checked = checked; }
   get bytes(): number { return this.sums.byteLength * 2 + this.carried.size * 64; }
   grow(groups: number): void {
     this.classOfGroup = widened(this.classOfGroup, groups, bytes);
@@ -133,8 +137,15 @@ export class SumState implements AggregateState {
     this.carried.delete(g);
     this.classOfGroup[g] = classes.float;
   }
+  /** @throws query-overflow */
   private total(g: number): bigint {
+    if (this.checked) return this.within(g);
     return wrapped((this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!), this.classOfGroup[g]!);
+  }
+  private within(g: number): bigint {
+    const x = (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!), c = this.classOfGroup[g]!, kept = c === classes.float ? x : wrapped(x, c);
+    if (x !== kept) throw new LakeError('query-overflow', { operation: `sum(..) = ${x}`, type: c === classes.unsigned ? 'uint64' : 'int64' });
+    return x;
   }
   private addInteger(g: number, c: number, x: number | bigint): void {
     if (this.classOfGroup[g] === classes.float) {

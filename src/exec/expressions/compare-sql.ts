@@ -1,9 +1,13 @@
-/** Values of unlike types beside one another in SQL: a text is read as the type of the other side, a bool is a number beside numbers; lists, records and bools have an order. */
+/**
+ * Values of unlike types beside one another in SQL: a text is read as the type of the other side, a bool is a number beside numbers; lists, records and bools have an order.
+ * A text among the data that is none of that type equals nothing, and is neither less nor greater: columns may have values of several types.
+ */
 import { type SqlType } from '../../query/sql-types.ts';
 import type { CompareOperator } from '../../query/plan.ts';
 import { compareValues } from '../../vectors/compare.ts';
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
 import { type Vector, bools, constant, flatten, numbers, valueAt } from '../../vectors/vector.ts';
+import { truth, truthOf } from './rows.ts';
 import { sqlCastVector } from './sql-cast.ts';
 
 const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
@@ -13,16 +17,24 @@ const primitiveOf = (v: Vector): PrimitiveType | undefined => {
   return of.form === 'number' || of.form === 'bytes' ? of.type : of.form === 'bool' ? types.bool : undefined;
 };
 
-/** Both sides as one type; undefined where nothing is to be cast. @throws query-cast for a text that the other type does not have */
-export const alikeForSql = (left: Vector, right: Vector): { readonly left: Vector; readonly right: Vector } | undefined => {
+/** Which sides are literals of the query, in bits: a text there that the other type does not have is a mistake of the query. */
+export const strictness = { left: 1, right: 2 } as const;
+
+/** Both sides as one type, and the rows whose text is none of that type; undefined where nothing is to be cast. @throws query-cast for a literal of the query */
+export const alikeForSql = (left: Vector, right: Vector, strict: number): Alike | undefined => {
   const x = primitiveOf(left), y = primitiveOf(right);
   if (!x || !y || x === y) return undefined;
-  if (x === types.string) return { left: read(left, y), right };
-  if (y === types.string) return { left, right: read(right, x) };
+  if (x === types.string) return read(left, y, (strict & strictness.left) !== 0, (cast) => ({ left: cast, right }));
+  if (y === types.string) return read(right, x, (strict & strictness.right) !== 0, (cast) => ({ left, right: cast }));
   if (x === types.bool) return { left: asNumbers(left), right };
   return y === types.bool ? { left, right: asNumbers(right) } : undefined;
 };
-const read = (v: Vector, type: PrimitiveType): Vector => sqlCastVector(v, { type: targetOf(type), failure: 'error', written: 'comparison' });
+interface Alike { readonly left: Vector; readonly right: Vector; readonly unread?: Uint8Array }
+const read = (v: Vector, type: PrimitiveType, strict: boolean, sides: (cast: Vector) => Alike): Alike => {
+  const cast = sqlCastVector(v, { type: targetOf(type), failure: strict ? 'error' : 'null', written: 'comparison', advice: '; to compare as text write x::varchar' });
+  const codes = strict ? undefined : truthOf(cast), unread = codes?.includes(truth.null) ? codes.map((code) => (code === truth.null ? 1 : 0)) : undefined;
+  return { ...sides(cast), ...(unread && { unread }) };
+};
 /** Whole numbers of any width are compared as the widest. */
 const targetOf = (type: PrimitiveType): SqlType => {
   if (type === types.time) return { kind: 'timestamp', unit: 1 };

@@ -5,15 +5,15 @@ import { type Vector, type NumberVector, type BytesVector, type BoolVector, bool
 import type { CompareOperator } from '../../query/plan.ts';
 import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
-import { errors } from './rows.ts';
+import { errors, overlay } from './rows.ts';
 import { alikeForSql, compareOrdered } from './compare-sql.ts';
 
 /** What compares rows that are neither numbers nor bytes of one type. */
 export type Others = (operator: CompareOperator, left: Vector, right: Vector, length: number) => Vector;
 
-/** Rows compared; null and error operands as section 1 says. */
-export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number, sql = false): Vector =>
-  apply([left, right], length, (sql ? sqlKernels : kernels)[operator], operator === '==' || operator === '!=' ? 'bare' : 'named');
+/** Rows compared; `sql`: as SQL does, and which sides are literals of the query (compare-sql.ts); null and error operands as section 1 says. */
+export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number, sql?: number): Vector =>
+  apply([left, right], length, (sql === undefined ? kernels : sqlKernels[sql]!)[operator], operator === '==' || operator === '!=' ? 'bare' : 'named');
 
 const kernelOf = (operator: CompareOperator, others: Others): Kernel => ([left, right], length) => {
   const l = left!, r = right!;
@@ -41,14 +41,17 @@ const enumNumbers = (v: Vector): Vector => {
 const kernels: Readonly<Record<CompareOperator, Kernel>> = {
   '==': kernelOf('==', compareOthers), '!=': kernelOf('!=', compareOthers), '<': kernelOf('<', compareOthers), '<=': kernelOf('<=', compareOthers), '>': kernelOf('>', compareOthers), '>=': kernelOf('>=', compareOthers),
 };
-/** As SQL compares: a text beside another type is read as that type. */
-const inSql: Others = (operator, left, right, length) => {
-  const alike = alikeForSql(left, right);
-  return alike ? sqlKernels[operator]([alike.left, alike.right], length) : compareOrdered(operator, left, right, length) ?? compareOthers(operator, left, right, length);
+/** As SQL compares: a text beside another type is read as that type. `strict`: strictness of the sides. */
+const inSql = (strict: number): Others => (operator, left, right, length) => {
+  const alike = alikeForSql(left, right, strict);
+  if (!alike) return compareOrdered(operator, left, right, length) ?? compareOthers(operator, left, right, length);
+  const result = compareVectors(operator, alike.left, alike.right, length, strict);
+  if (!alike.unread || (operator !== '==' && operator !== '!=')) return result;
+  return overlay(result, alike.unread, bools(new Uint8Array(length).fill(operator === '!=' ? 1 : 0)));
 };
-const sqlKernels: Readonly<Record<CompareOperator, Kernel>> = {
-  '==': kernelOf('==', inSql), '!=': kernelOf('!=', inSql), '<': kernelOf('<', inSql), '<=': kernelOf('<=', inSql), '>': kernelOf('>', inSql), '>=': kernelOf('>=', inSql),
-};
+const sqlKernels = [0, 1, 2, 3].map((strict): Readonly<Record<CompareOperator, Kernel>> => ({
+  '==': kernelOf('==', inSql(strict)), '!=': kernelOf('!=', inSql(strict)), '<': kernelOf('<', inSql(strict)), '<=': kernelOf('<=', inSql(strict)), '>': kernelOf('>', inSql(strict)), '>=': kernelOf('>=', inSql(strict)),
+}));
 const mirrored: Readonly<Record<CompareOperator, CompareOperator>> = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 
 const compareNumberRows = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector => {

@@ -15,6 +15,7 @@ import { arithmetic, negate } from './arithmetic.ts';
 import { sqlArithmetic } from './arithmetic-sql.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
+import { strictness } from './compare-sql.ts';
 import { columnsFrom, concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
 import { inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
@@ -22,6 +23,7 @@ import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } fro
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, tidy } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
+import { withoutUnions } from './lift.ts';
 import { isUnshared, shared } from './shared.ts';
 import { sqlCastVector } from './sql-cast.ts';
 import { bucketsOfStored } from './time-bytes.ts';
@@ -65,13 +67,13 @@ const compilers: Compilers = {
     const evaluate = compile(of, context);
     return (batch) => fieldOf(evaluate(batch), name);
   },
-  index: ({ of, at, base, byName }, context) => {
+  index: ({ of, at, base, byName, sql }, context) => {
     if (byName && at.kind === 'literal') return compile({ kind: 'field', of, name: at.value.data as string }, context);
-    const left = compile(of, context), right = compile(at, context);
+    const left = plainIf(sql, compile(of, context)), right = plainIf(sql, compile(at, context));
     return (batch) => indexVector(left(batch), right(batch), base, batch.length);
   },
-  slice: ({ of, from, to, base }, context) => {
-    const value = compile(of, context), start = from && compile(from, context), end = to && compile(to, context);
+  slice: ({ of, from, to, base, sql }, context) => {
+    const value = plainIf(sql, compile(of, context)), start = from && plainIf(sql, compile(from, context)), end = to && plainIf(sql, compile(to, context));
     return (batch) => sliceVector(value(batch), { ...(start && { from: start(batch) }), ...(end && { to: end(batch) }), base }, batch.length);
   },
   negate: ({ operand }, context) => unary(operand, context, (v) => negate(v, v.length)),
@@ -79,9 +81,9 @@ const compilers: Compilers = {
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), isGuarded(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
-  compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql)),
+  compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql && strictOf(left, right))),
   concat: ({ left, right }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, concatKernel, 'bare')),
-  in: ({ left, right, ofQuery, sql }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length, sql))),
+  in: ({ left, right, ofQuery, sql }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length, sql && strictOf(left, right)))),
   like: ({ operand, pattern, caseless }, context) => {
     if (!caseless) return unary(operand, context, likeSearch(likeRows(pattern)));
     const rows = ilikeRows(pattern);
@@ -93,7 +95,8 @@ const compilers: Compilers = {
   },
   isNull: ({ operand }, context) => unary(operand, context, isNullVector),
   conditional: ({ test, then, otherwise }, context) => conditional(compile(test, context), compile(then, context), compile(otherwise, context)),
-  case: ({ operand, branches, otherwise }, context) => caseOf({
+  case: ({ operand, branches, otherwise, sql }, context) => caseOf({
+    ...(sql && { sql }),
     ...(operand && { operand: compile(operand, context) }),
     branches: branches.map((b) => ({ when: compile(b.when, context), then: compile(b.then, context) })),
     ...(otherwise && { otherwise: compile(otherwise, context) }),
@@ -164,6 +167,10 @@ const compilers: Compilers = {
   },
 };
 
+/** Which sides of a comparison are literals. */
+const strictOf = (left: PlanExpr, right: PlanExpr): number => (isLiteral(left) ? strictness.left : 0) | (isLiteral(right) ? strictness.right : 0);
+const isLiteral = (e: PlanExpr): boolean => e.kind === 'literal' || ((e.kind === 'record' || e.kind === 'array') && e.elements.every((x) => x.value.kind === 'literal'));
+
 const unary = (operand: PlanExpr, context: ExpressionContext, f: (v: Vector) => Vector): Evaluator => {
   const evaluate = compile(operand, context);
   return (batch) => (batch.length === 0 ? noRows : f(evaluate(batch)));
@@ -188,10 +195,13 @@ const compileList = (kind: 'array' | 'set', elements: readonly { readonly spread
   return (batch) => listFrom(kind, parts.map((p) => ({ spread: p.spread, values: p.evaluate(batch) })), batch.length);
 };
 
-const compileCall = ({ name, arguments: args }: Of<'call'>, context: ExpressionContext): Evaluator => {
+/** Without unions where SQL asks: there a value that may be null is of its type. */
+const plainIf = (sql: true | undefined, evaluate: Evaluator): Evaluator => (sql ? (batch) => withoutUnions(evaluate(batch)) : evaluate);
+
+const compileCall = ({ name, arguments: args, sql }: Of<'call'>, context: ExpressionContext): Evaluator => {
   const row = functionNamed(name);
   assert(row, `function ${name} is in the catalog`);
-  const compiled = args.map((a) => compile(a, context));
+  const compiled = args.map((a) => plainIf(sql, compile(a, context)));
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
   if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);

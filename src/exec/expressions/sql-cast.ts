@@ -4,8 +4,8 @@
  */
 import { LakeError } from '../../errors.ts';
 import { type SqlType, modelType, sqlTypeText } from '../../query/sql-types.ts';
-import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import { integer, underValue } from '../../vectors/value.ts';
+import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, typeText, types } from '../../vectors/type.ts';
+import { type Value, integer, underValue } from '../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
@@ -19,12 +19,12 @@ import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
 import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
-import { overlay, tidy, truth, truthOf } from './rows.ts';
+import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
 import { faultOfSqlTime, scaledDecimal, sqlBool, sqlBytes, sqlDateText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from './time-bytes.ts';
 
-/** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it. */
-export interface SqlCast { readonly type: SqlType; readonly from?: SqlType; readonly failure: 'error' | 'null'; readonly written: string }
+/** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead. */
+export interface SqlCast { readonly type: SqlType; readonly from?: SqlType; readonly failure: 'error' | 'null'; readonly written: string; readonly advice?: string }
 
 /** Casts every row. @throws query-cast at the first row that cannot be cast, unless such rows are null. */
 export const sqlCastVector = (v: Vector, cast: SqlCast): Vector => castRows(v, cast.type, cast);
@@ -47,13 +47,14 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   }
   switch (type.kind) {
     case 'plain': return type.type.kind === 'primitive' ? castPlain(v, type.type, type, cast) : refuse(v, type, cast);
+    case 'wide': return castPlain(v, type.unsigned ? types.uint64 : types.int64, type, cast);
     case 'date': return toTime(v, nanosOfDay, type, cast);
     case 'timestamp': return toTime(v, type.unit, type, cast);
     case 'uuid': return toUuid(v, type, cast);
     case 'decimal': return toDecimal(v, type, cast);
     case 'list': return v.form === 'list' ? castList(v, type, cast) : refuse(v, type, cast);
     case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : refuse(v, type, cast);
-    case 'map': return v.form === 'map' ? castMap(v, type, cast) : refuse(v, type, cast);
+    case 'map': return v.form === 'map' ? castMap(v, type, cast) : v.form === 'record' ? castFields(v, type, cast) : refuse(v, type, cast);
   }
 };
 
@@ -61,9 +62,41 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
 const settle = (values: Vector, bad: Uint8Array, v: Vector, type: SqlType, cast: SqlCast): Vector => {
   const first = bad.indexOf(1);
   if (first < 0) return values;
-  if (cast.failure === 'null') return overlay(values, bad, nulls(values.length));
-  const value = underValue(valueAt(v, first)), shown = supText(value), reason = type.kind !== 'plain' && value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
-  throw new LakeError('query-cast', { cast: cast.written, value: shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown, type: sqlTypeText(type), reason: reason === undefined ? '' : ` (${reason})` });
+  if (cast.failure === 'error') throw castError(underValue(valueAt(v, first)), type, cast);
+  if (mayHoldMore(type)) for (let i = first; i < v.length; i++) if (bad[i]) refuseBeyond(underValue(valueAt(v, i)), type, cast);
+  return overlay(values, bad, nulls(values.length));
+};
+const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError => {
+  const shown = supText(value), reason = reasonOf(value, type);
+  return new LakeError('query-cast', { cast: cast.written, value: shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown, type: sqlTypeText(type), advice: reason === undefined ? cast.advice ?? '; TRY_CAST gives null for such values' : ` (${reason})` });
+};
+/** What SQL's type could hold and ours cannot: that is no null in TRY_CAST either. */
+const mayHoldMore = ({ kind }: SqlType): boolean => kind === 'date' || kind === 'timestamp' || kind === 'decimal' || kind === 'wide';
+const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
+  if (reasonOf(value, type) !== undefined) throw castError(value, type, cast);
+};
+const reasonOf = (value: Value, type: SqlType): string | undefined => {
+  switch (type.kind) {
+    case 'date': case 'timestamp': return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
+    case 'wide': {
+      const x = digitsOf(value), whole = x === undefined ? undefined : scaledDecimal(x, 0), { low, high } = bounds128(type);
+      return whole !== undefined && whole >= low && whole <= high ? `there is no type of 128 bits: ${modelName(type)} holds 64` : undefined;
+    }
+    case 'decimal': {
+      const x = digitsOf(value), scaled = x === undefined ? undefined : scaledDecimal(x, type.scale);
+      return scaled !== undefined && String(scaled).replace('-', '').length <= type.precision ? `a decimal has at most ${digitsExact} digits that count` : undefined;
+    }
+    default: return undefined;
+  }
+};
+const modelName = (type: SqlType): string => typeText(modelType(type));
+const bounds128 = (type: SqlType & { readonly kind: 'wide' }): { readonly low: bigint; readonly high: bigint } =>
+  (type.unsigned ? { low: 0n, high: (1n << 128n) - 1n } : { low: -(1n << 127n), high: (1n << 127n) - 1n });
+/** A number, or the text of one, in decimal digits. */
+const digitsOf = ({ type, data }: Value): string | undefined => {
+  if (type === types.string) return data as string;
+  if (typeof data === 'bigint') return String(data);
+  return typeof data === 'number' && Number.isFinite(data) ? decimalFloatText(data, type === types.float32 ? 32 : 64) : undefined;
 };
 const shownMax = 100;
 const refuse = (v: Vector, type: SqlType, cast: SqlCast): Vector => settle(nulls(v.length), new Uint8Array(v.length).fill(1), v, type, cast);
@@ -253,6 +286,23 @@ const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast
 const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
   const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), inner = withoutFrom(cast), model = modelType(type);
   const keys = castRows(itemsOf(v, v.keys), type.key, inner), values = castRows(itemsOf(v, v.values), type.value, inner);
+  return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
+};
+/** A record as a map: the names of its fields are the keys. */
+const castFields = (v: RecordVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
+  const names = new BytesBuilder(types.string), offsets = new Uint32Array(v.length + 1), rows = new Uint32Array(v.length * v.fields.length), tags = new Uint32Array(rows.length);
+  let n = 0;
+  for (let i = 0; i < v.length; i++) {
+    v.fields.forEach((f, k) => {
+      if (f.present?.[i] === 0) return;
+      names.text(f.name);
+      rows[n] = i;
+      tags[n++] = k;
+    });
+    offsets[i + 1] = n;
+  }
+  const inner = withoutFrom(cast), keys = castRows(names.finish(), type.key, inner), model = modelType(type);
+  const values = n === 0 ? nulls(0) : combine(tags.subarray(0, n), rows.subarray(0, n), v.fields.map((f) => castRows(f.values, type.value, inner)));
   return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
 };
 /** Fields go by their names, those of a row without names (`c0`, `c1`, ..) by their places; what a struct lacks is null. */

@@ -99,7 +99,7 @@ const compiled = (a: Aggregate, build: Build): Compiled => {
   return {
     argument: a.argument && build.expression(a.argument),
     where: a.where && build.expression(a.where),
-    make: () => stateFor(row, { all: !a.argument, distinct: a.distinct }),
+    make: () => stateFor(row, { all: !a.argument, distinct: a.distinct, sql: a.sql }),
   };
 };
 

@@ -81,7 +81,7 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
   }
   const aggregate = aggregateNamed(call.name);
   if (!aggregate) throw new Error(`no window function ${call.name}`);
-  const [argument] = args, make = () => stateFor(aggregate, { all: !argument, distinct: call.distinct });
+  const [argument] = args, make = () => stateFor(aggregate, { all: !argument, distinct: call.distinct, sql: true });
   return (segment, all, carry) => {
     const passes = where && flatten(where(all, segment.length));
     return aggregateOver({

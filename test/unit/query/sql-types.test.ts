@@ -21,7 +21,7 @@ describe('names of types', () => {
     ["'1992-01-02 03:04:05.678'::timestamp_s", '{x:1992-01-02T03:04:06Z}'], ["'1992-01-02 03:04'::datetime", '{x:1992-01-02T03:04:00Z}'],
     ["'{A0EEBC999C0B4EF8BB6D6BB9BD380A11}'::uuid", '{x:"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}'], ["'1 day 02:00:00'::interval", '{x:1d2h}'],
     ["['1','2']::int[]", '{x:[1::int32,2::int32]}'], ["[1,2]::varchar[2]", '{x:["1","2"]}'], ["[['1']]::bigint[][]", '{x:[[1]]}'], ["{a:'1',b:2}::struct(a int, b text)", '{x:{a:1::int32,b:"2"}}'], ["(1,'x')::struct(a bigint, b text)", '{x:{a:1,b:"x"}}'],
-    ["|{'a':'1'}|::map(varchar, bigint)", '{x:|{"a":1}|}'], ["DOUBLE '1.5'", '{x:1.5}'], ["INTEGER '3'", '{x:3::int32}'], ["DATE '1992-01-01'", '{x:1992-01-01T00:00:00Z}'], ["DECIMAL(4,1) '2.25'", '{x:2.3}'],
+    ["|{'a':'1'}|::map(varchar, bigint)", '{x:|{"a":1}|}'], ["{a:'1',b:2}::map(varchar, bigint)", '{x:|{"a":1,"b":2}|}'], ["DOUBLE '1.5'", '{x:1.5}'], ["INTEGER '3'", '{x:3::int32}'], ["DATE '1992-01-01'", '{x:1992-01-01T00:00:00Z}'], ["DECIMAL(4,1) '2.25'", '{x:2.3}'],
     ["ARRAY[1,2]", '{x:[1,2]}'], ["TRY_CAST('a' AS INT)", '{x:null}'], ["TRY_CAST('2' AS BIGINT)", '{x:2}'], ["TRY(CAST('a' AS INT) + 1)", '{x:null}'],
     ["18446744073709551615::ubigint", '{x:18446744073709551615::uint64}'], ["100000000000000000000::double", '{x:1e+20}'],
   ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
@@ -48,7 +48,7 @@ describe('casts', () => {
 
   test.each([
     ["'a'::int", `query: "a"::<int32>: "a" cannot be cast to int32; TRY_CAST gives null for such values`], ['300::tinyint', 'cannot be cast to int8'], ["'1e40'::real", 'cannot be cast to float32'],
-    ["'9223372036854775808'::hugeint", 'cannot be cast to int64'], ['12345::decimal(5,2)', 'cannot be cast to decimal(5,2)'], ["'1234567890.1234567'::decimal(18,7)", 'cannot be cast to decimal(18,7)'],
+    ["'9223372036854775808'::hugeint", 'there is no type of 128 bits'], ["TRY_CAST('9223372036854775808' AS hugeint)", 'there is no type of 128 bits'], ["TRY_CAST('1111-11-11' AS date)", 'times are from 1677-09-21 to 2262-04-11'], ['12345::decimal(5,2)', 'cannot be cast to decimal(5,2)'], ["'1234567890.1234567'::decimal(18,7)", 'cannot be cast to decimal(18,7)'],
     ["'infinity'::timestamp", 'there is no infinite time here'], ["'9999-01-01'::date", 'times are from 1677-09-21 to 2262-04-11'], ["'1992-02-30'::date", 'cannot be cast to date'], ["[1,2]::int[3]", 'cannot be cast to int32[3]'],
     ["'zz'::uuid", 'cannot be cast to uuid'],
   ])('%s is an error of the query', async (select, message) => { expect(await fails(select)).toContain(message); });
@@ -84,17 +84,25 @@ describe('dates and intervals', () => {
 describe('comparisons of unlike types', () => {
   test.each([
     ["1 = '1'", '{x:true}'], ["'10' > 9", '{x:true}'], ["true = 1", '{x:true}'], ["'t' = true", '{x:true}'], ["TIMESTAMP '2024-01-01' < '2024-01-02'", '{x:true}'], ["DATE '2024-01-01' = '2024-01-01'", '{x:true}'],
-    ["3 in ('1','3')", '{x:true}'], ["2 between '1' and '3'", '{x:true}'], ['[1] < [2]', '{x:true}'], ['{a:1} < {a:2}', '{x:true}'], ['false < true', '{x:true}'], ["'a' < 'b'", '{x:true}'],
+    ["3 in ('1','3')", '{x:true}'], ['1 = any([1,2])', '{x:true}'], ['3 <> all([1,2])', '{x:true}'], ["case 1 when '1' then 2 end", '{x:2}'], ["2 between '1' and '3'", '{x:true}'], ['[1] < [2]', '{x:true}'], ['{a:1} < {a:2}', '{x:true}'], ['false < true', '{x:true}'], ["'a' < 'b'", '{x:true}'],
   ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
   test('columns beside literals', async () => {
     expect(await runQuery("select n where t >= '2024-01-02'", '{n:1,t:2024-01-01T00:00:00Z} {n:2,t:2024-01-02T00:00:00Z}')).toBe('{n:2}\n');
     expect(await runQuery("select n where n = '2'", '{n:1} {n:2}')).toBe('{n:2}\n');
     await expect(runQuery("select n where n = 'a'", '{n:1} {n:2}')).rejects.toThrow('cannot be cast to int64');
+    // Texts among the data are no mistakes of the query.
+    expect(await runQuery('select n, n = 1 as e, n <> 1 as d, n < 2 as l', '{n:1} {n:"x"} {n:"1"}')).toBe('{n:1,e:true,d:false,l:true}\n{n:"x",e:false,d:true,l:null}\n{n:"1",e:true,d:false,l:true}\n');
   });
+});
+
+test('sum, min and max of bools', async () => {
+  expect(await runQuery('select sum(v) as s, min(v) as a, max(v) as b, g group by g order by g', '{v:true,g:1} {v:false,g:1} {v:true,g:1} {v:null,g:2} {v:true,g:3}')).toBe('{s:2,a:false,b:true,g:1}\n{s:null,a:null,b:null,g:2}\n{s:1,a:true,b:true,g:3}\n');
 });
 
 test('whole numbers beyond 64 bits end the query', async () => {
   await expect(runQuery('select 9223372036854775807 + 1', undefined)).rejects.toMatchObject({ code: 'query-overflow', parameters: { operation: '9223372036854775807 + 1', type: 'int64' } });
   expect(await fails('100::tinyint * 100::tinyint')).toContain('100 * 100 is beyond int8');
+  await expect(runQuery('select sum(v) from input', '{v:9223372036854775807} {v:1}')).rejects.toMatchObject({ code: 'query-overflow' });
+  expect(await runQuery('sum(v)', '{v:9223372036854775807} {v:1}')).toBe('-9223372036854775808\n');
   expect(await runQuery('values 9223372036854775807+this', '1')).toBe('-9223372036854775808\n');
 });
