@@ -349,6 +349,8 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
   const { part } = e;
   const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
+  // Seconds since 1970 have a fraction, the other parts have none.
+  if (c.sql && name.toLowerCase() === 'epoch') return { kind: 'call', name: 'epoch', arguments: [lowerExpr(a, e.expr, c)], sql: true };
   return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(c.sql && { sql: true }) };
 };
 

@@ -6,7 +6,7 @@ import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import { ignoresInput, lowerSubqueryOps, sourced } from './analyze-queries.ts';
 import type { Expr, QuantifiedExpr, QueryNode, Span } from './ast.ts';
 import { correlated } from './correlated.ts';
-import { callOf, compareOf, exprKey, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
+import { callOf, exprKey, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
 import type { CompareOperator, Correlated, PlanExpr, PlanOp } from './plan.ts';
 import { columnsOf } from './sql-tables.ts';
 
@@ -67,6 +67,7 @@ export class Capture {
   }
 }
 
+const sqlCompare = (left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right, sql: true });
 const yes = literal(boolValue(true)), no = literal(boolValue(false)), unknown = literal(nullValue);
 
 /** `x in (query)` when the query uses columns of the row around it, else undefined: then it is the membership in all its rows. */
@@ -101,9 +102,9 @@ const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops,
   const pairs = parts.map((x, i) => ({ x, outer: capture.outer(x), column: fieldOf(thisExpr, columns[i]!) }));
   const exists = (tests: readonly PlanExpr[]): PlanExpr => capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr } as const))], 'exists');
   const unsure = (e: PlanExpr): PlanExpr => ({ kind: 'or', left: { kind: 'isNull', operand: e }, right: callOf('missing', e) });
-  const found = exists(pairs.map((p) => compareOf(p.outer, operator, p.column)));
+  const found = exists(pairs.map((p) => sqlCompare(p.outer, operator, p.column)));
   if (pairs.length > 1) {
-    const open = exists(pairs.map((p): PlanExpr => ({ kind: 'or', left: compareOf(p.outer, operator, p.column), right: unsure(compareOf(p.outer, operator, p.column)) })));
+    const open = exists(pairs.map((p): PlanExpr => ({ kind: 'or', left: sqlCompare(p.outer, operator, p.column), right: unsure(sqlCompare(p.outer, operator, p.column)) })));
     return { kind: 'case', branches: [{ when: found, then: yes }, { when: open, then: unknown }], otherwise: no };
   }
   const [{ x, column }] = pairs as [typeof pairs[number]];
@@ -131,13 +132,13 @@ export const distinctFrom = (left: PlanExpr, right: PlanExpr): PlanExpr => {
   return {
     kind: 'case',
     branches: [{ when: isNull(left), then: { kind: 'not', operand: isNull(right) } }, { when: isNull(right), then: yes }],
-    otherwise: compareOf(left, '!=', right),
+    otherwise: sqlCompare(left, '!=', right),
   };
 };
 
 /** `a between symmetric b and c`. */
 export const betweenSymmetric = (value: PlanExpr, lower: PlanExpr, upper: PlanExpr): PlanExpr => {
-  const within = (from: PlanExpr, to: PlanExpr): PlanExpr => ({ kind: 'and', left: compareOf(value, '>=', from), right: compareOf(value, '<=', to) });
+  const within = (from: PlanExpr, to: PlanExpr): PlanExpr => ({ kind: 'and', left: sqlCompare(value, '>=', from), right: sqlCompare(value, '<=', to) });
   return { kind: 'or', left: within(lower, upper), right: within(upper, lower) };
 };
 

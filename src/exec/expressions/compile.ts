@@ -21,7 +21,7 @@ import { inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
-import { errors, tidy } from './rows.ts';
+import { errors, overlay, tidy, truth, truthOf } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
 import { withoutUnions } from './lift.ts';
 import { isUnshared, shared } from './shared.ts';
@@ -212,7 +212,28 @@ const compileCall = ({ name, arguments: args, sql }: Of<'call'>, context: Expres
       return batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length);
     };
   }
+  if (sql) return nullsOfCalls(compiled, evaluate);
   return (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+};
+
+/** In SQL a function that refuses null gives null for it. */
+const nullsOfCalls = (args: readonly Evaluator[], evaluate: Evaluate): Evaluator => (batch) => {
+  if (batch.length === 0) return noRows;
+  const values = args.map((arg) => arg(batch)), result = evaluate(values, batch.length);
+  if (!mayHaveErrors(result)) return result;
+  const codes = truthOf(result), refused = new Uint8Array(batch.length);
+  for (const v of values) truthOf(v).forEach((code, i) => { if (code === truth.null && codes[i] === truth.error) refused[i] = 1; });
+  return refused.includes(1) ? overlay(result, refused, nulls(batch.length)) : result;
+};
+const mayHaveErrors = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'error': return true;
+    case 'constant': return mayHaveErrors(v.inner);
+    case 'dictionary': return mayHaveErrors(v.values);
+    case 'selected': return mayHaveErrors(v.base);
+    case 'dynamic': return v.parts.some(mayHaveErrors);
+    default: return false;
+  }
 };
 
 /** Buckets of times that are cast from text: the cast is passed over where the text is stored as numbers. */

@@ -52,6 +52,7 @@ describe('operators and casts', () => {
     expect(wrong).toEqual([]);
   });
   test('null itself is null', async () => {
+    expect(await runQuery('select date_part(\'year\', n) as a, ceil(n) as b, extract(epoch from n) as c, strftime(n, \'%Y\') as d', '{n:null}')).toBe('{a:null,b:null,c:null,d:null}\n');
     for (const type of ['int64', 'float64', 'string', 'time']) {
       expect(bare(await runQuery('select f0+1 as a, f0=3 as b, abs(f0) as c, f0::varchar as d', `{f0:null::(${type}|null)}`))).toMatch(/^\{a:null,b:null,c:null,d:null\}/);
     }
