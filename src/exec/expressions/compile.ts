@@ -205,7 +205,7 @@ const compileCall = ({ name, arguments: args, sql }: Of<'call'>, context: Expres
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
   if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);
-  const evaluate = row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names });
+  const evaluate = row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(sql && { sql }) });
   if (row.name === 'typename') {
     return (batch) => {
       bindNames(batch, context.names);

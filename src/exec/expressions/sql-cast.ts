@@ -108,7 +108,7 @@ const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: Sq
   switch (target) {
     case types.string: return toText(v, cast);
     case types.bool: return v.form === 'bool' ? v : v.form === 'number' ? numbersToBool(v) : isText(v) ? byText(v, type, cast, sqlBool, boolsOf) : refuse(v, type, cast);
-    case types.bytes: return isText(v) ? byText(v, type, cast, sqlBytes, bytesOf) : refuse(v, type, cast);
+    case types.bytes: return isText(v) ? byText(v, type, cast, cast.from?.kind === 'uuid' ? uuidBytes : sqlBytes, bytesOf) : refuse(v, type, cast);
     case types.duration: return isText(v) ? byText(v, type, cast, durationOfText, (list) => numbersOf(types.duration, list)) : byModel(v, target, type, cast);
     default:
   }
@@ -227,11 +227,19 @@ const cutTimes = (v: FlatVector, unit: number): Vector => {
   return out.finish();
 };
 
+const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
 const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
-const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => (isText(v) ? byText(v, type, cast, (text) => {
+const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
+  if (v.form === 'bytes' && v.type === types.bytes) {
+    const texts = textsOf(Array.from({ length: v.length }, (_, i) => Buffer.from(dataAt(v, i) as Uint8Array).toString('hex')));
+    return toUuid(flatten(texts), type, cast);
+  }
+  return isText(v) ? byText(v, type, cast, uuidOf, textsOf) : refuse(v, type, cast);
+};
+const uuidOf = (text: string): string | undefined => {
   const m = uuidSyntax.exec(text.trim());
   return m ? m.slice(1).join('-').toLowerCase() : undefined;
-}, textsOf) : refuse(v, type, cast));
+};
 const textsOf = (list: readonly (string | undefined)[]): Vector => {
   const out = new BytesBuilder(types.string);
   for (const x of list) out.text(x ?? '');

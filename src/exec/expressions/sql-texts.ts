@@ -52,7 +52,7 @@ export const sqlBool = (text: string): boolean | undefined => {
   return yes.has(word) ? true : no.has(word) ? false : undefined;
 };
 
-const timeSyntax = /^(\d{1,6})([-/])(\d{1,2})\2(\d{1,2})(?:(?:[T ]\s*)(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|GMT|([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?)?$/i;
+const timeSyntax = /^(\d{1,7})([-/])(\d{1,2})\2(\d{1,2})(?:(?:[T ]\s*)(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|GMT|([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?)?$/i;
 /** Nanoseconds since 1970 of a date or a timestamp; without an offset it is UTC. Undefined for what is none, `range` for what 64 bits do not hold. */
 export const sqlTime = (text: string): number | bigint | 'range' | undefined => {
   const plain = text.trim(), m = timeSyntax.exec(plain);
@@ -67,7 +67,7 @@ export const sqlTime = (text: string): number | bigint | 'range' | undefined => 
 /** What is wrong with the text of a time; undefined if nothing is known. */
 export const faultOfSqlTime = (text: string): string | undefined => {
   if (/^\s*[+-]?infinity\s*$/i.test(text)) return 'there is no infinite time here';
-  return sqlTime(text) === 'range' ? 'times are from 1677-09-21 to 2262-04-11' : undefined;
+  return sqlTime(text) === 'range' || /^\s*\d+-\d+-\d+ \(bc\)/i.test(text) ? 'times are from 1677-09-21 to 2262-04-11' : undefined;
 };
 
 /** `2.0`, `0.1`, `1e+20`: the shortest digits, and a point in whole numbers. */
