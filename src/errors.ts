@@ -66,6 +66,8 @@ export const errorTable = {
   'recursion-rounds': bad('query: with recursive {name} goes on after {limit} rounds (option -recursion.rounds.max); give it a condition that ends it, or a limit'),
   'recursion-rows': bad('query: with recursive {name} gives more than {limit} rows (option -recursion.rows.max); give it a condition that ends it, or a limit'),
   'load-memory': { status: 413, kind: 'payload too large', text: 'load: {operator} needs more than {limit} bytes of memory (option -memory)' },
+  'query-cast': bad('query: {cast}: {value} cannot be cast to {type}{advice}'),
+  'query-overflow': bad('query: {operation} is beyond {type}; as float64 it has a value: write x::double'),
   'query-memory': { status: 413, kind: 'payload too large', text: 'query: {operator} needs more than {limit} bytes of memory (option -memory)' },
   'query-string': { status: 413, kind: 'payload too large', text: 'query: {operator} makes a string of {length} characters, at most {limit}' },
   // formats

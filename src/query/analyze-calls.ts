@@ -3,11 +3,12 @@ import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from './ast.ts';
 import { functionHint } from './hints.ts';
-import { fieldOf } from './plan-walk.ts';
+import { callOf, fieldOf, literal } from './plan-walk.ts';
 import { isSql, lowerSqlCall } from './sql-elements.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
 import { types } from '../vectors/type.ts';
+import { nullValue } from '../vectors/value.ts';
 import { unknownType } from './types-of.ts';
 
 /** A call: of a lambda or user function, else of an aggregate, else of a built-in function. What is none of these is a fault. */
@@ -19,6 +20,8 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   if (c.scope.lookup(e.callee.text)?.kind === 'parameter') return a.wrong(`function called via parameter "${e.callee.text}" is bound to a non-function`, e);
   const name = binding?.name ?? e.callee.text.toLowerCase();
   if (c.sql?.grouping && groupingNames.has(name)) return c.sql.grouping(e);
+  const attempt = c.sql && !binding && name === 'try' ? lowerAttempt(a, e, c) : undefined;
+  if (attempt) return attempt;
   const call = aggregateCall(a, e, c.scope, c.sql !== undefined);
   if (call) return lowerAggregateCall(a, call, c);
   const symbol = c.scope.lookup(e.callee.text), via = binding && symbol?.kind === 'function' && !symbol.declared;
@@ -27,6 +30,13 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
 
 /** What SQL calls to tell the groupings of a GROUP BY apart. */
 const groupingNames: ReadonlySet<string> = new Set(['grouping', 'grouping_id']);
+/** `TRY(e)` of SQL: null where the expression is an error, and casts in it that fail are null too. */
+const lowerAttempt = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
+  const [only] = e.args;
+  if (e.args.length !== 1 || !only || isFunctionArg(only)) return undefined;
+  const value = lowerExpr(a, only, { ...c, attempt: true });
+  return { kind: 'conditional', test: callOf('is_error', value), then: literal(nullValue), otherwise: value };
+};
 
 /** The function that a name stands for: a binding of the scope, undefined for what no declaration binds, `other` for constants and the like. */
 const functionNamed = (a: Analysis, name: NameNode, scope: Scope): FunctionBinding | 'other' | undefined => {
@@ -115,8 +125,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
   // The arguments have faults of their own.
   if (!signature || !countFits(a, signature, e.args.length, e, via)) return { kind: 'cast', operand: { kind: 'array', elements: values.map((value) => ({ spread: false, value })) }, type: types.null };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
-  const found = a.environment.functions.find(name);
-  return { kind: 'call', name, arguments: values, ...(isSql(c) && found?.inSql && { sql: true }) };
+  return { kind: 'call', name, arguments: values, ...(isSql(c) && { sql: true }) };
 };
 
 /** A function as the place of its call knows it: some stand in SQL alone. */

@@ -1,6 +1,6 @@
 /** What one run of the analysis carries along: faults, places, functions, sources that are resolved and those that are still to be. */
 import { LakeError } from '../errors.ts';
-import { missing } from '../vectors/value.ts';
+import { type Value, missing } from '../vectors/value.ts';
 import { type Type, recordType, types } from '../vectors/type.ts';
 import type { Expr, Span } from './ast.ts';
 import { foldSubqueries } from './constant-queries.ts';
@@ -226,9 +226,20 @@ export class Analysis {
     if (readsRow(e)) return undefined;
     const folded = foldSubqueries(e, (part) => this.constant(part)?.value);
     if (this.#waits(folded, new Set())) return undefined;
-    const value = this.environment.evaluate(folded, this.functions);
+    const value = this.#evaluated(folded);
+    if (!value) return undefined;
     if (!isWithin(value, constantBytesMax)) throw failure(`constant is too large: more than ${constantBytesMax} bytes`);
     return { kind: 'literal', value };
+  }
+
+  /** The value of a constant; undefined for a cast that fails: it ends the query where a row asks for it. */
+  #evaluated(e: PlanExpr): Value | undefined {
+    try {
+      return this.environment.evaluate(e, this.functions);
+    } catch (error) {
+      if (error instanceof LakeError && error.code === 'query-cast') return undefined;
+      throw error;
+    }
   }
 
   /** True if a subquery would have to run, in a user function too. */

@@ -16,6 +16,8 @@ import { isOpen } from './types-check.ts';
 import { alternatives } from './types-of.ts';
 import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
+import { lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
+import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
 import { lowerWindow } from './sql-windows.ts';
 
 /** How names resolve inside the clause of a SQL operator. */
@@ -63,6 +65,8 @@ export interface ExprContext {
   readonly input: Type;
   /** Present in the clauses of SQL operators. */
   readonly sql?: SqlNames;
+  /** Within TRY: casts that fail give null. */
+  readonly attempt?: true;
   /** In SQL's VALUES, where no column is in scope: names in double quotes are strings. */
   readonly alone?: true;
 }
@@ -74,16 +78,17 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   const sub = (part: Expr): PlanExpr => lowerExpr(a, part, c);
   switch (e.kind) {
     case 'literal': return literal(literalValue(a, e));
-    case 'date': return lowerDate(a, e);
+    case 'date': return c.sql ? lowerSqlDate(a, e, faultOfTime) : lowerDate(a, e);
+    case 'interval': return lowerInterval(a, e, c);
     case 'type-value': return typeValueExpr(a, e.type, c.scope);
     case 'fstring': return lowerFString(a, e, c);
     case 'id': return lowerId(a, e, c);
-    case 'unary': return e.op === '+' ? sub(e.operand) : { kind: e.op === '!' ? 'not' : 'negate', operand: sub(e.operand) };
+    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : { kind: e.op === '!' ? 'not' : 'negate', operand: sub(e.operand) });
     case 'binary': return lowerBinary(a, e, c);
     case 'between': {
       const value = sub(e.expr);
       if (e.symmetric) return negateIf(e.negated, betweenSymmetric(value, sub(e.lower), sub(e.upper)));
-      const within: PlanExpr = { kind: 'and', left: compareOf(value, '>=', sub(e.lower)), right: compareOf(value, '<=', sub(e.upper)) };
+      const within: PlanExpr = { kind: 'and', left: comparison(c, value, '>=', sub(e.lower)), right: comparison(c, value, '<=', sub(e.upper)) };
       return e.negated ? { kind: 'not', operand: within } : within;
     }
     case 'is-null': {
@@ -96,9 +101,9 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'index': {
       if (countsAsSql(c)) return lowerSqlIndex(a, e, c);
       const at = sub(e.index), isName = at.kind === 'literal' && at.value.type === types.string;
-      return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }) };
+      return { kind: 'index', of: sub(e.expr), at, base: c.scope.indexBase, ...(isName && { byName: true }), ...(c.sql && { sql: true }) };
     }
-    case 'slice': return countsAsSql(c) || e.step || (!e.from && !e.to) ? lowerSqlSlice(a, e, c) : { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase };
+    case 'slice': return countsAsSql(c) || e.step || (!e.from && !e.to) ? lowerSqlSlice(a, e, c) : { kind: 'slice', of: sub(e.expr), ...(e.from ? { from: sub(e.from) } : {}), ...(e.to ? { to: sub(e.to) } : {}), base: c.scope.indexBase, ...(c.sql && { sql: true }) };
     case 'dot': return lowerDot(a, e, c);
     case 'call': return lowerCall(a, e, c);
     case 'agg': return lowerAgg(a, e, c);
@@ -179,7 +184,7 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
   const otherwise = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
   return {
-    kind: 'case', ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: sub(w.when), then: sub(w.then) })),
+    kind: 'case', ...(c.sql && { sql: true }), ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: sub(w.when), then: sub(w.then) })),
     ...(otherwise ? { otherwise } : {}),
   };
 };
@@ -188,7 +193,11 @@ const comparisons: ReadonlySet<string> = new Set<CompareOperator>(['==', '!=', '
 const arithmetics: ReadonlySet<string> = new Set<ArithmeticOperator>(['+', '-', '*', '/', '%']);
 
 const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
+  const interval = c.sql && arithmetics.has(e.op) ? lowerIntervalArithmetic(a, e, c) : undefined;
+  if (interval) return interval;
   const left = lowerExpr(a, e.left, c);
+  const list = c.sql ? lowerListQuantifier(a, e, left, c) : undefined;
+  if (list) return list;
   if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
   if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike') return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
   if (e.op === 'similar to' || e.op === 'not similar to') return negateIf(e.op.startsWith('not'), lowerSimilar(a, left, e.right, c));
@@ -196,24 +205,40 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const right = lowerExpr(a, e.right, c);
   if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left, right };
+  const dates = isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right) : undefined;
+  if (dates) return dates;
   const ofSql = sqlOperator(e.op, left, right);
   if (ofSql) return ofSql;
   if (e.op === '||') return { kind: 'concat', left, right, ...(isSql(c) && { sql: true }) };
-  if (comparisons.has(e.op)) return { kind: 'compare', operator: e.op as CompareOperator, left, right };
-  if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
+  if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
+  if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right, ...(isSql(c) && { sql: true }) };
   throw new TypeError(`operator ${e.op}`);
 };
+
+/** `x = any(list)` and `x <> all(list)` of SQL: membership. */
+const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: ExprContext): PlanExpr | undefined => {
+  const call = e.right, name = call.kind === 'call' && call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '';
+  if (call.kind !== 'call' || call.args.length !== 1 || !comparisons.has(e.op) || (name !== 'any' && name !== 'some' && name !== 'all')) return undefined;
+  const [list] = call.args;
+  if (!list || list.kind === 'lambda' || list.kind === 'function-ref') return undefined;
+  const isAll = name === 'all';
+  if (e.op !== (isAll ? '!=' : '==')) return a.wrong(`${e.op} ${name}(list) is not supported`, e, `write x ${e.op} ${name} (select unnest(list)), or list_min(list), list_max(list)`);
+  return negateIf(isAll, { kind: 'in', left, right: lowerExpr(a, list, c), sql: true });
+};
+
+/** A comparison; in SQL a text beside another type is cast. */
+const comparison = (c: ExprContext, left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right, ...(c.sql && { sql: true }) });
 
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
 
 /** On the right side of `in` a query is always taken as the array of its results. */
 const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {
-  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c) };
+  if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c), ...(c.sql && { sql: true }) };
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
   const right = a.at(e, subqueryOf(found.ops, 'list'));
   a.places.untyped.add(right);
-  return { kind: 'in', left, right, ofQuery: true };
+  return { kind: 'in', left, right, ofQuery: true, sql: true };
 };
 
 /** All results of a subquery or named query as an array; undefined for other expressions. */
@@ -271,6 +296,9 @@ export const checkRegexp = (a: Analysis, pattern: string, place: Span): void => 
 };
 
 const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
+  if (e.target.kind === 'sql-type') return lowerSqlCast(a, { ...e, target: e.target }, c);
+  const lacking = c.sql ? lackingType(a, e.target) : undefined;
+  if (lacking) return lacking;
   const operand = lowerExpr(a, e.expr, c), { target } = e;
   switch (target.kind) {
     case 'cast-name': return { kind: 'castNamed', operand, name: target.name };
@@ -280,6 +308,7 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
     }
     case 'id': {
       // Neither declared nor a type: a field that holds one, or its name.
+      if (c.sql && !c.scope.lookup(target.name) && !c.sql.has(target.name)) return unknownSqlType(a, target);
       if (e.call && !c.scope.lookup(target.name)) return { kind: 'call', name: 'cast', arguments: [operand, literal(missing)] };
       const type = lowerExpr(a, target, c), hint = typeHint(target.name);
       if (type.kind === 'field' && hint !== undefined) a.places.hint.set(type, hint);
@@ -335,6 +364,8 @@ const lowerExtract = (a: Analysis, e: Expr & { readonly kind: 'extract' }, c: Ex
   const { part } = e;
   const name = part.kind === 'id' && !part.double ? part.name : part.kind === 'literal' && part.type === 'string' ? part.text : undefined;
   if (name === undefined) return a.wrong('part must be an identifier or string', part);
+  // Seconds since 1970 have a fraction, the other parts have none.
+  if (isSql(c) && name.toLowerCase() === 'epoch') return { kind: 'call', name: 'epoch', arguments: [lowerExpr(a, e.expr, c)], sql: true };
   return { kind: 'call', name: 'date_part', arguments: [literal(stringValue(name)), lowerExpr(a, e.expr, c)], ...(isSql(c) && { sql: true }) };
 };
 

@@ -156,7 +156,7 @@ export const typeValueExpr = (a: Analysis, node: TypeNode, scope: Scope): PlanEx
 };
 
 /** The type of a cast's target that is written as a type; names that resolve to nothing are faults. */
-export const castType = (a: Analysis, target: Exclude<CastTarget, { readonly kind: 'id' | 'cast-name' | 'cast-date' }>, scope: Scope): Type => {
+export const castType = (a: Analysis, target: Exclude<CastTarget, { readonly kind: 'id' | 'cast-name' | 'cast-date' | 'sql-type' }>, scope: Scope): Type => {
   return checkNames(a, target, scope) ?? types.null;
 };
 /** The type; names in it that resolve to nothing are faults. */

@@ -10,6 +10,8 @@
  * - No path through the tree is deeper than twice the parser's `queryDepthMax` (500), so that recursion over it is safe.
  */
 
+import type { SqlType } from './sql-types.ts';
+
 /** A place in the query text: UTF-8 byte offsets, end exclusive. */
 export interface Span {
   readonly start: number;
@@ -208,7 +210,7 @@ export interface SearchExpr extends Span { readonly kind: 'search-expr'; readonl
 export type Expr =
   | LiteralExpr | DateExpr | TypeValueExpr | FStringExpr | IdExpr | UnaryExpr | BinaryExpr | BetweenExpr | IsNullExpr | ConditionalExpr
   | CaseExpr | CastExpr | IndexExpr | SliceExpr | DotExpr | CallExpr | AggExpr | RecordExpr | ArrayExpr | SetExpr | MapExpr | TupleExpr
-  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | ExtractExpr | SubstringExpr | WindowExpr | QuantifiedExpr;
+  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | IntervalExpr | ExtractExpr | SubstringExpr | WindowExpr | QuantifiedExpr;
 
 /** The type of a literal, which its form tells. */
 export type LiteralType = 'int64' | 'float64' | 'duration' | 'time' | 'ip' | 'net' | 'bytes' | 'string' | 'bool' | 'null';
@@ -252,9 +254,11 @@ export interface CaseExpr extends Span { readonly kind: 'case'; readonly operand
 /** `when a then b`: `a` is a predicate, or what the operand of the case has to equal. */
 export interface CaseWhen extends Span { readonly kind: 'case-when'; readonly when: Expr; readonly then: Expr }
 /** `e::T`, and `CAST(e AS T)`, which is a `call`. */
-export interface CastExpr extends Span { readonly kind: 'cast'; readonly call?: true; readonly expr: Expr; readonly target: CastTarget }
+export interface CastExpr extends Span { readonly kind: 'cast'; readonly call?: true; /** TRY_CAST: null for what cannot be cast. */ readonly attempt?: true; readonly expr: Expr; readonly target: CastTarget }
 /** A type; a name as an expression (declared type, or a parameter that holds a type); `=name`; or SQL's DATE. */
-export type CastTarget = TypeNode | IdExpr | CastName | CastDate;
+export type CastTarget = TypeNode | IdExpr | CastName | CastDate | SqlTypeNode;
+/** A type as SQL writes it. */
+export interface SqlTypeNode extends Span { readonly kind: 'sql-type'; readonly type: SqlType }
 /** `::=name`: wraps in a new named type. */
 export interface CastName extends Span { readonly kind: 'cast-name'; readonly name: string }
 /** `CAST(e AS DATE)`: to time, truncated to the day. */
@@ -358,6 +362,8 @@ export interface QuantifiedExpr extends Span {
   readonly left: Expr;
   readonly query: QueryNode;
 }
+/** `INTERVAL '1 day'`, `INTERVAL 3 MONTH`, `INTERVAL (e) HOUR`, in SQL alone. `unit` is as it was written. */
+export interface IntervalExpr extends Span { readonly kind: 'interval'; readonly amount: Expr; readonly unit?: string }
 /** `EXTRACT(part FROM e)`. */
 export interface ExtractExpr extends Span { readonly kind: 'extract'; readonly part: Expr; readonly expr: Expr }
 /** `SUBSTRING(e FROM f FOR n)`; neither is `FROM or FOR must be set`, the analyzer's error. */

@@ -14,6 +14,7 @@ const duration = /-?(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d|w|y))+/y;
 const bytes = /0x[0-9a-fA-F]*/y;
 const float = /-?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const integer = /-?\d+/y;
+const exponent = /-?\d+[eE][+-]?\d+/y;
 const hexRun = /[0-9a-fA-F]+/y;
 const hexGroups = /[0-9a-fA-F]*(?::[0-9a-fA-F]+)*:?/y;
 
@@ -78,9 +79,16 @@ function parseNumber(s: Scanner): LiteralExpr | undefined {
   if (!isDigit(code)) {
     const word = s.text.slice(s.pos, s.pos + 4);
     if ((word === '+Inf' || word === '-Inf') && !s.continuesIdentifier(s.pos + 4)) return literal(s, 'float64', word);
-    return code === 0x2b ? s.fail() : firstForm(s, signedForms);
+    return code === 0x2b ? s.fail() : parseExponent(s) ?? firstForm(s, signedForms);
   }
-  return parseIpv6(s) ?? firstForm(s, unsignedForms) ?? firstForm(s, signedForms);
+  return parseIpv6(s) ?? parseExponent(s) ?? firstForm(s, unsignedForms) ?? firstForm(s, signedForms);
+}
+
+/** `1e9`, a float without a point: in SQL alone. */
+function parseExponent(s: Scanner): LiteralExpr | undefined {
+  exponent.lastIndex = s.pos;
+  const text = s.sql ? exponent.exec(s.text)?.[0] : undefined;
+  return text === undefined || s.continuesIdentifier(s.pos + text.length) ? undefined : literal(s, 'float64', text);
 }
 
 function firstForm(s: Scanner, forms: readonly Form[]): LiteralExpr | undefined {

@@ -6,6 +6,7 @@ import { parseExpr, parseStringLiteral } from './parser-expressions.ts';
 import { parseLiteral } from './parser-literals.ts';
 import { parseQuery } from './parser-program.ts';
 import { parseFString, parseId, parseList, parseName, parseQuoted } from './parser-strings.ts';
+import { parseSqlForm } from './parser-sql-forms.ts';
 import { parseCastTarget, parseType } from './parser-types.ts';
 
 /** A primary expression, by its first character. */
@@ -21,7 +22,7 @@ export function parsePrimary(s: Scanner): Expr | undefined {
     case '`': return parseCallOrId(s);
     case 'f': if (next === '"' || next === "'") return parseFString(s); break;
   }
-  return parseKeywordForm(s) ?? parseLiteral(s) ?? parseCallOrId(s);
+  return (s.sql ? parseSqlForm(s) : undefined) ?? parseKeywordForm(s) ?? parseLiteral(s) ?? parseCallOrId(s);
 }
 
 function parseKeywordForm(s: Scanner): Expr | undefined {
@@ -89,7 +90,8 @@ export function parseEnclosedQuery(s: Scanner, open: string, close: string): Que
   return undefined;
 }
 
-function parseArray(s: Scanner): Expr | undefined {
+/** `[..]`: elements or a query. */
+export function parseArray(s: Scanner): Expr | undefined {
   const start = s.pos++;
   s.nestings++;
   const elems = parseElems(s), [only] = elems;
@@ -276,10 +278,18 @@ function parseWhen(s: Scanner): CaseWhen | undefined {
   return undefined;
 }
 
+/** Takes a keyword, which may have an underscore in it. */
+function takesWord(s: Scanner, word: string): boolean {
+  if (!word.includes('_')) return s.keyword(word);
+  const is = s.peekWord().toLowerCase() === word;
+  if (is) s.pos += word.length;
+  return is;
+}
+
 /** Takes `word (`; else stays. */
 function openCall(s: Scanner, word: string): boolean {
   const start = s.pos;
-  if (s.keyword(word) && s.takeNext('(')) {
+  if (takesWord(s, word) && s.takeNext('(')) {
     s.nestings++;
     s.skip();
     return true;
@@ -288,13 +298,14 @@ function openCall(s: Scanner, word: string): boolean {
   return false;
 }
 
-function parseCastCall(s: Scanner): Expr | undefined {
+/** `CAST(e AS T)`, and TRY_CAST. */
+export function parseCastCall(s: Scanner, word: 'cast' | 'try_cast' = 'cast'): Expr | undefined {
   const start = s.pos;
-  if (!openCall(s, 'cast')) return undefined;
+  if (!openCall(s, word)) return undefined;
   const expr = parseExpr(s);
   if (expr !== undefined && s.apartKeyword('as')) {
     const target = parseCastAs(s);
-    if (target !== undefined) return { kind: 'cast', call: true, expr, target, start: s.byte(start), end: s.byte(s.pos) };
+    if (target !== undefined) return { kind: 'cast', call: true, ...(word === 'try_cast' && { attempt: true }), expr, target, start: s.byte(start), end: s.byte(s.pos) };
   }
   s.pos = start;
   return undefined;
@@ -303,7 +314,7 @@ function parseCastCall(s: Scanner): Expr | undefined {
 /** Behind AS: a target with its closing parenthesis. */
 function parseCastAs(s: Scanner): CastTarget | undefined {
   const start = s.pos;
-  if (s.keyword('date') && s.takeNext(')')) return { kind: 'cast-date', start: s.byte(start), end: s.byte(start + 4) };
+  if (!s.sql && s.keyword('date') && s.takeNext(')')) return { kind: 'cast-date', start: s.byte(start), end: s.byte(start + 4) };
   for (const parse of [parseCastTarget, parseType]) {
     s.pos = start;
     const target = parse(s);

@@ -1,6 +1,7 @@
 /** Types (grammar.md, section 2): in `<…>`, declarations and casts. */
 import type { CastTarget, PrimitiveName, TypeField, TypeNode, TypePrimitive } from './ast.ts';
 import type { Scanner } from './scanner.ts';
+import { parseSqlType } from './parser-sql-types.ts';
 import { parseId, parseList, parseName } from './parser-strings.ts';
 
 const primitives: ReadonlySet<string> = new Set<PrimitiveName>([
@@ -37,6 +38,8 @@ export function parseType(s: Scanner): TypeNode | undefined {
 /** What stands behind `::`: no bare unions, names as expressions, or `=name`. */
 export function parseCastTarget(s: Scanner): CastTarget | undefined {
   const start = s.pos;
+  const sqlType = s.sql ? parseSqlType(s) : undefined;
+  if (sqlType !== undefined) return sqlType;
   if (s.code === 0x3d) {
     s.pos++;
     s.skip();

@@ -1,4 +1,5 @@
 /** Walks over expressions and operators of a plan: children, rewriting, structural keys, and which fields of the row an expression reads. */
+import { sqlTypeKey } from './sql-types.ts';
 import type { CompareOperator, FieldPath, Pipeline, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import type { Data, Value } from '../vectors/value.ts';
 import type { Type } from '../vectors/type.ts';
@@ -54,7 +55,7 @@ const rebuild = (e: PlanExpr, g: <T extends PlanExpr | undefined>(part: T) => T)
     case 'field': return { ...e, of: g(e.of) };
     case 'index': return { ...e, of: g(e.of), at: g(e.at) };
     case 'slice': return { ...e, of: g(e.of), ...(e.from ? { from: g(e.from) } : {}), ...(e.to ? { to: g(e.to) } : {}) };
-    case 'negate': case 'not': case 'isNull': case 'like': case 'match': case 'cast': case 'castNamed':
+    case 'negate': case 'not': case 'isNull': case 'like': case 'match': case 'cast': case 'sqlCast': case 'castNamed':
     case 'searchText': case 'searchRegexp': case 'searchValue':
       return { ...e, operand: g(e.operand) };
     case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return { ...e, left: g(e.left), right: g(e.right) };
@@ -81,7 +82,7 @@ export const partsOf = (e: PlanExpr): readonly PlanExpr[] => {
     case 'field': case 'mapElements': return [e.of];
     case 'index': return [e.of, e.at];
     case 'slice': return [e.of, ...(e.from ? [e.from] : noParts), ...(e.to ? [e.to] : noParts)];
-    case 'negate': case 'not': case 'isNull': case 'like': case 'match': case 'cast': case 'castNamed':
+    case 'negate': case 'not': case 'isNull': case 'like': case 'match': case 'cast': case 'sqlCast': case 'castNamed':
     case 'searchText': case 'searchRegexp': case 'searchValue':
       return [e.operand];
     case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return [e.left, e.right];
@@ -213,6 +214,7 @@ const detailOf = (e: PlanExpr): string => {
     case 'call': return `:${e.sql ? 'sql ' : ''}${e.name}${e.lambda ? `/${e.lambda.parameters}/${e.lambda.values}/${exprKey(e.lambda.body)}` : ''}`;
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;
+    case 'sqlCast': return `:${e.failure} ${sqlTypeKey(e.type)}`;
     case 'castNamed': return JSON.stringify(e.name);
     case 'like': return `${e.sql ? 'sql ' : ''}${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
     case 'match': return JSON.stringify(e.pattern);

@@ -10,6 +10,7 @@
  */
 import type { RecordType, Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
+import type { SqlType } from './sql-types.ts';
 
 /** Names of nested fields, outermost first. The empty path is the value itself. */
 export type FieldPath = readonly string[];
@@ -26,31 +27,36 @@ export type PlanExpr =
   /** `of.name`; error("missing") where there is none. A path a.b.c is nested fields over `this`. */
   | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string }
   /** `of[at]`; `base` is the index of the first element (0 or 1). `byName`: the query has a name there, which means the field as a dot does, whatever the value. */
-  | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true }
-  | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1 }
+  | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true; readonly sql?: true }
+  | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1; readonly sql?: true }
   | { readonly kind: 'negate'; readonly operand: PlanExpr }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
-  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr }
-  | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr }
+  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. */
+  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
+  /** `sql`: a text beside a value of another type is cast to that type; lists and records have an order. */
+  | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `sql`: as SQL has it, of lists too, and of any value with a text. */
   | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `ofQuery`: of SQL's IN over a query, where in an empty list nothing is, null neither. */
-  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true }
+  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true; readonly sql?: true }
   /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
   | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true; /** Null gives null, as in SQL. */ readonly sql?: true }
   /** `operand ~ "re"`: RE2 search. */
   | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
   | { readonly kind: 'isNull'; readonly operand: PlanExpr }
   | { readonly kind: 'conditional'; readonly test: PlanExpr; readonly then: PlanExpr; readonly otherwise: PlanExpr }
-  | { readonly kind: 'case'; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
+  | { readonly kind: 'case'; readonly sql?: true; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
   /** A built-in function of the catalog, by its lower-case name. */
-  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[]; /** As SQL has it, where that differs. */ readonly sql?: true; readonly lambda?: PlanLambda }
+  /** `sql`: as SQL has it where that differs; its arguments come without unions, so that what may be null is of its type. */
+  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly PlanExpr[]; readonly sql?: true; readonly lambda?: PlanLambda }
   /** A user function: `plan.functions[id]`. */
   | { readonly kind: 'userCall'; readonly id: number; readonly arguments: readonly PlanExpr[] }
   /** `map(of, fn)`: `body` is evaluated for each element with `this` = {[parameter]: element}. */
   | { readonly kind: 'mapElements'; readonly of: PlanExpr; readonly parameter: string; readonly body: PlanExpr }
   | { readonly kind: 'cast'; readonly operand: PlanExpr; readonly type: Type }
+  /** A cast of SQL. What cannot be cast ends the query, or is null (TRY_CAST). `from`: what the query says of the operand's type; `written`: the cast in an error. */
+  | { readonly kind: 'sqlCast'; readonly operand: PlanExpr; readonly type: SqlType; readonly from?: SqlType; readonly failure: 'error' | 'null'; readonly written: string }
   /** `e::=name`. */
   | { readonly kind: 'castNamed'; readonly operand: PlanExpr; readonly name: string }
   | { readonly kind: 'record'; readonly elements: readonly RecordElement[] }
@@ -145,7 +151,7 @@ export interface WindowCall extends AggregateForm {
 export interface WindowGroup { readonly partition: readonly PlanExpr[]; readonly order: readonly SortKey[]; readonly calls: readonly WindowCall[] }
 
 /** A test on one column that a scan may use to skip objects and blocks (never instead of the filter itself). */
-export interface Predicate { readonly path: FieldPath; readonly operator: CompareOperator; readonly value: Value }
+export interface Predicate { readonly path: FieldPath; readonly operator: CompareOperator; readonly value: Value; /** A text may be read as another type, and values of unlike types end the query. */ readonly sql?: true }
 /** Trees of such tests: skip where the whole is certainly not true. */
 export type Pruner =
   | { readonly kind: 'test'; readonly test: Predicate }

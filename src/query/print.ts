@@ -1,4 +1,6 @@
 /** The normalised text of expressions and types, and the names it gives to expressions without one (grammar.md, section 4). */
+import { typeText } from '../vectors/type.ts';
+import { sqlTypeText } from './sql-types.ts';
 import type { Arg, CallExpr, CastTarget, Expr, FStringExpr, FrameBound, LambdaNode, NameNode, OrderKey, QueryNode, RecordElem, Span, TypeNode, WindowSpec } from './ast.ts';
 
 /** What a name depends on besides the expression. */
@@ -62,7 +64,7 @@ class Printer {
       case 'is-null': return `${this.expr(expr.expr)}IS ${expr.negated ? 'NOT ' : ''}NULL`;
       case 'conditional': return `(${this.expr(expr.condition)}) ? ${this.expr(expr.then)} : ${this.expr(expr.otherwise)}`;
       case 'case': return this.#case(expr);
-      case 'cast': return expr.call ? `CAST(${this.expr(expr.expr)} AS ${this.#calledTarget(expr.target)})` : `${this.expr(expr.expr)}::${this.#target(expr.target)}`;
+      case 'cast': return expr.call ? `${expr.attempt ? 'TRY_' : ''}CAST(${this.expr(expr.expr)} AS ${this.#calledTarget(expr.target)})` : `${this.expr(expr.expr)}::${this.#target(expr.target)}`;
       case 'index': return `${this.expr(expr.expr)}[${this.expr(expr.index)}]`;
       case 'slice': return `${this.expr(expr.expr)}[${this.#maybe(expr.from)}:${this.#maybe(expr.to)}${expr.step ? `:${this.expr(expr.step)}` : ''}]`;
       case 'dot': return expr.expr.kind === 'id' && expr.expr.name === 'this' && !expr.expr.quoted ? expr.name.text : `${this.expr(expr.expr)}.${expr.name.text}`;
@@ -77,6 +79,7 @@ class Printer {
       case 'array-subquery': return `[${this.#query(expr.query)}]`;
       case 'exists': return `exists(${this.#query(expr.query)})`;
       case 'quantified': return `${this.expr(expr.left)}${expr.op}${expr.quantifier}(${this.#query(expr.query)})`;
+      case 'interval': return `INTERVAL ${expr.unit === undefined || expr.amount.kind === 'literal' ? this.expr(expr.amount) : `(${this.expr(expr.amount)})`}${expr.unit === undefined ? '' : ` ${expr.unit}`}`;
       case 'extract': return `EXTRACT(${this.expr(expr.part)} FROM ${this.expr(expr.expr)})`;
       case 'substring': return this.#substring(expr);
       case 'window': return `${this.expr(expr.call)}${expr.nulls ? ` ${expr.nulls} nulls` : ''} over ${expr.over.kind === 'name' ? name(expr.over.text) : this.#window(expr.over)}`;
@@ -175,11 +178,13 @@ class Printer {
       case 'id': return target.name;
       case 'cast-name': return quote(target.name);
       case 'cast-date': return 'date';
+      case 'sql-type': return target.type.kind === 'plain' ? `<${typeText(target.type.type)}>` : sqlTypeText(target.type);
       default: return `<${this.type(target)}>`;
     }
   }
 
   #calledTarget(target: CastTarget): string {
+    if (target.kind === 'sql-type') return sqlTypeText(target.type);
     return target.kind === 'id' || target.kind === 'cast-name' || target.kind === 'cast-date' ? this.#target(target) : this.type(target);
   }
 

@@ -6,7 +6,7 @@ import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import { ignoresInput, lowerSubqueryOps, sourced, subqueryOf } from './analyze-queries.ts';
 import type { ArraySubqueryExpr, Expr, QuantifiedExpr, QueryNode, Span } from './ast.ts';
 import { correlated } from './correlated.ts';
-import { callOf, compareOf, exprKey, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
+import { callOf, exprKey, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
 import type { CompareOperator, Correlated, PlanExpr, PlanOp } from './plan.ts';
 import { columnsOf } from './sql-tables.ts';
 
@@ -70,6 +70,7 @@ export class Capture {
   }
 }
 
+const sqlCompare = (left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right, sql: true });
 const yes = literal(boolValue(true)), no = literal(boolValue(false)), unknown = literal(nullValue);
 
 /** `x in (query)` when the query uses columns of the row around it or x is a row, else undefined: then it is the membership in all its rows. */
@@ -129,7 +130,7 @@ const partsOfRow = (e: PlanExpr): readonly PlanExpr[] | undefined =>
 interface Pair { readonly left: PlanExpr; readonly right: PlanExpr }
 /** Rows compared value by value, as the standard has it: the first that differ decide; a null leaves open what no other value decides. */
 const compareRows = (operator: CompareOperator, pairs: readonly Pair[]): PlanExpr => {
-  const [first, ...rest] = pairs as readonly [Pair, ...Pair[]], of = (by: CompareOperator, { left, right }: Pair): PlanExpr => compareOf(left, by, right);
+  const [first, ...rest] = pairs as readonly [Pair, ...Pair[]], of = (by: CompareOperator, { left, right }: Pair): PlanExpr => sqlCompare(left, by, right);
   if (rest.length === 0) return of(operator, first);
   const others = compareRows(operator, rest);
   if (operator === '==') return { kind: 'and', left: of('==', first), right: others };
@@ -163,13 +164,13 @@ export const distinctFrom = (left: PlanExpr, right: PlanExpr): PlanExpr => {
   return {
     kind: 'case',
     branches: [{ when: isNull(left), then: { kind: 'not', operand: isNull(right) } }, { when: isNull(right), then: yes }],
-    otherwise: compareOf(left, '!=', right),
+    otherwise: sqlCompare(left, '!=', right),
   };
 };
 
 /** `a between symmetric b and c`. */
 export const betweenSymmetric = (value: PlanExpr, lower: PlanExpr, upper: PlanExpr): PlanExpr => {
-  const within = (from: PlanExpr, to: PlanExpr): PlanExpr => ({ kind: 'and', left: compareOf(value, '>=', from), right: compareOf(value, '<=', to) });
+  const within = (from: PlanExpr, to: PlanExpr): PlanExpr => ({ kind: 'and', left: sqlCompare(value, '>=', from), right: sqlCompare(value, '<=', to) });
   return { kind: 'or', left: within(lower, upper), right: within(upper, lower) };
 };
 

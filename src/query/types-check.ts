@@ -170,6 +170,7 @@ export class TypeChecker {
       }
       case 'mapElements': return this.mapElements(e, self);
       case 'cast': return this.cast(e, self);
+      case 'sqlCast': this.expr(e.operand, self); return unknownType;
       case 'castNamed': this.expr(e.operand, self); return unknownType;
       case 'record': return this.record(e, self);
       case 'array': return arrayType(this.elements(e.elements, self));
@@ -317,7 +318,7 @@ export class TypeChecker {
       this.fault('right-hand side of in operator cannot be type net; consider cidr_match()', this.places.whole.get(e.right));
       return;
     }
-    if (compatible(left, right)) return;
+    if (e.sql || compatible(left, right)) return;
     // A query is known by what it gives, as in v0.2.0.
     const ofQuery = e.right.kind === 'subquery' && (e.right.form === 'array' || e.right.form === 'list') && right.kind === 'array' ? right.element : right, container = bare(ofQuery);
     if (container.kind === 'record') {

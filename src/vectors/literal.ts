@@ -89,6 +89,11 @@ export const decimalFloatText = (x: number, bits = 64): string => {
   const [mantissa, exponent] = (bits === 64 ? x.toExponential() : shortestSingle(x)).split('e') as [string, string];
   return placePoint(mantissa, Number(exponent));
 };
+/** The fewest digits that tell a float apart from all others (`d.ddd` times ten to the exponent). Finite numbers but zero. */
+export const shortestDigits = (x: number, bits = 64): { readonly negative: boolean; readonly digits: string; readonly exponent: number } => {
+  const [mantissa, exponent] = (bits === 64 ? x.toExponential() : shortestSingle(x)).split('e') as [string, string];
+  return { negative: x < 0, digits: mantissa.replace(/[-.]/g, ''), exponent: Number(exponent) };
+};
 /** The text of a float as SUP spells it: whole numbers within 64 bits end in a point. */
 export const floatText = (x: number, bits = 64): string => {
   const text = plainFloatText(x, bits);

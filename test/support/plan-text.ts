@@ -1,6 +1,7 @@
 /** A plan as text, one operator a line, what is inside it indented: what the rules' cases compare. */
 import { quoteName, quoteText, typeText } from '../../src/vectors/type.ts';
 import { supText } from '../../src/vectors/sup-print.ts';
+import { sqlTypeText } from '../../src/query/sql-types.ts';
 import { pathOf } from '../../src/query/plan-walk.ts';
 import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey, WindowFrame } from '../../src/query/plan.ts';
 
@@ -111,6 +112,7 @@ export const exprText = (e: PlanExpr): string => {
     case 'userCall': return `#${e.id}(${args(e.arguments)})`;
     case 'mapElements': return `map(${exprText(e.of)},${e.parameter}:${exprText(e.body)})`;
     case 'cast': return `${inner(e.operand)}::${e.type.kind === 'union' ? `(${typeText(e.type)})` : typeText(e.type)}`;
+    case 'sqlCast': return `${e.failure === 'null' ? 'try_' : ''}cast(${exprText(e.operand)} as ${sqlTypeText(e.type)})`;
     case 'castNamed': return `${inner(e.operand)}::=${quoteName(e.name)}`;
     case 'record': return `{${e.elements.map((x) => (x.kind === 'field' ? `${quoteName(x.name)}:${exprText(x.value)}` : `...${exprText(x.value)}`)).join(',')}}`;
     case 'array': return `[${elementsText(e.elements)}]`;

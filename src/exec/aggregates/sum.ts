@@ -4,9 +4,9 @@
  *
  * Integer sums are kept as floats while they are safe integers; what goes beyond is carried over to a bigint of the group.
  */
+import { LakeError } from '../../errors.ts';
 import { types } from '../../vectors/type.ts';
 import type { BoolVector, NumberVector, Vector } from '../../vectors/vector.ts';
-import { errors, overlay } from '../expressions/rows.ts';
 import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, numbersOfGroups, plainNumbers, wrapped } from './numeric.ts';
 import { eachPart, floatsOf, idsOfOne, isNothing, pick } from './parts.ts';
@@ -144,16 +144,12 @@ export class SumState implements AggregateState {
     return this.isSql ? sum : wrapped(sum, this.classOfGroup[g]!);
   }
   private exact(g: number): bigint { return (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!); }
-  /** Marks of the groups whose sum has no place in 64 bits; undefined if there are none. */
-  private tooLarge(groups: number): Uint8Array | undefined {
-    let marks: Uint8Array | undefined;
+  /** @throws query-overflow for a sum of SQL that has no place in 64 bits */
+  private refuseLarge(groups: number): void {
     for (const g of this.carried.keys()) {
-      const c = this.classOfGroup[g]!;
-      if (g >= groups || c === classes.float || wrapped(this.exact(g), c) === this.exact(g)) continue;
-      marks ??= bytes(groups);
-      marks[g] = 1;
+      const c = this.classOfGroup[g]!, sum = this.exact(g);
+      if (g < groups && c !== classes.float && wrapped(sum, c) !== sum) throw new LakeError('query-overflow', { operation: `sum(..) = ${sum}`, type: c === classes.unsigned ? 'uint64' : 'int64' });
     }
-    return marks;
   }
   private addInteger(g: number, c: number, x: number | bigint): void {
     if (this.classOfGroup[g] === classes.float) {
@@ -210,9 +206,8 @@ export class SumState implements AggregateState {
       if (plain) return plain;
     }
     const extra = (g: number): bigint | undefined => (this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined);
-    const large = this.isSql ? this.tooLarge(groups) : undefined;
-    const found = numbersOfGroups(groups, classOfGroup, this.sums, large ? (g) => (large[g] === 1 ? 0n : extra(g)) : extra, (g) => texts[g] === 1 && classOfGroup[g] !== classes.none);
-    return large ? overlay(found, large, errors('sum: result is out of the range of 64-bit integers, sum(v::float64) has room for it', groups)) : found;
+    if (this.isSql) this.refuseLarge(groups);
+    return numbersOfGroups(groups, classOfGroup, this.sums, extra, (g) => texts[g] === 1 && classOfGroup[g] !== classes.none);
   }
 }
 

@@ -1,5 +1,6 @@
 /** `+ - * / %` and unary minus over vectors (reference/language/types-and-casts.md sections 2 and 3). */
 import { type PrimitiveType, type Type, bitsOf, isFloat, isUnsigned, primitiveNamed, types, typeText } from '../../vectors/type.ts';
+import { LakeError } from '../../errors.ts';
 import { roundFloat } from '../../vectors/literal.ts';
 import { textError } from '../../vectors/value.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -10,22 +11,23 @@ import { floatsFor } from './float-room.ts';
 import { combine, errors, overlay, wrapErrors } from './rows.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from './sparse.ts';
 
-/** `over`: vectors that nobody needs afterwards, whose numbers the result may be written over. */
-export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[]): Vector => {
-  if (left.form === 'number' && right.form === 'dynamic') return besideSparse(operator, right, left, true, over) ?? apply([left, right], length, kernels[operator]);
-  if (left.form === 'dynamic' && right.form === 'number') return besideSparse(operator, left, right, false, over) ?? apply([left, right], length, kernels[operator]);
-  if (left.form === 'number' && right.form === 'number') return ofNumbers(operator, left, right, length, over?.includes(right) ? right : over?.includes(left) ? left : undefined);
+/** `checked`: a whole number beyond its type ends the query instead of wrapping around. `over`: vectors that nobody needs afterwards, whose numbers the result may be written over. */
+export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[], checked = false): Vector => {
+  const kernels = checked ? checkedKernels : plainKernels;
+  if (left.form === 'number' && right.form === 'dynamic') return besideSparse(operator, right, left, true, over, checked) ?? apply([left, right], length, kernels[operator]);
+  if (left.form === 'dynamic' && right.form === 'number') return besideSparse(operator, left, right, false, over, checked) ?? apply([left, right], length, kernels[operator]);
+  if (left.form === 'number' && right.form === 'number') return ofNumbers(operator, left, right, length, over?.includes(right) ? right : over?.includes(left) ? left : undefined, checked);
   return apply([left, right], length, kernels[operator], 'bare');
 };
 
 /** Numbers beside numbers of which some are null or errors: what is no number stays as it is. Undefined for anything else. `isRight`: the sparse ones are. */
-const besideSparse = (operator: ArithmeticOperator, sparse: DynamicVector, other: NumberVector, isRight: boolean, over: readonly Vector[] | undefined): Vector | undefined => {
+const besideSparse = (operator: ArithmeticOperator, sparse: DynamicVector, other: NumberVector, isRight: boolean, over: readonly Vector[] | undefined, checked: boolean): Vector | undefined => {
   const found = sparseNumbers(sparse), range = found && denseRange(found);
   if (!range || range.start > 0) return undefined;
   const { tag, tags, slots, part } = found, n = range.end;
   if (n === 0) return sparse;
   const dense = other.values instanceof Float64Array ? numbers(other.type, floatsBeside(other.values, found), n) : gather(other, rowsBeside(found, n)) as NumberVector, own = slice(part, 0, n) as NumberVector;
-  const spare = over?.includes(sparse) ? own : undefined, result = isRight ? ofNumbers(operator, dense, own, n, spare) : ofNumbers(operator, own, dense, n, spare);
+  const spare = over?.includes(sparse) ? own : undefined, result = isRight ? ofNumbers(operator, dense, own, n, spare, checked) : ofNumbers(operator, own, dense, n, spare, checked);
   return combine(tags, slots, sparse.parts.map((p, k) => (k === tag ? result : p)));
 };
 /** The values of the rows that are numbers on the sparse side; for use until the next call. */
@@ -47,13 +49,13 @@ const rowsBeside = ({ tag, tags }: SparseNumbers, count: number): Uint32Array =>
   return rows;
 };
 
-const ofNumbers = (operator: ArithmeticOperator, left: NumberVector, right: NumberVector, length: number, over?: NumberVector): Vector => {
+const ofNumbers = (operator: ArithmeticOperator, left: NumberVector, right: NumberVector, length: number, over: NumberVector | undefined, checked: boolean): Vector => {
   const type = resultType(operator, left.type, right.type);
   if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
   const out = over?.values instanceof Float64Array && isFloat(type) ? over.values : undefined;
-  return calculate(operator, type, { left: left.values, right: right.values, x: left.type, y: right.type, length, ...(out && { out }) });
+  return calculate(operator, type, { left: left.values, right: right.values, x: left.type, y: right.type, length, checked, ...(out && { out }) });
 };
-const kernelOf = (operator: ArithmeticOperator): Kernel => ([left, right], length) => {
+const kernelOf = (operator: ArithmeticOperator, checked: boolean): Kernel => ([left, right], length) => {
   const l = left!, r = right!;
   const a = l.form === 'constant' ? l.inner : l, b = r.form === 'constant' ? r.inner : r;
   if (a.form === 'null' || b.form === 'null') return nulls(length);
@@ -63,9 +65,11 @@ const kernelOf = (operator: ArithmeticOperator): Kernel => ([left, right], lengt
   if (!x || !y) return refuse(operator, l, r, length);
   const type = resultType(operator, x, y);
   if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
-  return calculate(operator, type, { left: spread(l, length), right: spread(r, length), x, y, length });
+  return calculate(operator, type, { left: spread(l, length), right: spread(r, length), x, y, length, checked });
 };
-const kernels: Readonly<Record<ArithmeticOperator, Kernel>> = { '+': kernelOf('+'), '-': kernelOf('-'), '*': kernelOf('*'), '/': kernelOf('/'), '%': kernelOf('%') };
+const kernelsOf = (checked: boolean): Readonly<Record<ArithmeticOperator, Kernel>> =>
+  ({ '+': kernelOf('+', checked), '-': kernelOf('-', checked), '*': kernelOf('*', checked), '/': kernelOf('/', checked), '%': kernelOf('%', checked) });
+const plainKernels = kernelsOf(false), checkedKernels = kernelsOf(true);
 
 /** Enums count as their symbol's index. */
 const numberTypeOf = (v: Vector): PrimitiveType | undefined => (v.form === 'number' ? v.type : v.form === 'enum' ? types.uint64 : undefined);
@@ -119,7 +123,7 @@ const repeated = (x: number, length: number): Float64Array => {
 };
 
 /** `out`: where a result in floats may go. */
-interface Operands { readonly left: NumberArray; readonly right: NumberArray; readonly x: Type; readonly y: Type; readonly length: number; readonly out?: Float64Array }
+interface Operands { readonly checked: boolean; readonly left: NumberArray; readonly right: NumberArray; readonly x: Type; readonly y: Type; readonly length: number; readonly out?: Float64Array }
 
 const calculate = (operator: ArithmeticOperator, type: PrimitiveType, operands: Operands): Vector => {
   const { length } = operands;
@@ -128,7 +132,7 @@ const calculate = (operator: ArithmeticOperator, type: PrimitiveType, operands: 
     const out = floatsFor(length);
     const lowest = isUnsigned(type) ? 0 : -Number.MAX_SAFE_INTEGER;
     const zeros = operator === '/' || operator === '%' ? zerosOf(operands.right, length) : undefined;
-    if (safeLoops[operator](operands.left, operands.right, out, lowest)) return withZeros(numbers(type, out), zeros);
+    if (safeLoops[operator](operands.left, operands.right, out, lowest) && (!operands.checked || staysWithin(type, out))) return withZeros(numbers(type, out), zeros);
   }
   return calculateExactly(operator, type, operands);
 };
@@ -206,8 +210,15 @@ const zerosOf = (values: NumberArray, length: number): Uint8Array | undefined =>
 };
 const withZeros = (v: Vector, zeros: Uint8Array | undefined): Vector => (zeros ? overlay(v, zeros, errors('divide by zero', v.length)) : v);
 
-/** 64-bit arithmetic that wraps around. */
-const calculateExactly = (operator: ArithmeticOperator, type: PrimitiveType, { left, right, x, y, length }: Operands): Vector => {
+/** Whether whole numbers are within a type of fewer than 64 bits. */
+const staysWithin = (type: PrimitiveType, values: Float64Array): boolean => {
+  const bits = bitsOf(type);
+  if (bits === 64) return true;
+  const low = isUnsigned(type) ? 0 : -(2 ** (bits - 1)), high = isUnsigned(type) ? 2 ** bits : 2 ** (bits - 1);
+  return values.every((x) => x >= low && x < high);
+};
+/** 64-bit arithmetic that wraps around, unless it is checked. @throws query-overflow */
+const calculateExactly = (operator: ArithmeticOperator, type: PrimitiveType, { left, right, x, y, length, checked }: Operands): Vector => {
   const out = isUnsigned(type) ? new BigUint64Array(length) : new BigInt64Array(length);
   const narrow = isUnsigned(type) ? (n: bigint): bigint => n : (n: bigint): bigint => BigInt.asIntN(64, n);
   const mixedSigns = isUnsigned(x) !== isUnsigned(y);
@@ -216,10 +227,18 @@ const calculateExactly = (operator: ArithmeticOperator, type: PrimitiveType, { l
   for (let i = 0; i < length; i++) {
     const a = BigInt(left[i]!), b = BigInt(right[i]!);
     if (mixedSigns && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
-    else if (!zeros?.[i]) out[i] = exact(operator, narrow(a), narrow(b));
+    else if (!zeros?.[i]) {
+      const result = exact(operator, narrow(a), narrow(b));
+      if (checked && !isWithin(type, result)) throw new LakeError('query-overflow', { operation: `${a} ${operator} ${b}`, type: type.name });
+      out[i] = result;
+    }
   }
   const result = withZeros(numbers(type, narrowed(out)), zeros);
   return tooLarge ? overlay(result, tooLarge, errors('integer overflow: uint64 value too large for int64', length)) : result;
+};
+const isWithin = (type: PrimitiveType, x: bigint): boolean => {
+  const bits = BigInt(bitsOf(type));
+  return isUnsigned(type) ? x >= 0n && x < 1n << bits : x >= -(1n << (bits - 1n)) && x < 1n << (bits - 1n);
 };
 const int64Max = (1n << 63n) - 1n;
 const exact = (operator: ArithmeticOperator, a: bigint, b: bigint): bigint => {

@@ -5,13 +5,17 @@ import { type Vector, type NumberVector, type BytesVector, type BoolVector, bool
 import type { CompareOperator } from '../../query/plan.ts';
 import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
-import { errors } from './rows.ts';
+import { errors, overlay } from './rows.ts';
+import { alikeForSql, compareOrdered } from './compare-sql.ts';
 
-/** Rows compared; null and error operands as section 1 says. */
-export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector =>
-  apply([left, right], length, kernels[operator], operator === '==' || operator === '!=' ? 'bare' : 'named');
+/** What compares rows that are neither numbers nor bytes of one type. */
+export type Others = (operator: CompareOperator, left: Vector, right: Vector, length: number) => Vector;
 
-const kernelOf = (operator: CompareOperator): Kernel => ([left, right], length) => {
+/** Rows compared; `sql`: as SQL does, and which sides are literals of the query (compare-sql.ts); null and error operands as section 1 says. */
+export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number, sql?: number): Vector =>
+  apply([left, right], length, (sql === undefined ? kernels : sqlKernels[sql]!)[operator], operator === '==' || operator === '!=' ? 'bare' : 'named');
+
+const kernelOf = (operator: CompareOperator, others: Others): Kernel => ([left, right], length) => {
   const l = left!, r = right!;
   const a = l.form === 'constant' ? l.inner : l, b = r.form === 'constant' ? r.inner : r;
   const equality = operator === '==' || operator === '!=';
@@ -26,8 +30,7 @@ const kernelOf = (operator: CompareOperator): Kernel => ([left, right], length) 
   }
   if (equality && a.form === 'enum' && b.form === 'number') return compareNumberRows(operator, enumNumbers(l), r, length);
   if (equality && a.form === 'number' && b.form === 'enum') return compareNumberRows(operator, l, enumNumbers(r), length);
-  if (a.form === 'bool' && b.form === 'bool') return compareBools(operator, flatten(l) as BoolVector, flatten(r) as BoolVector, length);
-  return compareOthers(operator, l, r, length);
+  return others(operator, l, r, length);
 };
 /** An enum beside a number counts as its symbol's place. */
 const enumNumbers = (v: Vector): Vector => {
@@ -36,8 +39,19 @@ const enumNumbers = (v: Vector): Vector => {
   return flat.form === 'enum' ? numbers(types.int64, Float64Array.from(flat.codes.subarray(0, flat.length))) : v;
 };
 const kernels: Readonly<Record<CompareOperator, Kernel>> = {
-  '==': kernelOf('=='), '!=': kernelOf('!='), '<': kernelOf('<'), '<=': kernelOf('<='), '>': kernelOf('>'), '>=': kernelOf('>='),
+  '==': kernelOf('==', compareOthers), '!=': kernelOf('!=', compareOthers), '<': kernelOf('<', compareOthers), '<=': kernelOf('<=', compareOthers), '>': kernelOf('>', compareOthers), '>=': kernelOf('>=', compareOthers),
 };
+/** As SQL compares: a text beside another type is read as that type. `strict`: strictness of the sides. */
+const inSql = (strict: number): Others => (operator, left, right, length) => {
+  const alike = alikeForSql(left, right, strict);
+  if (!alike) return compareOrdered(operator, left, right, length) ?? compareOthers(operator, left, right, length);
+  const result = compareVectors(operator, alike.left, alike.right, length, strict);
+  if (!alike.unread || (operator !== '==' && operator !== '!=')) return result;
+  return overlay(result, alike.unread, bools(new Uint8Array(length).fill(operator === '!=' ? 1 : 0)));
+};
+const sqlKernels = [0, 1, 2, 3].map((strict): Readonly<Record<CompareOperator, Kernel>> => ({
+  '==': kernelOf('==', inSql(strict)), '!=': kernelOf('!=', inSql(strict)), '<': kernelOf('<', inSql(strict)), '<=': kernelOf('<=', inSql(strict)), '>': kernelOf('>', inSql(strict)), '>=': kernelOf('>=', inSql(strict)),
+}));
 const mirrored: Readonly<Record<CompareOperator, CompareOperator>> = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 
 const compareNumberRows = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector => {
@@ -170,7 +184,8 @@ const compareBools = (operator: CompareOperator, a: BoolVector, b: BoolVector, l
 };
 
 /** Values that have equality only, and values of unlike types. */
-const compareOthers = (operator: CompareOperator, left: Vector, right: Vector, length: number): Vector => {
+function compareOthers(operator: CompareOperator, left: Vector, right: Vector, length: number): Vector {
+  if (formOf(left) === 'bool' && formOf(right) === 'bool') return compareBools(operator, flatten(left) as BoolVector, flatten(right) as BoolVector, length);
   const out = new Uint8Array(length);
   const a = uniformType(left), b = uniformType(right);
   if (a && b && a !== b) return bools(operator === '!=' ? out.fill(1) : out);
@@ -180,4 +195,5 @@ const compareOthers = (operator: CompareOperator, left: Vector, right: Vector, l
     out[i] = same ? wantsEqual : operator === '!=' ? 1 : 0;
   }
   return bools(out);
-};
+}
+const formOf = (v: Vector): Vector['form'] => (v.form === 'constant' ? v.inner.form : v.form);

@@ -12,8 +12,10 @@ import type { CallContext, Evaluate } from '../functions/row.ts';
 import { fieldOf, indexVector, sliceVector } from './access.ts';
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
+import { sqlArithmetic } from './arithmetic-sql.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
+import { strictness } from './compare-sql.ts';
 import { columnsFrom, concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
 import { inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
@@ -21,8 +23,10 @@ import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } fro
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, overlay, tidy, truth, truthOf } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
+import { withoutUnions } from './lift.ts';
 import { sqlConcat } from './sql-concat.ts';
 import { isUnshared, shared } from './shared.ts';
+import { sqlCastVector } from './sql-cast.ts';
 import { bucketsOfStored } from './time-bytes.ts';
 import { call, callDepth, callDepthMax, driven, drivenAsync, wait, waitOnce } from './suspend.ts';
 
@@ -64,23 +68,23 @@ const compilers: Compilers = {
     const evaluate = compile(of, context);
     return (batch) => fieldOf(evaluate(batch), name);
   },
-  index: ({ of, at, base, byName }, context) => {
+  index: ({ of, at, base, byName, sql }, context) => {
     if (byName && at.kind === 'literal') return compile({ kind: 'field', of, name: at.value.data as string }, context);
-    const left = compile(of, context), right = compile(at, context);
+    const left = plainIf(sql, compile(of, context)), right = plainIf(sql, compile(at, context));
     return (batch) => indexVector(left(batch), right(batch), base, batch.length);
   },
-  slice: ({ of, from, to, base }, context) => {
-    const value = compile(of, context), start = from && compile(from, context), end = to && compile(to, context);
+  slice: ({ of, from, to, base, sql }, context) => {
+    const value = plainIf(sql, compile(of, context)), start = from && plainIf(sql, compile(from, context)), end = to && plainIf(sql, compile(to, context));
     return (batch) => sliceVector(value(batch), { ...(start && { from: start(batch) }), ...(end && { to: end(batch) }), base }, batch.length);
   },
   negate: ({ operand }, context) => unary(operand, context, (v) => negate(v, v.length)),
   not: ({ operand }, context) => unary(operand, context, notVector),
-  and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), needsDriver(right)),
-  or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
+  and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), isGuarded(right)),
+  or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
-  compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
+  compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql && strictOf(left, right))),
   concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, sql ? sqlConcat : concatKernel, 'bare')),
-  in: ({ left, right, ofQuery }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length))),
+  in: ({ left, right, ofQuery, sql }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length, sql && strictOf(left, right)))),
   like: ({ operand, pattern, caseless, sql }, context) => {
     const rows = caseless ? ilikeRows(pattern) : likeRows(pattern), search = likeSearch(rows);
     if (caseless) return unary(operand, context, (v) => matchVector(v, rows));
@@ -92,7 +96,8 @@ const compilers: Compilers = {
   },
   isNull: ({ operand }, context) => unary(operand, context, isNullVector),
   conditional: ({ test, then, otherwise }, context) => conditional(compile(test, context), compile(then, context), compile(otherwise, context)),
-  case: ({ operand, branches, otherwise }, context) => caseOf({
+  case: ({ operand, branches, otherwise, sql }, context) => caseOf({
+    ...(sql && { sql }),
     ...(operand && { operand: compile(operand, context) }),
     branches: branches.map((b) => ({ when: compile(b.when, context), then: compile(b.then, context) })),
     ...(otherwise && { otherwise: compile(otherwise, context) }),
@@ -107,6 +112,7 @@ const compilers: Compilers = {
     bindType(expr.type, context.names);
     return unary(expr.operand, context, (v) => castVector(v, expr.type));
   }),
+  sqlCast: (expr, context) => shared(expr, context, () => unary(expr.operand, context, (v) => sqlCastVector(v, expr))),
   castNamed: ({ operand, name }, context) => unary(operand, context, (v) => castToName(v, name, context.names)),
   record: ({ elements }, context) => {
     const parts = elements.map((e) => ({ e, evaluate: compile(e.value, context) }));
@@ -166,6 +172,10 @@ const nullWhereNull = (v: Vector, result: Vector): Vector => {
   const codes = truthOf(v);
   return codes.includes(truth.null) ? overlay(result, codes.map((code) => (code === truth.null ? 1 : 0)), nulls(v.length)) : result;
 };
+/** Which sides of a comparison are literals. */
+const strictOf = (left: PlanExpr, right: PlanExpr): number => (isLiteral(left) ? strictness.left : 0) | (isLiteral(right) ? strictness.right : 0);
+const isLiteral = (e: PlanExpr): boolean => e.kind === 'literal' || ((e.kind === 'record' || e.kind === 'array') && e.elements.every((x) => x.value.kind === 'literal'));
+
 const unary = (operand: PlanExpr, context: ExpressionContext, f: (v: Vector) => Vector): Evaluator => {
   const evaluate = compile(operand, context);
   return (batch) => (batch.length === 0 ? noRows : f(evaluate(batch)));
@@ -175,13 +185,13 @@ const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: 
   return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
 };
 /** What arithmetic within made for this expression alone may be written over. */
-const compileArithmetic = ({ operator, left, right }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+const compileArithmetic = ({ operator, left, right, sql }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
   const l = compile(left, context), r = compile(right, context), inner = [left, right].some((e) => e.kind === 'arithmetic');
   return (batch) => {
     if (batch.length === 0) return noRows;
     const a = l(batch), b = r(batch);
-    if (!inner) return arithmetic(operator, a, b, a.length);
-    return arithmetic(operator, a, b, a.length, [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)));
+    const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
+    return sql ? sqlArithmetic(operator, a, b, a.length, over) : arithmetic(operator, a, b, a.length, over);
   };
 };
 const isMade = (e: PlanExpr, context: ExpressionContext): boolean => e.kind === 'arithmetic' && isUnshared(e, context);
@@ -190,14 +200,17 @@ const compileList = (kind: 'array' | 'set', elements: readonly { readonly spread
   return (batch) => listFrom(kind, parts.map((p) => ({ spread: p.spread, values: p.evaluate(batch) })), batch.length);
 };
 
+/** Without unions where SQL asks: there a value that may be null is of its type. */
+const plainIf = (sql: true | undefined, evaluate: Evaluator): Evaluator => (sql ? (batch) => withoutUnions(evaluate(batch)) : evaluate);
+
 const compileCall = ({ name, arguments: args, sql, lambda }: Of<'call'>, context: ExpressionContext): Evaluator => {
   const row = functionNamed(name);
   assert(row, `function ${name} is in the catalog`);
-  const compiled = args.map((a) => compile(a, context));
+  const compiled = args.map((a) => plainIf(sql, compile(a, context)));
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
   if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);
-  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
+  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(sql && { sql }), ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
   const evaluate = (sql && row.inSql ? row.inSql.make : row.make)(call);
   if (row.name === 'typename') {
     return (batch) => {
@@ -205,7 +218,28 @@ const compileCall = ({ name, arguments: args, sql, lambda }: Of<'call'>, context
       return batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length);
     };
   }
+  if (sql) return nullsOfCalls(compiled, evaluate);
   return (batch) => (batch.length === 0 ? noRows : evaluate(compiled.map((c) => c(batch)), batch.length));
+};
+
+/** In SQL a function that refuses null gives null for it. */
+const nullsOfCalls = (args: readonly Evaluator[], evaluate: Evaluate): Evaluator => (batch) => {
+  if (batch.length === 0) return noRows;
+  const values = args.map((arg) => arg(batch)), result = evaluate(values, batch.length);
+  if (!mayHaveErrors(result)) return result;
+  const codes = truthOf(result), refused = new Uint8Array(batch.length);
+  for (const v of values) truthOf(v).forEach((code, i) => { if (code === truth.null && codes[i] === truth.error) refused[i] = 1; });
+  return refused.includes(1) ? overlay(result, refused, nulls(batch.length)) : result;
+};
+const mayHaveErrors = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'error': return true;
+    case 'constant': return mayHaveErrors(v.inner);
+    case 'dictionary': return mayHaveErrors(v.values);
+    case 'selected': return mayHaveErrors(v.base);
+    case 'dynamic': return v.parts.some(mayHaveErrors);
+    default: return false;
+  }
 };
 
 /** Buckets of times that are cast from text: the cast is passed over where the text is stored as numbers. */
@@ -297,6 +331,10 @@ const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: Ex
 /** Whether evaluation can suspend: calls of user functions and subqueries. */
 export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || expr.kind === 'apply' || childrenOf(expr).some(needsDriver);
 
+/** Whether it must not be asked of rows that need no answer: it can suspend, or end the query. */
+const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
+const mayEnd = (expr: PlanExpr): boolean => (expr.kind === 'sqlCast' && expr.failure === 'error') || childrenOf(expr).some(mayEnd);
+
 /** The expressions directly inside of one (bodies of subqueries are not looked into). */
 const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
   switch (expr.kind) {
@@ -305,7 +343,7 @@ const childrenOf = (expr: PlanExpr): readonly PlanExpr[] => {
     case 'field': return [expr.of];
     case 'index': return [expr.of, expr.at];
     case 'slice': return [expr.of, ...(expr.from ? [expr.from] : []), ...(expr.to ? [expr.to] : [])];
-    case 'negate': case 'not': case 'like': case 'match': case 'isNull': case 'cast': case 'castNamed': case 'searchText': case 'searchRegexp': case 'searchValue': return [expr.operand];
+    case 'negate': case 'not': case 'like': case 'match': case 'isNull': case 'cast': case 'sqlCast': case 'castNamed': case 'searchText': case 'searchRegexp': case 'searchValue': return [expr.operand];
     case 'and': case 'or': case 'arithmetic': case 'compare': case 'concat': case 'in': return [expr.left, expr.right];
     case 'conditional': return [expr.test, expr.then, expr.otherwise];
     case 'case': return [...(expr.operand ? [expr.operand] : []), ...expr.branches.flatMap((b) => [b.when, b.then]), ...(expr.otherwise ? [expr.otherwise] : [])];

@@ -6,37 +6,41 @@ import { type Vector, bools, constant, noRows, nulls, take, valueAt } from '../.
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply, type Kernel } from './apply.ts';
 import { compareVectors } from './compare.ts';
+import { strictness } from './compare-sql.ts';
 import { combine, truth, truthOf } from './rows.ts';
 import { walk } from './walk.ts';
 
 const no = 0, hasNull = 1, found = 2;
 
-export const inVector = (x: Vector, c: Vector, length: number): Vector => (length === 0 ? noRows : apply([x, c], length, kernel));
+export const inVector = (x: Vector, c: Vector, length: number, sql?: number): Vector => (length === 0 ? noRows : apply([x, c], length, sql === undefined ? plainKernel : sqlKernels[sql]!));
 
 /** Whether the rows are all one list without elements. */
 export const isEmptyList = (c: Vector): boolean => (c.form === 'constant' ? isEmptyList(c.inner) : c.form === 'list' && c.length > 0 && c.offsets[0] === c.offsets[c.length]);
 
-const kernel: Kernel = ([x, c], length) => {
+const kernelOf = (sql: number | undefined): Kernel => ([x, c], length) => {
   const a = x!.form === 'constant' ? x!.inner : x!, b = c!.form === 'constant' ? c!.inner : c!;
   if (a.form === 'null') return nulls(length);
   if (a.form === 'error') return x!;
   if (b.form === 'error') return c!;
   if (b.form === 'null') return nulls(length);
-  if (x!.form === 'constant') return outcome(walk(c!, equalTo(x!)), length);
-  if (c!.form === 'constant') return outcome(findIn(x!, valueAt(c!.inner, 0), length), length);
+  if (x!.form === 'constant') return outcome(walk(c!, equalTo(x!, sql)), length);
+  if (c!.form === 'constant') return outcome(findIn(x!, valueAt(c!.inner, 0), length, sql), length);
   const codes = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
     const row = take(c!, Uint32Array.of(i));
-    codes[i] = walk(row, equalTo(constant(take(x!, Uint32Array.of(i)), 1)))[0]!;
+    codes[i] = walk(row, equalTo(constant(take(x!, Uint32Array.of(i)), 1), sql))[0]!;
   }
   return outcome(codes, length);
 };
-const equalTo = (x: Vector): Parameters<typeof walk>[1] => ({
+const plainKernel = kernelOf(undefined), sqlKernels = [0, 1, 2, 3].map(kernelOf);
+/** The strictness of the sides turned around. */
+const turned = (sql: number | undefined): number | undefined => (sql === undefined ? undefined : ((sql & strictness.left) << 1) | ((sql & strictness.right) >> 1));
+const equalTo = (x: Vector, sql: number | undefined): Parameters<typeof walk>[1] => ({
   most: found, intoErrors: true,
   visit: (node) => {
     if (node.form === 'null') return new Uint8Array(node.length).fill(hasNull);
     if (node.form === 'error' || (node.form === 'enum') !== (underForm(x) === 'enum')) return undefined;
-    const codes = truthOf(compareVectors('==', node, { ...x, length: node.length } as Vector, node.length));
+    const codes = truthOf(compareVectors('==', node, { ...x, length: node.length } as Vector, node.length, turned(sql)));
     return codes.map((code) => (code === truth.true ? found : no));
   },
 });
@@ -87,16 +91,21 @@ const nodesOf = (value: Value, out: Value[]): Value[] => {
 /** Constants of so many nodes are compared one after the other; longer ones through a hash table. */
 const linearMax = 16;
 
-const findIn = (x: Vector, container: Value, length: number): Uint8Array => {
+const findIn = (x: Vector, container: Value, length: number, sql: number | undefined): Uint8Array => {
   const all = nodesOf(container, []);
   const isEnum = underForm(x) === 'enum', nodes = all.filter((n) => n.type !== types.null && n.type.kind !== 'error' && (n.type.kind === 'enum') === isEnum);
   const codes = new Uint8Array(length).fill(nodes.length < all.length && all.some((n) => n.type === types.null) ? hasNull : no);
-  if (nodes.length > linearMax) return findHashed(x, nodes, codes);
+  if (nodes.length > linearMax && (sql === undefined || nodes.every((n) => areAlike(x, n)))) return findHashed(x, nodes, codes);
   for (const node of nodes) {
-    const equal = truthOf(compareVectors('==', x, constant(vectorOf([node]), length), length));
+    const equal = truthOf(compareVectors('==', x, constant(vectorOf([node]), length), length, sql));
     for (let i = 0; i < length; i++) if (equal[i] === truth.true) codes[i] = found;
   }
   return codes;
+};
+/** Whether the values need no cast to be compared in SQL; what holds the elements counts for nothing. */
+const areAlike = (x: Vector, n: Value): boolean => {
+  const form = underForm(x);
+  return n.type === types.string ? form === 'bytes' : isNumeric(n.type) ? form === 'number' : n.type.kind !== 'primitive';
 };
 const findHashed = (x: Vector, nodes: readonly Value[], codes: Uint8Array): Uint8Array => {
   const texts = new Set<string>(), numbers = new Set<number>(), others: Value[] = [];

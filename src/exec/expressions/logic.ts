@@ -171,11 +171,11 @@ export const conditional = (test: Evaluator, then: Evaluator, otherwise: Evaluat
   return out.done();
 };
 
-/** `case operand when .. then .. else .. end`. Without an operand each `when` is a condition; without `otherwise` a row that no branch takes is an error. */
-interface CaseBranches { readonly operand?: Evaluator; readonly branches: readonly { readonly when: Evaluator; readonly then: Evaluator }[]; readonly otherwise?: Evaluator }
+/** `sql`: the operand is compared as SQL does. `case operand when .. then .. else .. end`. Without an operand each `when` is a condition; without `otherwise` a row that no branch takes is an error. */
+interface CaseBranches { readonly sql?: boolean; readonly operand?: Evaluator; readonly branches: readonly { readonly when: Evaluator; readonly then: Evaluator }[]; readonly otherwise?: Evaluator }
 
 /** CASE with and without an operand. A `when` that is an error is the result; one that is null or false goes on to the next. */
-export const caseOf = ({ operand, branches, otherwise }: CaseBranches): Evaluator => (batch) => {
+export const caseOf = ({ sql = false, operand, branches, otherwise }: CaseBranches): Evaluator => (batch) => {
   const { length } = batch;
   if (length === 0) return noRows;
   const out = new Assembly(length), subject = operand?.(batch);
@@ -184,7 +184,7 @@ export const caseOf = ({ operand, branches, otherwise }: CaseBranches): Evaluato
   for (const { when, then } of branches) {
     if (rows.length === 0) break;
     const some = subset(batch, rows), value = when(some);
-    const test = subject ? compareVectors('==', subset(subject, rows), value, rows.length) : value;
+    const test = subject ? compareVectors('==', subset(subject, rows), value, rows.length, sql ? 0 : undefined) : value;
     const codes = truthOf(test);
     const yes = rowsWith(codes, rows.length, truth.true);
     if (yes.length > 0) out.put(lookUp(rows, yes), then(subset(some, yes)));

@@ -5,6 +5,7 @@
  */
 import type { Vector } from '../../vectors/vector.ts';
 import type { PlanExpr } from '../../query/plan.ts';
+import { sqlTypeKey } from '../../query/sql-types.ts';
 import { functionNamed } from '../functions/functions.ts';
 import type { Evaluator, ExpressionContext } from './evaluator.ts';
 import { type FloatRoom, roomAtHand } from './float-room.ts';
@@ -62,9 +63,10 @@ const made = (expr: PlanExpr): string | undefined => {
       const { type, data } = expr.value;
       return type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'string') ? `${type.name} ${typeof data} ${Object.is(data, -0) ? '-0' : JSON.stringify(String(data))}` : undefined;
     }
-    case 'arithmetic': return together(expr.operator, [expr.left, expr.right]);
+    case 'arithmetic': return together(expr.operator, [expr.left, expr.right], expr.sql ? 'sql' : '');
     case 'negate': return together('negate', [expr.operand]);
     case 'cast': return together('cast', [expr.operand], expr.type.kind === 'primitive' ? expr.type.name : `#${expr.type.id}`);
+    case 'sqlCast': return together('sqlCast', [expr.operand], `${expr.failure} ${sqlTypeKey(expr.type)}`);
     case 'call': return functionNamed(expr.name)?.impure || expr.lambda ? undefined : together('call', expr.arguments, expr.sql ? `sql ${expr.name}` : expr.name);
     default: return undefined;
   }

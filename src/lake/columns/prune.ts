@@ -6,7 +6,7 @@ import { numberKinds } from './encode.ts';
 import { outward } from './statistics.ts';
 
 /** A test of one column; the shape of `Predicate` in query/plan.ts. */
-interface ColumnTest { readonly path: readonly string[]; readonly operator: '==' | '!=' | '<' | '<=' | '>' | '>='; readonly value: Value }
+interface ColumnTest { readonly path: readonly string[]; readonly operator: '==' | '!=' | '<' | '<=' | '>' | '>='; readonly value: Value; readonly sql?: true }
 /** The shape of `Pruner` in query/plan.ts. */
 export type ColumnPruner =
   | { readonly kind: 'test'; readonly test: ColumnTest }
@@ -43,7 +43,7 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
   }
   if (column.form === 'number' && isNumeric(test.value.type)) return numbersMayPass(column, test);
   if (column.form === 'bytes' && column.layout.type === test.value.type) return bytesMayPass(column, test);
-  if ((column.form === 'number' || column.form === 'bytes') && isPlainConstant(test.value.type)) return test.operator === '!=';
+  if ((column.form === 'number' || column.form === 'bytes') && isPlainConstant(test.value.type)) return test.operator === '!=' || test.sql === true;
   return true;
 };
 

@@ -22,6 +22,8 @@ const fold = (e: PlanExpr, context: RuleContext): PlanExpr => {
   return value ? { kind: 'literal', value } : mapped;
 };
 
+/** Faults of an expression that count where a row asks for it. */
+const unasked: ReadonlySet<string> = new Set(['query-memory', 'query-string', 'query-cast']);
 /** Constants beyond so many bytes, one alone or all together, are made when the query runs. */
 const bytesMax = 1 << 20, bytesOfAllMax = 8 << 20;
 const folded = new WeakMap<RuleContext, number>();
@@ -35,7 +37,7 @@ const valueOf = (e: PlanExpr, context: RuleContext): Value | undefined => {
     return bytes === undefined ? undefined : value;
   } catch (error) {
     // No row may ever ask for it.
-    if (!(error instanceof LakeError) || (error.code !== 'query-memory' && error.code !== 'query-string')) throw error;
+    if (!(error instanceof LakeError) || !unasked.has(error.code)) throw error;
     folded.set(context, before + bytesMax);
     return undefined;
   }

@@ -31,21 +31,21 @@ const prunerOf = (e: PlanExpr): Pruner | undefined => {
     }
     case 'compare':
       if (e.operator === '!=') return undefined;
-      return test(e.left, e.operator, e.right) ?? test(e.right, mirrored[e.operator], e.left);
-    case 'in': return membership(e.left, e.right);
+      return test(e.left, e.operator, e.right, e.sql) ?? test(e.right, mirrored[e.operator], e.left, e.sql);
+    case 'in': return membership(e.left, e.right, e.sql);
     default: return undefined;
   }
 };
 
-const test = (column: PlanExpr, operator: CompareOperator, constant: PlanExpr): Pruner | undefined => {
+const test = (column: PlanExpr, operator: CompareOperator, constant: PlanExpr, sql?: true): Pruner | undefined => {
   const path = pathOf(column);
   if (!path || path.length === 0 || constant.kind !== 'literal' || !isPlain(constant.value)) return undefined;
-  return { kind: 'test', test: { path, operator, value: constant.value } };
+  return { kind: 'test', test: { path, operator, value: constant.value, ...(sql && { sql }) } };
 };
 
 /** `x in [1, 2]`: one of the equalities. */
-const membership = (column: PlanExpr, container: PlanExpr): Pruner | undefined => {
-  const parts = elementsOf(container)?.map((e) => test(column, '==', e));
+const membership = (column: PlanExpr, container: PlanExpr, sql?: true): Pruner | undefined => {
+  const parts = elementsOf(container)?.map((e) => test(column, '==', e, sql));
   return parts && parts.length > 0 && parts.every((p) => p !== undefined) ? (parts.length === 1 ? parts[0] : { kind: 'any', of: parts }) : undefined;
 };
 

@@ -1,0 +1,59 @@
+/** Arithmetic of SQL: whole numbers that leave their type end the query, and beside a time at midnight a whole number is so many days. */
+import type { ArithmeticOperator } from '../../query/plan.ts';
+import { isInteger, types } from '../../vectors/type.ts';
+import { integer } from '../../vectors/value.ts';
+import { type Vector, constant, flatten, numbers } from '../../vectors/vector.ts';
+import { NumberBuilder } from '../../vectors/builder-leaves.ts';
+import { apply, type Kernel } from './apply.ts';
+import { arithmetic } from './arithmetic.ts';
+import { overlay, wrapErrors } from './rows.ts';
+
+/** `over` as in arithmetic. @throws query-overflow */
+export const sqlArithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[]): Vector =>
+  ((operator === '+' || operator === '-') && (mayHaveTimes(left) || mayHaveTimes(right))
+    ? apply([left, right], length, timeKernels[operator], 'bare')
+    : arithmetic(operator, left, right, length, over, true));
+
+const mayHaveTimes = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'number': return v.type === types.time;
+    case 'constant': case 'named': return mayHaveTimes(v.inner);
+    case 'dictionary': return mayHaveTimes(v.values);
+    case 'selected': return mayHaveTimes(v.base);
+    case 'dynamic': return v.parts.some(mayHaveTimes);
+    case 'union': return v.members.some(mayHaveTimes);
+    default: return false;
+  }
+};
+
+const nanosOfDay = 86_400_000_000_000n;
+const kernelOf = (operator: '+' | '-'): Kernel => ([l, r], length) => {
+  const left = l!, right = r!;
+  if (isTimes(left) && isCounts(right)) return moved(operator, left, days(right), length);
+  return operator === '+' && isCounts(left) && isTimes(right) ? moved(operator, right, days(left), length) : arithmetic(operator, left, right, length, undefined, true);
+};
+const timeKernels = { '+': kernelOf('+'), '-': kernelOf('-') } as const;
+
+const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
+const isTimes = (v: Vector): boolean => {
+  const of = inner(v);
+  return of.form === 'number' && of.type === types.time;
+};
+const isCounts = (v: Vector): boolean => {
+  const of = inner(v);
+  return of.form === 'number' && isInteger(of.type) && of.type !== types.time && of.type !== types.duration;
+};
+const days = (v: Vector): Vector => {
+  if (v.form === 'constant') return constant(days(v.inner), v.length);
+  const flat = flatten(v), out = new NumberBuilder(types.duration);
+  if (flat.form !== 'number') return v;
+  for (let i = 0; i < flat.length; i++) out.push(integer(BigInt.asIntN(64, BigInt(flat.values[i]!) * nanosOfDay)));
+  return out.finish();
+};
+/** A time that is no date has no days added: that an interval is meant, and of what, nobody can tell. */
+const moved = (operator: '+' | '-', times: Vector, spans: Vector, length: number): Vector => {
+  const result = arithmetic(operator, times, spans, length, undefined, true), flat = flatten(times), bad = new Uint8Array(length);
+  if (flat.form !== 'number') return result;
+  for (let i = 0; i < length; i++) bad[i] = BigInt(flat.values[i]!) % nanosOfDay === 0n ? 0 : 1;
+  return bad.includes(1) ? overlay(result, bad, wrapErrors('a whole number is added to dates alone: write t + INTERVAL (n) DAY', numbers(types.time, flat.values, length))) : result;
+};

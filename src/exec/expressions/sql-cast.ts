@@ -1,0 +1,328 @@
+/**
+ * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one;
+ * texts are read with blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
+ */
+import { LakeError } from '../../errors.ts';
+import { type SqlType, modelType, sqlTypeText } from '../../query/sql-types.ts';
+import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, typeText, types } from '../../vectors/type.ts';
+import { type Value, integer, underValue } from '../../vectors/value.ts';
+import { decimalFloatText, fitsInt64, roundFloat } from '../../vectors/literal.ts';
+import { supText } from '../../vectors/sup-print.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
+import {
+  type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type Vector, bools, dataAt, flatten, itemsOf, nulls, numbers, textAt, valueAt,
+} from '../../vectors/vector.ts';
+import { Builder } from '../../vectors/builder.ts';
+import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
+import { intervalOfText } from '../../query/intervals.ts';
+import { castPrimitive } from './cast-primitive.ts';
+import { nullOf } from './cast.ts';
+import { lift, liftTagged } from './lift.ts';
+import { listsOf, mapsOf } from './lists.ts';
+import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
+import { faultOfSqlTime, scaledDecimal, sqlBool, sqlBytes, sqlDateText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
+import { bucketsOfStored, timesOfBytes, timesOfStored } from './time-bytes.ts';
+
+/** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead. */
+export interface SqlCast { readonly type: SqlType; readonly from?: SqlType; readonly failure: 'error' | 'null'; readonly written: string; readonly advice?: string }
+
+/** Casts every row. @throws query-cast at the first row that cannot be cast, unless such rows are null. */
+export const sqlCastVector = (v: Vector, cast: SqlCast): Vector => castRows(v, cast.type, cast);
+
+const castRows = (v: Vector, type: SqlType, cast: SqlCast): Vector => {
+  if (type.kind === 'date') {
+    const days = bucketsOfStored(v, nanosOfDay);
+    if (days) return days;
+  }
+  return lift(v, (flat) => castFlat(flat, type, cast));
+};
+
+const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
+  switch (v.form) {
+    case 'union': return liftTagged(v.tags, v.slots, v.members, v.length, (m) => castRows(m, type, cast));
+    case 'named': return castRows(v.inner, type, cast);
+    case 'null': return nullOf(modelType(type), v.length);
+    case 'error': return v;
+    default:
+  }
+  switch (type.kind) {
+    case 'plain': return type.type.kind === 'primitive' ? castPlain(v, type.type, type, cast) : refuse(v, type, cast);
+    case 'wide': return castPlain(v, type.unsigned ? types.uint64 : types.int64, type, cast);
+    case 'date': return toTime(v, nanosOfDay, type, cast);
+    case 'timestamp': return toTime(v, type.unit, type, cast);
+    case 'uuid': return toUuid(v, type, cast);
+    case 'decimal': return toDecimal(v, type, cast);
+    case 'list': return v.form === 'list' ? castList(v, type, cast) : refuse(v, type, cast);
+    case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : refuse(v, type, cast);
+    case 'map': return v.form === 'map' ? castMap(v, type, cast) : v.form === 'record' ? castFields(v, type, cast) : refuse(v, type, cast);
+  }
+};
+
+/** `values` where `bad` is 0. */
+const settle = (values: Vector, bad: Uint8Array, v: Vector, type: SqlType, cast: SqlCast): Vector => {
+  const first = bad.indexOf(1);
+  if (first < 0) return values;
+  if (cast.failure === 'error') throw castError(underValue(valueAt(v, first)), type, cast);
+  if (mayHoldMore(type)) for (let i = first; i < v.length; i++) if (bad[i]) refuseBeyond(underValue(valueAt(v, i)), type, cast);
+  return overlay(values, bad, nulls(values.length));
+};
+const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError => {
+  const shown = supText(value), reason = reasonOf(value, type);
+  return new LakeError('query-cast', { cast: cast.written, value: shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown, type: sqlTypeText(type), advice: reason === undefined ? cast.advice ?? '; TRY_CAST gives null for such values' : ` (${reason})` });
+};
+/** What SQL's type could hold and ours cannot: that is no null in TRY_CAST either. */
+const mayHoldMore = ({ kind }: SqlType): boolean => kind === 'date' || kind === 'timestamp' || kind === 'decimal' || kind === 'wide';
+const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
+  if (reasonOf(value, type) !== undefined) throw castError(value, type, cast);
+};
+const reasonOf = (value: Value, type: SqlType): string | undefined => {
+  switch (type.kind) {
+    case 'date': case 'timestamp': return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
+    case 'wide': {
+      const x = digitsOf(value), whole = x === undefined ? undefined : scaledDecimal(x, 0), { low, high } = bounds128(type);
+      return whole !== undefined && whole >= low && whole <= high ? `there is no type of 128 bits: ${modelName(type)} holds 64` : undefined;
+    }
+    case 'decimal': {
+      const x = digitsOf(value), scaled = x === undefined ? undefined : scaledDecimal(x, type.scale);
+      return scaled !== undefined && String(scaled).replace('-', '').length <= type.precision ? `a decimal has at most ${digitsExact} digits that count` : undefined;
+    }
+    default: return undefined;
+  }
+};
+const modelName = (type: SqlType): string => typeText(modelType(type));
+const bounds128 = (type: SqlType & { readonly kind: 'wide' }): { readonly low: bigint; readonly high: bigint } =>
+  (type.unsigned ? { low: 0n, high: (1n << 128n) - 1n } : { low: -(1n << 127n), high: (1n << 127n) - 1n });
+/** A number, or the text of one, in decimal digits. */
+const digitsOf = ({ type, data }: Value): string | undefined => {
+  if (type === types.string) return data as string;
+  if (typeof data === 'bigint') return String(data);
+  return typeof data === 'number' && Number.isFinite(data) ? decimalFloatText(data, type === types.float32 ? 32 : 64) : undefined;
+};
+const shownMax = 100;
+const refuse = (v: Vector, type: SqlType, cast: SqlCast): Vector => settle(nulls(v.length), new Uint8Array(v.length).fill(1), v, type, cast);
+
+const isText = (v: FlatVector): v is BytesVector => v.form === 'bytes' && v.type === types.string;
+
+const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
+  if ((v.form === 'number' || v.form === 'bytes') && v.type === target) return v;
+  switch (target) {
+    case types.string: return toText(v, cast);
+    case types.bool: return v.form === 'bool' ? v : v.form === 'number' ? numbersToBool(v) : isText(v) ? byText(v, type, cast, sqlBool, boolsOf) : refuse(v, type, cast);
+    case types.bytes: return isText(v) ? byText(v, type, cast, cast.from?.kind === 'uuid' ? uuidBytes : sqlBytes, bytesOf) : refuse(v, type, cast);
+    case types.duration: return isText(v) ? byText(v, type, cast, durationOfText, (list) => numbersOf(types.duration, list)) : byModel(v, target, type, cast);
+    default:
+  }
+  if (isText(v) && isInteger(target)) return byText(v, type, cast, (text) => withinRange(sqlInteger(text), target), (list) => numbersOf(target, list));
+  if (isText(v) && isFloat(target)) return byText(v, type, cast, (text) => finite(sqlFloat(text), target, text), (list) => numbersOf(target, list));
+  if (v.form === 'number' && isFloat(v.type) && isInteger(target)) return roundedRows(v, target, type, cast);
+  if (v.form === 'number' && isFloat(target) && target !== types.float64) return narrowedFloats(v, target, type, cast);
+  return byModel(v, target, type, cast);
+};
+
+/** As the data model casts; its errors are this cast's. */
+const byModel = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
+  const out = castPrimitive(v, target), codes = truthOf(out);
+  const bad = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) bad[i] = codes[i] === truth.error ? 1 : 0;
+  return settle(out, bad, v, type, cast);
+};
+
+/** One value a text; undefined where the text has none. */
+const byText = <T>(v: BytesVector, type: SqlType, cast: SqlCast, parse: (text: string) => T | undefined, column: (values: readonly (T | undefined)[]) => Vector): Vector => {
+  const values: (T | undefined)[] = [], bad = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    checkStopAt(i);
+    const x = parse(textAt(v, i));
+    if (x === undefined) bad[i] = 1;
+    values.push(x);
+  }
+  return settle(column(values), bad, v, type, cast);
+};
+const boolsOf = (list: readonly (boolean | undefined)[]): Vector => bools(Uint8Array.from(list, (x) => (x === true ? 1 : 0)));
+const numbersOf = (type: PrimitiveType, list: readonly (number | bigint | undefined)[]): Vector => {
+  const out = new NumberBuilder(type);
+  for (const x of list) out.push(typeof x === 'bigint' ? integer(x) : x ?? 0);
+  return out.finish();
+};
+const bytesOf = (list: readonly (Uint8Array | undefined)[]): Vector => {
+  const out = new Builder(types.bytes);
+  for (const x of list) out.appendData(types.bytes, x ?? new Uint8Array(0));
+  return out.finish();
+};
+const durationOfText = (text: string): number | bigint | undefined => {
+  const found = intervalOfText(text);
+  return found && found.months === 0 && fitsInt64(found.nanos) ? integer(found.nanos) : undefined;
+};
+
+const bounds = (type: PrimitiveType): { readonly low: bigint; readonly high: bigint } => {
+  const bits = BigInt(bitsOf(type));
+  return isUnsigned(type) ? { low: 0n, high: (1n << bits) - 1n } : { low: -(1n << (bits - 1n)), high: (1n << (bits - 1n)) - 1n };
+};
+const withinRange = (x: bigint | undefined, type: PrimitiveType): bigint | undefined => {
+  const { low, high } = bounds(type);
+  return x !== undefined && x >= low && x <= high ? x : undefined;
+};
+const finite = (x: number | undefined, type: PrimitiveType, text = 'inf'): number | undefined => {
+  const rounded = x === undefined ? undefined : roundFloat(type, x);
+  return rounded !== undefined && Number.isFinite(x) && !Number.isFinite(rounded) && !/inf/i.test(text) ? undefined : rounded;
+};
+/** The nearest whole number, of two the even one. */
+const nearest = (x: number): number => {
+  const floor = Math.floor(x), rest = x - floor;
+  return (rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1) + 0;
+};
+const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
+  const { low, high } = bounds(target), out = new NumberBuilder(target), bad = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    const x = nearest(v.values[i] as number), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
+    if (safe ? x >= Number(low) && x <= Number(high) : Number.isFinite(x) && big >= low && big <= high) out.push(safe ? x : big);
+    else {
+      bad[i] = 1;
+      out.push(0);
+    }
+  }
+  return settle(out.finish(), bad, v, type, cast);
+};
+const narrowedFloats = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
+  const out = new Float64Array(v.length), bad = new Uint8Array(v.length);
+  for (let i = 0; i < out.length; i++) {
+    const x = Number(v.values[i]), rounded = roundFloat(target, x);
+    if (Number.isFinite(x) && !Number.isFinite(rounded)) bad[i] = 1;
+    else out[i] = rounded;
+  }
+  return settle(numbers(target, out), bad, v, type, cast);
+};
+const numbersToBool = (v: NumberVector): Vector => {
+  const out = new Uint8Array(v.length);
+  // Mixed number and bigint zeros.
+  for (let i = 0; i < v.length; i++) out[i] = v.values[i] == 0 ? 0 : 1;
+  return bools(out);
+};
+
+const nanosOfDay = 86_400_000_000_000;
+const toTime = (v: FlatVector, unit: number, type: SqlType, cast: SqlCast): Vector => {
+  if (v.form === 'number' && v.type === types.time) return cutTimes(v, unit);
+  if (!isText(v)) return v.form === 'number' && type.kind === 'timestamp' ? cutTimes(flatten(byModel(v, types.time, type, cast)), unit) : refuse(v, type, cast);
+  const quick = timesOfStored(v) ?? timesOfBytes(v);
+  if (quick) return lift(quick, (flat) => cutTimes(flat, unit));
+  const found = byText(v, type, cast, (text) => {
+    const t = sqlTime(text);
+    return t === 'range' ? undefined : t;
+  }, (list) => numbersOf(types.time, list));
+  return lift(found, (flat) => cutTimes(flat, unit));
+};
+/** Times cut down to the day, or rounded to a shorter unit. */
+const cutTimes = (v: FlatVector, unit: number): Vector => {
+  if (v.form !== 'number' || unit === 1) return v;
+  const half = unit === nanosOfDay ? 0 : unit / 2;
+  const out = new NumberBuilder(types.time), size = BigInt(unit);
+  for (let i = 0; i < v.length; i++) {
+    const x = typeof v.values[i] === 'number' && half === 0 ? v.values[i] : BigInt(v.values[i]!) + BigInt(half);
+    if (typeof x === 'number') out.push(Math.floor(x / unit) * unit);
+    else {
+      const rest = x % size;
+      out.push(integer(x - rest - (rest < 0n ? size : 0n)));
+    }
+  }
+  return out.finish();
+};
+
+const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
+const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
+const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
+  if (v.form === 'bytes' && v.type === types.bytes) {
+    const texts = textsOf(Array.from({ length: v.length }, (_, i) => Buffer.from(dataAt(v, i) as Uint8Array).toString('hex')));
+    return toUuid(flatten(texts), type, cast);
+  }
+  return isText(v) ? byText(v, type, cast, uuidOf, textsOf) : refuse(v, type, cast);
+};
+const uuidOf = (text: string): string | undefined => {
+  const m = uuidSyntax.exec(text.trim());
+  return m ? m.slice(1).join('-').toLowerCase() : undefined;
+};
+const textsOf = (list: readonly (string | undefined)[]): Vector => {
+  const out = new BytesBuilder(types.string);
+  for (const x of list) out.text(x ?? '');
+  return out.finish();
+};
+
+/** Digits that a float64 keeps exactly. */
+const digitsExact = 15;
+/** Rounded at the digits of the type; undefined for what does not fit it, or has more digits than a float64 keeps. */
+const decimalOf = (digits: string, { precision, scale }: SqlType & { readonly kind: 'decimal' }): number | undefined => {
+  const scaled = scaledDecimal(digits, scale);
+  if (scaled === undefined) return undefined;
+  const size = String(scaled < 0n ? -scaled : scaled);
+  if (size.length > precision || size.replace(/0+$/, '').length > digitsExact) return undefined;
+  return Number(`${scaled}e-${scale}`) + 0;
+};
+const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, cast: SqlCast): Vector => {
+  if (isText(v)) return byText(v, type, cast, (text) => decimalOf(text, type), (list) => numbersOf(types.float64, list));
+  const read = v.form === 'bool' ? (i: number) => String(v.values[i]) : v.form === 'number' && v.type !== types.time && v.type !== types.duration ? (i: number) => numberDigits(v, i) : undefined;
+  if (!read) return refuse(v, type, cast);
+  const out = new Float64Array(v.length), bad = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    checkStopAt(i);
+    const x = decimalOf(read(i), type);
+    if (x === undefined) bad[i] = 1;
+    else out[i] = x;
+  }
+  return settle(numbers(types.float64, out), bad, v, type, cast);
+};
+const numberDigits = (v: NumberVector, i: number): string =>
+  (isFloat(v.type) ? decimalFloatText(v.values[i] as number, v.type === types.float32 ? 32 : 64) : String(v.values[i]));
+
+const toText = (v: FlatVector, { from }: SqlCast): Vector => {
+  if (isText(v)) return v;
+  const out = new BytesBuilder(types.string);
+  const text = from?.kind === 'date' ? (i: number) => sqlDateText(dataAt(v, i) as number | bigint)
+    : from?.kind === 'decimal' ? (i: number) => (dataAt(v, i) as number).toFixed(from.scale) : (i: number) => sqlText(valueAt(v, i));
+  for (let i = 0; i < v.length; i++) {
+    checkStopAt(i);
+    out.text(text(i));
+  }
+  return out.finish();
+};
+
+const withoutFrom = ({ from: _, ...cast }: SqlCast): SqlCast => cast;
+const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
+  const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), { length } = type, bad = new Uint8Array(v.length);
+  if (length !== undefined) for (let i = 0; i < v.length; i++) bad[i] = offsets[i + 1]! - offsets[i]! === length ? 0 : 1;
+  const cells = tidy(castRows(itemsOf(v, v.items), type.element, withoutFrom(cast)));
+  return settle(listsOf('array', offsets, cells, v.length, modelType(type.element)), bad, v, type, cast);
+};
+const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
+  const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), inner = withoutFrom(cast), model = modelType(type);
+  const keys = castRows(itemsOf(v, v.keys), type.key, inner), values = castRows(itemsOf(v, v.values), type.value, inner);
+  return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
+};
+/** A record as a map: the names of its fields are the keys. */
+const castFields = (v: RecordVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
+  const names = new BytesBuilder(types.string), offsets = new Uint32Array(v.length + 1), rows = new Uint32Array(v.length * v.fields.length), tags = new Uint32Array(rows.length);
+  let n = 0;
+  for (let i = 0; i < v.length; i++) {
+    v.fields.forEach((f, k) => {
+      if (f.present?.[i] === 0) return;
+      names.text(f.name);
+      rows[n] = i;
+      tags[n++] = k;
+    });
+    offsets[i + 1] = n;
+  }
+  const inner = withoutFrom(cast), keys = castRows(names.finish(), type.key, inner), model = modelType(type);
+  const values = n === 0 ? nulls(0) : combine(tags.subarray(0, n), rows.subarray(0, n), v.fields.map((f) => castRows(f.values, type.value, inner)));
+  return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
+};
+/** Fields go by their names, those of a row without names (`c0`, `c1`, ..) by their places; what a struct lacks is null. */
+const castStruct = (v: RecordVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
+  const inner = withoutFrom(cast), isRow = v.fields.length === type.fields.length && v.fields.every((f, k) => f.name === `c${k}`);
+  const sources = type.fields.map((target, k) => (isRow ? v.fields[k] : v.fields.find((f) => f.name.toLowerCase() === target.name.toLowerCase())));
+  if (v.fields.length > 0 && sources.every((f) => f === undefined)) return refuse(v, type, cast);
+  const fields = type.fields.map((target, k): Field => {
+    const source = sources[k], values = source && tidy(castRows(source.values, target.type, inner));
+    if (!values) return { name: target.name, optional: false, values: nullOf(modelType(target.type), v.length) };
+    const absent = source.present?.map((p) => 1 - p).subarray(0, v.length);
+    return { name: target.name, optional: false, values: absent ? overlay(values, absent, nullOf(modelType(target.type), v.length)) : values };
+  });
+  return { form: 'record', length: v.length, fields };
+};

@@ -1,0 +1,61 @@
+/** Casts of SQL, and what is known of the types of its expressions beyond the data model's: which are dates, which decimals. */
+import { fitsInt64 } from '../vectors/literal.ts';
+import { types } from '../vectors/type.ts';
+import { stringValue } from '../vectors/value.ts';
+import type { Analysis } from './analyze-context.ts';
+import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
+import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from './ast.ts';
+import { literal } from './plan-walk.ts';
+import type { PlanExpr } from './plan.ts';
+import { type SqlType, sqlTypeText } from './sql-types.ts';
+import { didYouMean } from './suggest.ts';
+
+const castLengthMax = 60;
+const shown = (text: string): string => (text.length > castLengthMax ? `${text.slice(0, castLengthMax)}..` : text);
+
+/** A cast to a type that SQL names; what cannot be cast ends the query, in TRY_CAST and within TRY it is null. */
+export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTypeNode }, c: ExprContext): PlanExpr =>
+  castTo(beyondInt64(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, { attempt: e.attempt ?? c.attempt ?? false, written: shown(a.nameOf(e, true)) });
+
+/** A whole number that no integer of the query holds: it is cast by its digits. */
+const beyondInt64 = (e: Expr): PlanExpr | undefined => (e.kind === 'literal' && e.type === 'int64' && !fitsInt64(BigInt(e.text)) ? literal(stringValue(e.text)) : undefined);
+
+interface CastOptions { readonly attempt?: boolean; readonly written?: string }
+/** A cast of an expression; `written` is what its error shows. */
+export const castTo = (operand: PlanExpr, type: SqlType, { attempt = false, written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {}): PlanExpr => {
+  const from = sqlTypeOf(operand);
+  return { kind: 'sqlCast', operand, type, ...(from && { from }), failure: attempt ? 'null' : 'error', written };
+};
+
+/** Functions whose results are dates. */
+const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);
+/** The type of an expression as far as the query says it; undefined for columns and all else. */
+export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
+  if (e.kind === 'sqlCast') return e.type;
+  return e.kind === 'call' && dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
+};
+export const isDate = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'date';
+
+/** `DATE '..'`, `TIMESTAMP '..'`: a cast of the text, looked at when the query is compiled. */
+export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) => string): PlanExpr => {
+  const cast = castTo(literal(stringValue(e.text)), e.type === 'date' ? { kind: 'date' } : { kind: 'timestamp', unit: 1 });
+  return a.constant(cast) ? cast : a.wrong(faultOf(e.text), { start: e.textStart, end: e.end }, /infinity/i.test(e.text) ? 'there is no infinite time: write null, or a time far off' : undefined);
+};
+
+/** Types that the data model lacks, and what to write instead. */
+const lacking: Readonly<Record<string, string>> = {
+  time: 'there is no time of day: ::timestamp gives a moment, strftime(t, \'%H:%M:%S\') its clock', timetz: 'there is no time of day: ::timestamp gives a moment',
+  json: 'write parse_sup(s) for the value that a text of JSON has', bit: 'there are no bit strings', bitstring: 'there are no bit strings', money: 'write decimal(18,2)',
+};
+const familiar = ['bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'uuid', 'struct', 'map'];
+
+/** The fault of a type that SQL names and the data model lacks; undefined for others. */
+export const lackingType = (a: Analysis, e: Expr | CastExpr['target']): PlanExpr | undefined => {
+  const name = e.kind === 'type-primitive' ? e.alias ?? e.name : e.kind === 'id' ? e.name : undefined, lower = name?.toLowerCase();
+  return lower !== undefined && Object.hasOwn(lacking, lower) ? a.wrong(`no such type name: "${name!}"`, e, lacking[lower]) : undefined;
+};
+/** The fault of a name that is no type. */
+export const unknownSqlType = (a: Analysis, e: IdExpr): PlanExpr => a.wrong(`no such type name: "${e.name}"`, e, didYouMean(e.name, familiar));
+
+/** A cast that the language makes itself: to a duration, which numbers of nanoseconds become. */
+export const asDuration = (operand: PlanExpr): PlanExpr => castTo(operand, { kind: 'plain', type: types.duration });

@@ -1,0 +1,108 @@
+/** Types, casts, dates and intervals of SQL, as DuckDB and PostgreSQL have them; what cannot be answered is an error that says what to write. */
+import { describe, expect, test } from 'vitest';
+import { CompileError } from '../../../src/query/parse-error.ts';
+import { runQuery } from '../../support/query-case.ts';
+
+const row = async (select: string, input?: string): Promise<string> => (await runQuery(`select ${select} as x`, input)).trim();
+const fails = async (select: string, input?: string): Promise<string> => {
+  try {
+    return `gave ${await row(select, input)}`;
+  } catch (error) {
+    const hints = error instanceof CompileError ? error.errors.map((e) => e.hint ?? '') : [];
+    return [String(error), ...hints].join(' ');
+  }
+};
+
+describe('names of types', () => {
+  test.each([
+    ["'1.5'::double", '{x:1.5}'], ["CAST('1.5' AS DOUBLE PRECISION)", '{x:1.5}'], ["'1.5'::Float8", '{x:1.5}'], ["'7'::int8", '{x:7}'], ["'7'::int2", '{x:7::int16}'], ["'7'::utinyint", '{x:7::uint8}'],
+    ["'7'::hugeint", '{x:7}'], ["'a'::varchar(10)", '{x:"a"}'], ["'a'::character varying", '{x:"a"}'], ["'t'::logical", '{x:true}'], ["'a'::bytea", '{x:0x61}'],
+    ["'1992-1-2'::date", '{x:1992-01-02T00:00:00Z}'], ["'1992-01-02 03:04:05.678'::timestamp", '{x:1992-01-02T03:04:05.678Z}'], ["'1992-01-02 03:04:05+02'::timestamp with time zone", '{x:1992-01-02T01:04:05Z}'],
+    ["'1992-01-02 03:04:05.678'::timestamp_s", '{x:1992-01-02T03:04:06Z}'], ["'1992-01-02 03:04'::datetime", '{x:1992-01-02T03:04:00Z}'],
+    ["'{A0EEBC999C0B4EF8BB6D6BB9BD380A11}'::uuid", '{x:"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}'], ["'1 day 02:00:00'::interval", '{x:1d2h}'],
+    ["['1','2']::int[]", '{x:[1::int32,2::int32]}'], ["[1,2]::varchar[2]", '{x:["1","2"]}'], ["[['1']]::bigint[][]", '{x:[[1]]}'], ["{a:'1',b:2}::struct(a int, b text)", '{x:{a:1::int32,b:"2"}}'], ["(1,'x')::struct(a bigint, b text)", '{x:{a:1,b:"x"}}'],
+    ["|{'a':'1'}|::map(varchar, bigint)", '{x:|{"a":1}|}'], ["{a:'1',b:2}::map(varchar, bigint)", '{x:|{"a":1,"b":2}|}'], ["DOUBLE '1.5'", '{x:1.5}'], ["INTEGER '3'", '{x:3::int32}'], ["DATE '1992-01-01'", '{x:1992-01-01T00:00:00Z}'], ["DECIMAL(4,1) '2.25'", '{x:2.3}'],
+    ["ARRAY[1,2]", '{x:[1,2]}'], ["TRY_CAST('a' AS INT)", '{x:null}'], ["TRY_CAST('2' AS BIGINT)", '{x:2}'], ["TRY(CAST('a' AS INT) + 1)", '{x:null}'],
+    ["18446744073709551615::ubigint", '{x:18446744073709551615::uint64}'], ["100000000000000000000::double", '{x:1e+20}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+
+  test('a field may be called as a type is', async () => {
+    expect(await runQuery('select double, date, "interval", array from (select 1 as double, 2 as date, 3 as "interval", 4 as array) t', undefined)).toBe('{double:1,date:2,interval:3,array:4}\n');
+    expect(await runQuery('values double+date', '{double:1,date:2}')).toBe('3\n');
+  });
+  test.each([
+    ["'1'::intt", 'no such type name: "intt"'], ["now()::time", 'there is no time of day'], ["'1'::bit", 'there are no bit strings'],
+  ])('%s is no type', async (select, message) => { expect(await fails(select)).toContain(message); });
+});
+
+describe('casts', () => {
+  test.each([
+    ['1.5::int', '{x:2::int32}'], ['2.5::int', '{x:2::int32}'], ['(-2.5)::int', '{x:-2::int32}'], ["'2.5'::int", '{x:3::int32}'], ["'  12 '::int", '{x:12::int32}'], ["'1e3'::int", '{x:1000::int32}'], ["'0xff'::int", '{x:255::int32}'],
+    ["'1_000'::bigint", '{x:1000}'], ["'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid::blob::uuid", '{x:"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}'], ['true::int', '{x:1::int32}'], ['0::bool', '{x:false}'], ['0.5::bool', '{x:true}'], ["' Yes '::bool", '{x:true}'], ["'n'::bool", '{x:false}'],
+    ['2::double::varchar', '{x:"2.0"}'], ['1e20::double::varchar', '{x:"1e+20"}'], ['0.00001::varchar', '{x:"1e-05"}'], ['0.1::real::varchar', '{x:"0.1"}'], ['true::varchar', '{x:"true"}'],
+    ["DATE '1992-01-01'::varchar", '{x:"1992-01-01"}'], ["TIMESTAMP '1992-01-01 10:00:00.5'::varchar", '{x:"1992-01-01 10:00:00.5"}'], ["INTERVAL '36 hours'::varchar", '{x:"1 day 12:00:00"}'],
+    ["[1,null]::varchar", '{x:"[1, NULL]"}'], ["{a:1,b:'x y'}::varchar", `{x:"{'a': 1, 'b': x y}"}`],
+    ['1.005::decimal(5,2)', '{x:1.01}'], ['(-2.345)::decimal(5,2)', '{x:-2.35}'], ["'1.23456'::decimal", '{x:1.235}'], ["2::decimal(5,2)::varchar", '{x:"2.00"}'],
+    ['null::int is null', '{x:true}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+
+  test.each([
+    ["'a'::int", `query: "a"::<int32>: "a" cannot be cast to int32; TRY_CAST gives null for such values`], ['300::tinyint', 'cannot be cast to int8'], ["'1e40'::real", 'cannot be cast to float32'],
+    ["'9223372036854775808'::hugeint", 'there is no type of 128 bits'], ["TRY_CAST('9223372036854775808' AS hugeint)", 'there is no type of 128 bits'], ["TRY_CAST('1111-11-11' AS date)", 'times are from 1677-09-21 to 2262-04-11'], ['12345::decimal(5,2)', 'cannot be cast to decimal(5,2)'], ["'1234567890.1234567'::decimal(18,7)", 'cannot be cast to decimal(18,7)'],
+    ["'infinity'::timestamp", 'there is no infinite time here'], ["'9999-01-01'::date", 'times are from 1677-09-21 to 2262-04-11'], ["'1992-02-30'::date", 'cannot be cast to date'], ["[1,2]::int[3]", 'cannot be cast to int32[3]'],
+    ["'zz'::uuid", 'cannot be cast to uuid'],
+  ])('%s is an error of the query', async (select, message) => { expect(await fails(select)).toContain(message); });
+
+  test('columns of mixed types, null and rows without the field', async () => {
+    expect(await runQuery('select v::bigint as x', '{v:1} {v:"2"} {v:true} {v:2.5} {v:null}')).toBe('{x:1}\n{x:2}\n{x:1}\n{x:2}\n{x:null::(int64|null)}\n');
+    expect(await runQuery('select try_cast(v as bigint) as x', '{v:"x"} {v:[1]} {w:1}')).toBe('{x:null}\n{x:null}\n{x:error("missing")}\n');
+  });
+  test('what nobody asks for does not fail', async () => {
+    expect(await runQuery("select case when v='x' then 0 else v::bigint end as x", '{v:"x"} {v:"2"}')).toBe('{x:0}\n{x:2}\n');
+    expect(await runQuery("select v where v<>'x' and v::bigint>1", '{v:"x"} {v:"2"} {v:"1"}')).toBe('{v:"2"}\n');
+  });
+  test('pipes keep their casts', async () => {
+    expect(await runQuery('values this::int32', '1.5 "a"')).toBe('1::int32\nerror({message:"cannot cast to int32",on:"a"})\n');
+  });
+});
+
+describe('dates and intervals', () => {
+  test.each([
+    ["INTERVAL '1' DAY", '{x:1d}'], ['INTERVAL 90 MINUTE', '{x:1h30m}'], ["INTERVAL '3 days 04:05:06'", '{x:3d4h5m6s}'], ['INTERVAL (1+1) HOUR', '{x:2h}'], ["INTERVAL '2 hours' * 3", '{x:6h}'], ["-INTERVAL '1 day'", '{x:-1d}'],
+    ["DATE '2024-01-31' + INTERVAL 1 MONTH", '{x:2024-02-29T00:00:00Z}'], ["DATE '2024-03-31' - INTERVAL '1 year 1 month 1 day'", '{x:2023-02-27T00:00:00Z}'], ["INTERVAL (2) MONTH + DATE '2024-01-01'", '{x:2024-03-01T00:00:00Z}'],
+    ["TIMESTAMP '2024-01-31 10:00:00' + 2 * INTERVAL '1 month'", '{x:2024-03-31T10:00:00Z}'], ["DATE '2024-01-01' + to_months(1)", '{x:2024-02-01T00:00:00Z}'], ["DATE '2024-01-01' + to_days(2)", '{x:2024-01-03T00:00:00Z}'],
+    ["DATE '2024-01-01' + 5", '{x:2024-01-06T00:00:00Z}'], ["(DATE '2024-01-01' + 5)::varchar", '{x:"2024-01-06"}'], ["DATE '2024-03-01' - DATE '2024-02-01'", '{x:29}'], ["TIMESTAMP '2024-03-01' - TIMESTAMP '2024-02-01'", '{x:29d}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test('columns', async () => {
+    expect(await runQuery('select t + INTERVAL (n) MONTH as a, t - INTERVAL (n) DAY as b, t + n as c', '{t:2024-01-31T00:00:00Z,n:1}')).toBe('{a:2024-02-29T00:00:00Z,b:2024-01-30T00:00:00Z,c:2024-02-01T00:00:00Z}\n');
+  });
+  test.each([
+    ["INTERVAL '1' MONTH", 'add it to a date or timestamp: t + INTERVAL 1 MONTH'], ["INTERVAL 'abc'", 'not an interval'],
+  ])('%s is refused', async (select, message) => { expect(await fails(select)).toContain(message); });
+});
+
+describe('comparisons of unlike types', () => {
+  test.each([
+    ["1 = '1'", '{x:true}'], ["'10' > 9", '{x:true}'], ["true = 1", '{x:true}'], ["'t' = true", '{x:true}'], ["TIMESTAMP '2024-01-01' < '2024-01-02'", '{x:true}'], ["DATE '2024-01-01' = '2024-01-01'", '{x:true}'],
+    ["3 in ('1','3')", '{x:true}'], ['1 = any([1,2])', '{x:true}'], ['3 <> all([1,2])', '{x:true}'], ["case 1 when '1' then 2 end", '{x:2}'], ["2 between '1' and '3'", '{x:true}'], ['[1] < [2]', '{x:true}'], ['{a:1} < {a:2}', '{x:true}'], ['false < true', '{x:true}'], ["'a' < 'b'", '{x:true}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test('columns beside literals', async () => {
+    expect(await runQuery("select n where t >= '2024-01-02'", '{n:1,t:2024-01-01T00:00:00Z} {n:2,t:2024-01-02T00:00:00Z}')).toBe('{n:2}\n');
+    expect(await runQuery("select n where n = '2'", '{n:1} {n:2}')).toBe('{n:2}\n');
+    await expect(runQuery("select n where n = 'a'", '{n:1} {n:2}')).rejects.toThrow('cannot be cast to int64');
+    // Texts among the data are no mistakes of the query.
+    expect(await runQuery('select n, n = 1 as e, n <> 1 as d, n < 2 as l', '{n:1} {n:"x"} {n:"1"}')).toBe('{n:1,e:true,d:false,l:true}\n{n:"x",e:false,d:true,l:null}\n{n:"1",e:true,d:false,l:true}\n');
+  });
+});
+
+test('sum, min and max of bools', async () => {
+  expect(await runQuery('select sum(v) as s, min(v) as a, max(v) as b, g group by g order by g', '{v:true,g:1} {v:false,g:1} {v:true,g:1} {v:null,g:2} {v:true,g:3}')).toBe('{s:2,a:false,b:true,g:1}\n{s:null,a:null,b:null,g:2}\n{s:1,a:true,b:true,g:3}\n');
+});
+
+test('whole numbers beyond 64 bits end the query', async () => {
+  await expect(runQuery('select 9223372036854775807 + 1', undefined)).rejects.toMatchObject({ code: 'query-overflow', parameters: { operation: '9223372036854775807 + 1', type: 'int64' } });
+  expect(await fails('100::tinyint * 100::tinyint')).toContain('100 * 100 is beyond int8');
+  await expect(runQuery('select sum(v) from input', '{v:9223372036854775807} {v:1}')).rejects.toMatchObject({ code: 'query-overflow' });
+  expect(await runQuery('sum(v)', '{v:9223372036854775807} {v:1}')).toBe('-9223372036854775808\n');
+  expect(await runQuery('values 9223372036854775807+this', '1')).toBe('-9223372036854775808\n');
+});
