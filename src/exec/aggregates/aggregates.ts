@@ -39,7 +39,7 @@ export const stateFor = (row: AggregateRow, { all, distinct, sql = false }: { re
 };
 /** Aggregates that are stricter in SQL, or take more. */
 const sqlStates: Readonly<Record<string, () => AggregateState>> = {
-  sum: () => new BoolsState(new SumState(true), false), min: () => new BoolsState(new ExtremeState('min'), true), max: () => new BoolsState(new ExtremeState('max'), true),
+  sum: () => new BoolsState('sum', new SumState(true)), min: () => new BoolsState('min', new ExtremeState('min')), max: () => new BoolsState('max', new ExtremeState('max')),
 };
 
 const row = (
