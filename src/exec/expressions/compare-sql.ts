@@ -6,6 +6,7 @@ import { type SqlType } from '../../query/sql-types.ts';
 import type { CompareOperator } from '../../query/plan.ts';
 import { compareValues } from '../../vectors/compare.ts';
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
+import { type Data, type Value, nullValue, underValue } from '../../vectors/value.ts';
 import { type Vector, bools, constant, flatten, numbers, valueAt } from '../../vectors/vector.ts';
 import { truth, truthOf } from './rows.ts';
 import { sqlCastVector } from './sql-cast.ts';
@@ -53,10 +54,25 @@ export const compareOrdered = (operator: CompareOperator, left: Vector, right: V
   if (form !== inner(right).form || (form !== 'bool' && form !== 'list' && form !== 'record')) return undefined;
   const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
-    const c = compareValues(valueAt(left, i), valueAt(right, i));
+    const c = order(valueAt(left, i), valueAt(right, i));
     out[i] = holds(operator, c) ? 1 : 0;
   }
   return bools(out);
+};
+/** Lists and records element by element, whatever their types are called; null is greatest, and so is what is behind the end of the shorter one. */
+const order = (left: Value, right: Value): number => {
+  const a = underValue(left), b = underValue(right), x = elementsOf(a), y = elementsOf(b);
+  if (!x || !y) return compareValues(a, b);
+  for (let i = 0; i < Math.min(x.length, y.length); i++) {
+    const c = order(x[i]!, y[i]!);
+    if (c !== 0) return c;
+  }
+  return x.length - y.length;
+};
+const elementsOf = ({ type, data }: Value): readonly Value[] | undefined => {
+  if (data === null) return undefined;
+  if (type.kind === 'array' || type.kind === 'set') return (data as readonly Data[]).map((d) => ({ type: type.element, data: d }));
+  return type.kind === 'record' ? type.fields.map((f, k) => ((data as readonly (Data | undefined)[])[k] === undefined ? nullValue : { type: f.type, data: (data as readonly Data[])[k]! })) : undefined;
 };
 const holds = (operator: CompareOperator, c: number): boolean => {
   switch (operator) {

@@ -10,7 +10,7 @@ import { decimalFloatText, fitsInt64, roundFloat } from '../../vectors/literal.t
 import { supText } from '../../vectors/sup-print.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import {
-  type BytesVector, type Field, type FlatVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type Vector, bools, dataAt, flatten, itemsOf, nulls, numbers, textAt, valueAt,
+  type BytesVector, type DictionaryVector, type Field, type FlatVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type Vector, bools, compacted, compactedParts, dataAt, flatten, gather, itemsOf, nulls, numbers, textAt, valueAt,
 } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
@@ -20,28 +20,51 @@ import { nullOf } from './cast.ts';
 import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
+import { entriesOfText, listOfText } from './sql-nested-text.ts';
 import { faultOfSqlTime, scaledDecimal, sqlBool, sqlBytes, sqlDateText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from './time-bytes.ts';
 
-/** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead. */
-export interface SqlCast { readonly type: SqlType; readonly from?: SqlType; readonly failure: 'error' | 'null'; readonly written: string; readonly advice?: string }
+/** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead; `inside` of a list, struct or map null is of no type. */
+export interface SqlCast { readonly type: SqlType; readonly from?: SqlType; readonly failure: 'error' | 'null'; readonly written: string; readonly advice?: string; readonly inside?: true }
 
 /** Casts every row. @throws query-cast at the first row that cannot be cast, unless such rows are null. */
 export const sqlCastVector = (v: Vector, cast: SqlCast): Vector => castRows(v, cast.type, cast);
 
+/** Sees the rows alone that there are, not what else a vector holds. */
 const castRows = (v: Vector, type: SqlType, cast: SqlCast): Vector => {
   if (type.kind === 'date') {
     const days = bucketsOfStored(v, nanosOfDay);
     if (days) return days;
   }
-  return lift(v, (flat) => castFlat(flat, type, cast));
+  switch (v.form) {
+    case 'selected': return castRows(gather(v.base, v.index), type, cast);
+    case 'dictionary': return usesAll(v) ? { ...v, values: castRows(v.values, type, cast) } : castRows(flatten(v), type, cast);
+    case 'dynamic': {
+      const { tags, slots, parts, length } = compactedParts(v);
+      return liftTagged(tags, slots, parts, length, (part) => castRows(part, type, cast));
+    }
+    default: return lift(v, (flat) => castFlat(flat, type, cast));
+  }
+};
+/** Whether there is a row of every value: what no row has must not fail. */
+const usesAll = ({ codes, values, length }: DictionaryVector): boolean => {
+  const seen = new Uint8Array(values.length);
+  let left = values.length;
+  for (let i = 0; i < length && left > 0; i++) {
+    left -= 1 - seen[codes[i]!]!;
+    seen[codes[i]!] = 1;
+  }
+  return left === 0;
 };
 
 const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   switch (v.form) {
-    case 'union': return liftTagged(v.tags, v.slots, v.members, v.length, (m) => castRows(m, type, cast));
+    case 'union': {
+      const { slots, parts } = compacted(v, v.members);
+      return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
+    }
     case 'named': return castRows(v.inner, type, cast);
-    case 'null': return nullOf(modelType(type), v.length);
+    case 'null': return cast.inside ? nulls(v.length) : nullOf(modelType(type), v.length);
     case 'error': return v;
     default:
   }
@@ -52,9 +75,9 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
     case 'timestamp': return toTime(v, type.unit, type, cast);
     case 'uuid': return toUuid(v, type, cast);
     case 'decimal': return toDecimal(v, type, cast);
-    case 'list': return v.form === 'list' ? castList(v, type, cast) : refuse(v, type, cast);
-    case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : refuse(v, type, cast);
-    case 'map': return v.form === 'map' ? castMap(v, type, cast) : v.form === 'record' ? castFields(v, type, cast) : refuse(v, type, cast);
+    case 'list': return v.form === 'list' ? castList(v, type, cast) : isText(v) ? listsOfTexts(v, type, cast) : refuse(v, type, cast);
+    case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : isText(v) ? structsOfTexts(v, type, cast) : refuse(v, type, cast);
+    case 'map': return v.form === 'map' ? castMap(v, type, cast) : v.form === 'record' ? castFields(v, type, cast) : isText(v) ? mapsOfTexts(v, type, cast) : refuse(v, type, cast);
   }
 };
 
@@ -284,7 +307,8 @@ const toText = (v: FlatVector, { from }: SqlCast): Vector => {
   return out.finish();
 };
 
-const withoutFrom = ({ from: _, ...cast }: SqlCast): SqlCast => cast;
+/** The cast of what is inside a value. */
+const withoutFrom = ({ from: _, ...cast }: SqlCast): SqlCast => ({ ...cast, inside: true });
 const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
   const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), { length } = type, bad = new Uint8Array(v.length);
   if (length !== undefined) for (let i = 0; i < v.length; i++) bad[i] = offsets[i + 1]! - offsets[i]! === length ? 0 : 1;
@@ -295,6 +319,43 @@ const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: S
   const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), inner = withoutFrom(cast), model = modelType(type);
   const keys = castRows(itemsOf(v, v.keys), type.key, inner), values = castRows(itemsOf(v, v.values), type.value, inner);
   return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
+};
+/** Texts, of which some are null, as a column. */
+const nullableTexts = (list: readonly (string | null)[]): Vector => overlay(textsOf(list.map((x) => x ?? '')), Uint8Array.from(list, (x) => (x === null ? 1 : 0)), nulls(list.length));
+/** What texts hold inside of them: the parts of each row, and which rows hold none. */
+const insides = <T>(v: BytesVector, parse: (text: string) => readonly T[] | undefined): { readonly parts: readonly T[]; readonly offsets: Uint32Array; readonly bad: Uint8Array; readonly rows: readonly (readonly T[])[] } => {
+  const bad = new Uint8Array(v.length), offsets = new Uint32Array(v.length + 1);
+  const rows = Array.from({ length: v.length }, (_, i): readonly T[] => {
+    checkStopAt(i);
+    const found = parse(textAt(v, i));
+    bad[i] = found ? 0 : 1;
+    offsets[i + 1] = offsets[i]! + (found?.length ?? 0);
+    return found ?? [];
+  });
+  return { parts: rows.flat(), offsets, bad, rows };
+};
+const listsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
+  const { parts, offsets, bad, rows } = insides(v, listOfText), { length } = type;
+  if (length !== undefined) rows.forEach((row, i) => { if (row.length !== length) bad[i] = 1; });
+  const items = tidy(castRows(nullableTexts(parts), type.element, withoutFrom(cast)));
+  return settle(listsOf('array', offsets, items, v.length, modelType(type.element)), bad, v, type, cast);
+};
+const structsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
+  const names = new Set(type.fields.map((f) => f.name.toLowerCase())), { rows, bad } = insides(v, (text) => {
+    const entries = entriesOfText(text, ':');
+    // A name that the struct has not is a mistake.
+    return entries?.every(([name]) => name !== null && names.has(name.toLowerCase())) ? entries : undefined;
+  });
+  const fields = type.fields.map((f): Field => {
+    const texts = nullableTexts(rows.map((entries) => entries.find(([name]) => name!.toLowerCase() === f.name.toLowerCase())?.[1] ?? null));
+    return { name: f.name, optional: false, values: tidy(castRows(texts, f.type, withoutFrom(cast))) };
+  });
+  return settle({ form: 'record', length: v.length, fields }, bad, v, type, cast);
+};
+const mapsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
+  const { parts, offsets, bad } = insides(v, (text) => entriesOfText(text, '=')), inner = withoutFrom(cast), model = modelType(type);
+  const keys = castRows(nullableTexts(parts.map(([key]) => key)), type.key, inner), values = castRows(nullableTexts(parts.map(([, value]) => value)), type.value, inner);
+  return model.kind === 'map' ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast) : refuse(v, type, cast);
 };
 /** A record as a map: the names of its fields are the keys. */
 const castFields = (v: RecordVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
@@ -320,9 +381,9 @@ const castStruct = (v: RecordVector, type: SqlType & { readonly kind: 'struct' }
   if (v.fields.length > 0 && sources.every((f) => f === undefined)) return refuse(v, type, cast);
   const fields = type.fields.map((target, k): Field => {
     const source = sources[k], values = source && tidy(castRows(source.values, target.type, inner));
-    if (!values) return { name: target.name, optional: false, values: nullOf(modelType(target.type), v.length) };
+    if (!values) return { name: target.name, optional: false, values: nulls(v.length) };
     const absent = source.present?.map((p) => 1 - p).subarray(0, v.length);
-    return { name: target.name, optional: false, values: absent ? overlay(values, absent, nullOf(modelType(target.type), v.length)) : values };
+    return { name: target.name, optional: false, values: absent ? overlay(values, absent, nulls(v.length)) : values };
   });
   return { form: 'record', length: v.length, fields };
 };
