@@ -6,6 +6,7 @@ import { functionHint } from './hints.ts';
 import { fieldOf } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
+import { misplaced } from './sql-names.ts';
 import { types } from '../vectors/type.ts';
 import { unknownType } from './types-of.ts';
 
@@ -199,5 +200,5 @@ export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => l
 
 const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {
   if (c.sql?.aggregate) return c.sql.aggregate(call);
-  return c.sql ? a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place) : a.misplacedAggregate(call.place);
+  return c.sql ? misplaced(a, call) : a.misplacedAggregate(call.place);
 };

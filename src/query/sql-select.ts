@@ -11,7 +11,7 @@ import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { isName } from './sql-correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './sql.ts';
-import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns } from './sql-names.ts';
+import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns, misplaced } from './sql-names.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
 import { distinctNames } from '../vectors/field-names.ts';
@@ -139,7 +139,7 @@ class Select {
   readonly #collect = (call: AggregateCall): PlanExpr => {
     const { outer, scope } = this.#flow;
     if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
-      return outer.aggregate?.(call) ?? this.#a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place, 'its columns are those of the query around');
+      return outer.aggregate?.(call) ?? misplaced(this.#a, call);
     }
     const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause: 'the call of an aggregate', ...(outer ? { outer } : {}) });
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
