@@ -6,6 +6,7 @@ import { functionHint } from './hints.ts';
 import { fieldOf } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
+import { printExpr } from './print.ts';
 import { misplaced } from './sql-names.ts';
 import { types } from '../vectors/type.ts';
 import { unknownType } from './types-of.ts';
@@ -161,6 +162,12 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
 export const markedAggregate = (a: Analysis, e: AggExpr): AggregateCall => {
   const name = e.name.text.toLowerCase(), { within } = e, signature = a.environment.aggregates.find(name);
   const filtered = { name, place: e, distinct: e.distinct, ...(e.filter && { filter: e.filter }) }, given = [...(e.arg ? [e.arg] : []), ...(e.more ?? [])];
+  // Quantiles are of values in order: that of the argument itself says from which end.
+  if (!within && e.arg && signature?.withinGroup && e.order && given.length > 1) {
+    const [key, another] = e.order, other = another ?? (printExpr(key!.expr) === printExpr(e.arg) ? undefined : key);
+    if (other) a.fault(`ORDER BY in ${name} must be by its argument`, other, `write ${name}(v, q order by v desc)`);
+    return { ...filtered, ...called(given), ...(key!.order === 'desc' && { descending: true }) };
+  }
   if (!within || !signature?.withinGroup) return { ...filtered, ...called(given), ...((e.order ?? within) && { order: e.order ?? within! }) };
   const [key, another] = within;
   if (another) a.fault(`${name} takes one key in WITHIN GROUP`, another);

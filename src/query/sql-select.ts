@@ -79,8 +79,8 @@ class Select {
     const isAsked = groupBy !== undefined || this.#aggregates.length > 0, isFaulty = condition && !isAsked && [condition, ...columns.map((c) => c.expr)].some((e) => this.#usesColumns(e));
     if (isFaulty) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
     const grouped = isAsked || (having !== undefined && !isFaulty);
-    const group = grouped ? this.#grouping(keys, groupings) : this.#groupingCalls.refuse();
-    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : e), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e));
+    const group = grouped ? this.#grouping(keys, groupings) : undefined;
+    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e));
     const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
