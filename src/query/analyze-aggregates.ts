@@ -28,7 +28,7 @@ export const givenTo = (a: Analysis, call: AggregateCall, { isSql, lower }: Lowe
   const signature = a.environment.aggregates.find(call.name), form = { distinct: call.distinct, ...(isSql && signature?.sqlDiffers && { sql: true as const }) };
   if (!call.argument) return form;
   const args = [call.argument, ...(call.others ?? [])].map(lower), { order } = call;
-  if (call.descending && args.length > 1) args.push(literal(stringValue('desc')));
+  if (call.descending && args.length > 1) args[2] = literal(stringValue('desc'));
   const given = argumentOf(signature, args), keys = order?.map((k) => lower(k.expr)) ?? [];
   return {
     ...form, ...(args.length > 1 && { arity: args.length }),

@@ -7,6 +7,8 @@ import { callOf, fieldOf, literal } from './plan-walk.ts';
 import { isSql, lowerSqlCall } from './sql-elements.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
+import { printExpr } from './print.ts';
+import { misplaced } from './sql-names.ts';
 import { types } from '../vectors/type.ts';
 import { nullValue } from '../vectors/value.ts';
 import { unknownType } from './types-of.ts';
@@ -180,6 +182,12 @@ const lowerMap = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
 export const markedAggregate = (a: Analysis, e: AggExpr): AggregateCall => {
   const name = e.name.text.toLowerCase(), { within } = e, signature = a.environment.aggregates.find(name);
   const filtered = { name, place: e, distinct: e.distinct, ...(e.filter && { filter: e.filter }) }, given = [...(e.arg ? [e.arg] : []), ...(e.more ?? [])];
+  // Quantiles are of values in order: that of the argument itself says from which end.
+  if (!within && e.arg && signature?.withinGroup && e.order && given.length > 1) {
+    const [key, another] = e.order, other = another ?? (printExpr(key!.expr) === printExpr(e.arg) ? undefined : key);
+    if (other) a.fault(`ORDER BY in ${name} must be by its argument`, other, `write ${name}(v, q order by v desc)`);
+    return { ...filtered, ...called(given), ...(key!.order === 'desc' && { descending: true }) };
+  }
   if (!within || !signature?.withinGroup) return { ...filtered, ...called(given), ...((e.order ?? within) && { order: e.order ?? within! }) };
   const [key, another] = within;
   if (another) a.fault(`${name} takes one key in WITHIN GROUP`, another);
@@ -219,5 +227,5 @@ export const lowerAgg = (a: Analysis, e: AggExpr, c: ExprContext): PlanExpr => l
 
 const lowerAggregateCall = (a: Analysis, call: AggregateCall, c: ExprContext): PlanExpr => {
   if (c.sql?.aggregate) return c.sql.aggregate(call);
-  return c.sql ? a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place) : a.misplacedAggregate(call.place);
+  return c.sql ? misplaced(a, call) : a.misplacedAggregate(call.place);
 };

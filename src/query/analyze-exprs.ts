@@ -54,7 +54,7 @@ export interface AggregateCall {
   readonly filter?: Expr;
   /** ORDER BY inside of the parentheses, or WITHIN GROUP where it says the same. */
   readonly order?: readonly OrderKey[];
-  /** WITHIN GROUP gave the argument, in descending order. */
+  /** The argument is taken in descending order: of quantiles. */
   readonly descending?: true;
 }
 

@@ -147,7 +147,8 @@ class Lift {
       case 'window': return this.#window(op);
       case 'lateral': return this.#lateral(op);
       case 'fork':
-        if (op.branches.some((b) => isSourced(b.ops))) throw new NoForm();
+        // A group of all rows is there for outer values without rows too: these do not come into a branch.
+        if (op.branches.some((b) => isSourced(b.ops) || b.ops.some((inner) => inner.kind === 'aggregate' && inner.keys.length === 0))) throw new NoForm();
         return [{ kind: 'fork', branches: op.branches.map((b) => ({ ops: this.#follow([], b.ops) })) }];
       default: throw new NoForm();
     }

@@ -1,7 +1,7 @@
 /** GROUP BY in its wider forms: ROLLUP, CUBE and GROUPING SETS, which stand for several groupings of the same rows. */
 import type { Analysis } from './analyze-context.ts';
 import type { CallExpr, Expr, SqlGroupingSets } from './ast.ts';
-import { exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
+import { exprKey, fieldOf, literal, mapParts, thisExpr } from './plan-walk.ts';
 import type { PlanExpr, PlanOp, RecordElement } from './plan.ts';
 import { type Value, intValue, nullValue } from '../vectors/value.ts';
 
@@ -54,10 +54,11 @@ export class GroupingCalls {
     this.#results.set(result, index);
     return result;
   }
-  /** The first call, where nothing is grouped: a fault. */
-  refuse(): void {
-    const [first] = this.#calls;
-    if (first) this.#a.fault('GROUPING needs a GROUP BY clause', first.place);
+  /** An expression where nothing is grouped: its first call is a fault. */
+  without(e: PlanExpr): PlanExpr {
+    if (this.#calls.length === 0) return e;
+    const index = this.#results.get(e);
+    return index === undefined ? mapParts(e, (part) => this.without(part)) : this.#a.wrong('GROUPING needs a GROUP BY clause', this.#calls[index]!.place);
   }
   /** The field that holds the result which the expression stands for. */
   fieldFor(e: PlanExpr): string | undefined {

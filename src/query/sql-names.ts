@@ -57,14 +57,18 @@ export type ColumnUses = WeakMap<PlanExpr, string>;
 
 /** How names resolve in a clause over these tables; the columns and rows that they come to are noted in `uses`. A name that is none of these gives a fault. */
 export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: ColumnUses, options: ClauseOptions): SqlNames => {
+  const { outer } = options, around = outer?.aggregate;
   const clause: Clause = { a, tables, uses, options, isDynamicJoin: tables.length > 1 && tables.some((t) => !t.columns) };
   return {
     name: (id) => bareName(clause, id), qualified: (dot) => qualifiedName(clause, dot),
     has: (first, second) => hasName(clause, first, second), hasTable: (name) => hasTable(clause, name),
-    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate, grouping: options.grouping, window: options.window,
+    row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate ?? (outer && around && ((call) => (isOfQueryAround(call, tables, outer) ? around(call) : misplaced(a, call)))), grouping: options.grouping, window: options.window,
     ...(options.clause !== undefined ? { clause: options.clause } : {}), ...(options.unnest && { unnest: options.unnest }),
   };
 };
+
+/** An aggregate where none of its query may stand. */
+export const misplaced = (a: Analysis, call: AggregateCall): PlanExpr => a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place);
 
 interface Clause {
   readonly a: Analysis;

@@ -11,7 +11,7 @@ import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import { isName } from './sql-correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './sql.ts';
-import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns } from './sql-names.ts';
+import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns, misplaced } from './sql-names.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
 import { SqlUnnest } from './sql-unnest.ts';
@@ -84,8 +84,8 @@ class Select {
     const isAsked = groupBy !== undefined || this.#aggregates.length > 0, isFaulty = condition && !isAsked && [condition, ...columns.map((c) => c.expr)].some((e) => this.#usesColumns(e));
     if (isFaulty) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
     const grouped = isAsked || (having !== undefined && !isFaulty);
-    const group = grouped ? this.#grouping(keys, groupings) : this.#groupingCalls.refuse();
-    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : e), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(this.#unnest.settle(e)));
+    const group = grouped ? this.#grouping(keys, groupings) : undefined;
+    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(this.#unnest.settle(e)));
     const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
     if (this.#unnest.isUsed) {
       if (grouped || this.#windows.isUsed) this.#a.fault('unnest beside aggregates, groups or windows', this.#select, 'write unnest in FROM, or around a subquery: select unnest(l) from (select list(x) as l from t group by k)');
@@ -150,7 +150,7 @@ class Select {
   readonly #collect = (call: AggregateCall): PlanExpr => {
     const { outer, scope } = this.#flow;
     if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
-      return outer.aggregate?.(call) ?? this.#a.wrong(`aggregate function "${call.name}" called in non-aggregate context`, call.place, 'its columns are those of the query around');
+      return outer.aggregate?.(call) ?? misplaced(this.#a, call);
     }
     const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause: 'the call of an aggregate', ...(outer ? { outer } : {}) });
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });

@@ -26,19 +26,19 @@ export const present = (length: number, ...columns: readonly Vector[]): Uint8Arr
 /** What an entry of a group takes, about. */
 const entryBytes = 200;
 
-/** The value of the row whose `by` is least (`sign` -1) or greatest, of several the first; `withNulls`: that value may be null. */
+/** The value of the row whose `by` is least (`sign` -1) or greatest, of several the first; `nulls`: that value may be null (`values`), the other one too, which then comes last (`all`). */
 export class ArgumentState implements AggregateState {
   private readonly best = new Map<number, { readonly value: Value; readonly by: Value }>();
   private readonly sign: 1 | -1;
-  private readonly withNulls: boolean;
-  constructor(sign: 1 | -1, withNulls = false) {
+  private readonly nulls: 'none' | 'values' | 'all';
+  constructor(sign: 1 | -1, nulls: 'none' | 'values' | 'all' = 'none') {
     this.sign = sign;
-    this.withNulls = withNulls;
+    this.nulls = nulls;
   }
   get bytes(): number { return this.best.size * entryBytes; }
   grow(): void { /* groups come as they are met */ }
   update(ids: Uint32Array, argument: Vector): void {
-    const values = fieldOf(argument, 'value'), bys = fieldOf(argument, 'by'), marks = present(argument.length, ...(this.withNulls ? [bys] : [values, bys]));
+    const values = fieldOf(argument, 'value'), bys = fieldOf(argument, 'by'), marks = present(argument.length, ...(this.nulls === 'all' ? [] : this.nulls === 'values' ? [bys] : [values, bys]));
     for (let i = 0; i < argument.length; i++) {
       checkStop();
       if (marks[i] === 0) continue;
@@ -48,7 +48,8 @@ export class ArgumentState implements AggregateState {
   }
   private isBetter(group: number, by: Value): boolean {
     const known = this.best.get(group);
-    return !known || order(by, known.by) * this.sign > 0;
+    if (!known || by.type === types.null || known.by.type === types.null) return !known || (known.by.type === types.null && by.type !== types.null);
+    return order(by, known.by) * this.sign > 0;
   }
   merge(other: AggregateState, map: Uint32Array): void {
     for (const [g, entry] of (other as ArgumentState).best) {

@@ -1,15 +1,16 @@
 /** Quantiles in SQL: of the values of a group in order, NaN last, those at a fraction of the way; the median of any values, and the median distance from it. Nulls and what is missing are left out. */
-import { checkStop } from '../../vectors/stop.ts';
+import { checkStop, checked } from '../../vectors/stop.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Data, type Value, arrayValue, floatValue, intValue, integer, nullValue, textError, underValue } from '../../vectors/value.ts';
-import { type Vector, valueAt } from '../../vectors/vector.ts';
+import { type Vector, range, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
 import { fieldOf } from '../expressions/access.ts';
+import { order } from '../expressions/value-order.ts';
 import { sortWords, sortedOrder } from '../operators/sort-words.ts';
 import { CollectState } from './collect.ts';
 import { sortByGroup } from './lists.ts';
-import { pick } from './parts.ts';
+import { everyPart, pick } from './parts.ts';
 import type { AggregateState } from './state.ts';
 import { none } from './tables.ts';
 
@@ -45,7 +46,7 @@ export class QuantileState extends CollectState {
   }
   override result(groups: number): Vector {
     checkStop();
-    const out = new Builder(), values = concat(this.kept), sorted = sortedOrder(sortWords(values, { order: 'asc', nulls: 'last' }), this.ids.length);
+    const out = new Builder(), values = concat(this.kept), sorted = orderOf(values);
     const { order, offsets } = sortByGroup(pick(this.ids.done(), sorted), this.ids.length, groups);
     for (let g = 0; g < groups; g++) {
       const start = offsets[g]!, count = offsets[g + 1]! - start;
@@ -79,6 +80,18 @@ export class QuantileState extends CollectState {
     return this.kind === 'rounded' && isInteger(from.type) && isInteger(to.type) ? intValue(roundHalfEven(Number(between.data))) : between;
   }
 }
+
+/** The rows in order, NaN behind all other numbers. */
+const orderOf = (values: Vector): Uint32Array => {
+  if (everyPart(values, (part) => part.form === 'number' || part.form === 'bytes' || part.form === 'bool')) {
+    const sorted = sortedOrder(sortWords(values, { order: 'asc', nulls: 'last' }), values.length);
+    let first = 0;
+    while (first < sorted.length && Number.isNaN(underValue(valueAt(values, sorted[first]!)).data)) first++;
+    return first === 0 ? sorted : range(0, sorted.length).map((i) => sorted[(i + first) % sorted.length]!);
+  }
+  const rows = Array.from({ length: values.length }, (_, i) => underValue(valueAt(values, i)));
+  return range(0, values.length).sort(checked((a: number, b: number): number => order(rows[a]!, rows[b]!)));
+};
 
 const isTimely = (t: Type): boolean => t === types.time || t === types.duration;
 const isContinuous = ({ type }: Value): boolean => isInteger(type) || isFloat(type) || isTimely(type);

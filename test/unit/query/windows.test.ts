@@ -137,3 +137,13 @@ describe('plans', () => {
     ].join('\n'));
   });
 });
+
+describe('orders inside of aggregates', () => {
+  refused({
+    'select quantile_disc(v, 0.5 order by id) from t': ['ORDER BY in quantile_disc must be by its argument @38+2 (write quantile_disc(v, q order by v desc))'],
+    'select percentile_cont(v) from t': ['too few arguments @8+18 (write percentile_cont(...) within group (order by ...))'],
+    'select grouping(id) from t': ['GROUPING needs a GROUP BY clause @8+12'],
+    'select grouping(v) from t group by id': ['an argument of GROUPING must be an expression of GROUP BY @8+11'],
+    'select id from t where (select max(t.v)) > 1': ['aggregate function "max" called in non-aggregate context @32+8'],
+  });
+});
