@@ -191,7 +191,10 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const ofSql = sqlOperator(e.op, left, right);
   if (ofSql) return ofSql;
   if (e.op === '||') return { kind: 'concat', left, right, ...(isSql(c) && { sql: true }) };
-  if (comparisons.has(e.op)) return { kind: 'compare', operator: e.op as CompareOperator, left, right };
+  if (comparisons.has(e.op)) {
+    const mayHold = isSql(c) && [left, right].every((side) => alternatives(a.typeOfExpr(side, c.input)).some((t) => t.kind !== 'primitive'));
+    return { kind: 'compare', operator: e.op as CompareOperator, left, right, ...(mayHold && { sql: true }) };
+  }
   if (arithmetics.has(e.op)) return { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
   throw new TypeError(`operator ${e.op}`);
 };

@@ -21,6 +21,7 @@ import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } fro
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, overlay, tidy, truth, truthOf } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
+import { sqlCompare } from './sql-compare.ts';
 import { sqlConcat } from './sql-concat.ts';
 import { isUnshared, shared } from './shared.ts';
 import { bucketsOfStored } from './time-bytes.ts';
@@ -78,7 +79,7 @@ const compilers: Compilers = {
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), needsDriver(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), needsDriver(right)),
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
-  compare: ({ operator, left, right }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length)),
+  compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => (sql ? sqlCompare : compareVectors)(operator, l, r, l.length)),
   concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, sql ? sqlConcat : concatKernel, 'bare')),
   in: ({ left, right, ofQuery }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length))),
   like: ({ operand, pattern, caseless, sql }, context) => {
