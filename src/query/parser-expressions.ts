@@ -321,6 +321,7 @@ function parseNot(s: Scanner): Expr | undefined {
 function parseUnary(s: Scanner): Expr | undefined {
   const start = s.pos;
   const code = s.code;
+  if (s.sql && code === 0x7e) return parseBitsNot(s);
   if (code !== 0x2d && code !== 0x2b) return parseCast(s);
   const next = s.text.charCodeAt(start + 1);
   if (isDigit(next) || next === 0x2e || next === 0x49) {
@@ -333,6 +334,19 @@ function parseUnary(s: Scanner): Expr | undefined {
   const operand = parseUnary(s);
   s.leave();
   if (operand !== undefined) return { kind: 'unary', op: code === 0x2d ? '-' : '+', operand, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+/** `~n` of SQL. */
+function parseBitsNot(s: Scanner): Expr | undefined {
+  const start = s.pos++;
+  s.skip();
+  s.enter();
+  const operand = parseUnary(s);
+  s.leave();
+  const span = { start: s.byte(start), end: s.byte(s.pos) };
+  if (operand !== undefined) return { kind: 'call', callee: { kind: 'name', text: 'not_bits', ...span }, args: [operand], ...span };
   s.pos = start;
   return undefined;
 }

@@ -1,5 +1,6 @@
 /** Predicates that v0.2.0 lacks: ILIKE, SIMILAR TO, IS DISTINCT FROM, IS TRUE, BETWEEN SYMMETRIC, comparisons with ANY and ALL. None of their words is reserved. */
-import type { BinaryOperator, Expr, QuantifiedExpr } from './ast.ts';
+import type { BinaryOperator, CallExpr, Expr, LambdaNode, NameNode, QuantifiedExpr } from './ast.ts';
+import { parseExpr } from './parser-expressions.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
 import { isAhead } from './parser-sets.ts';
 import type { Scanner } from './scanner.ts';
@@ -51,7 +52,36 @@ const quantifier = /(any|some|all)\s*\(\s*(?:\(\s*)*(?:select|values|from|with)\
 const comparisons: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=']);
 
 /** `any (query)` behind a comparison operator. */
-export const parseQuantified = (s: Scanner, left: Expr, op: BinaryOperator): QuantifiedExpr | undefined => {
+export const parseQuantified = (s: Scanner, left: Expr, op: BinaryOperator): Expr | undefined => parseQuantifiedQuery(s, left, op) ?? parseQuantifiedList(s, left, op);
+
+const listQuantifier = /(any|some|all)\s*\(/iy;
+const listOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>([...comparisons, '~', '!~', '~*', '!~*', 'like', 'not like', 'ilike', 'not ilike']);
+
+/** `any (list)` behind an operator: a reduction of the list by OR, `all` by AND. */
+const parseQuantifiedList = (s: Scanner, left: Expr, op: BinaryOperator): Expr | undefined => {
+  const letter = s.code | 0x20;
+  if (!s.sql || (letter !== 0x61 && letter !== 0x73) || !listOperators.has(op) || !isAhead(s, listQuantifier)) return undefined;
+  const start = s.pos, word = s.peekWord();
+  s.pos += word.length;
+  if (s.takeNext('(')) {
+    s.skip();
+    const list = parseExpr(s);
+    if (list !== undefined && s.takeNext(')')) return reduction(left, op, list, word.toLowerCase() === 'all', s.byte(s.pos));
+  }
+  s.pos = start;
+  return undefined;
+};
+const reduction = (left: Expr, op: BinaryOperator, list: Expr, all: boolean, end: number): CallExpr => {
+  const span = { start: left.start, end }, name = (text: string): NameNode => ({ kind: 'name', text, ...span });
+  const id = (text: string): Expr => ({ kind: 'id', name: text, quoted: true, ...span });
+  // Blanks in their names: no column is hidden.
+  const found: Expr = { kind: 'binary', op, left, right: id('one element'), ...span };
+  const body: Expr = { kind: 'binary', op: all ? 'and' : 'or', left: id('so far'), right: found, ...span };
+  const lambda: LambdaNode = { kind: 'lambda', params: [name('so far'), name('one element')], body, ...span };
+  return { kind: 'call', callee: name('list_reduce'), args: [list, lambda, { kind: 'literal', type: 'bool', text: String(all), ...span }], ...span };
+};
+
+const parseQuantifiedQuery = (s: Scanner, left: Expr, op: BinaryOperator): QuantifiedExpr | undefined => {
   const letter = s.code | 0x20;
   if (!s.sql || (letter !== 0x61 && letter !== 0x73) || !comparisons.has(op) || !isAhead(s, quantifier)) return undefined;
   const start = s.pos, word = s.peekWord();

@@ -210,7 +210,8 @@ const detailOf = (e: PlanExpr): string => {
   switch (e.kind) {
     case 'concat': return e.sql ? 'sql' : '';
     case 'index': return `${e.base}${e.byName ? 'n' : ''}`;
-    case 'arithmetic': case 'compare': return e.operator;
+    case 'compare': return `${e.sql ? 'sql ' : ''}${e.operator}`;
+    case 'arithmetic': return e.operator;
     case 'call': return `:${e.sql ? 'sql ' : ''}${e.name}${e.lambda ? `/${e.lambda.parameters}/${e.lambda.values}/${exprKey(e.lambda.body)}` : ''}`;
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;

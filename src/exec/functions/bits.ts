@@ -21,6 +21,7 @@ export const bits: readonly FunctionRow[] = [
   ...rowsOf('and_bits(a, b)', 'The bits that two whole numbers have in common; in SQL a & b.', byRow('and_bits', ['integer', 'integer'], 'integer', (a, b) => integer(BigInt(a) & BigInt(b))), [['and_bits(5,3)', '1'], wrong('and_bits')]),
   ...rowsOf('or_bits(a, b)', 'The bits that one of two whole numbers has.', byRow('or_bits', ['integer', 'integer'], 'integer', (a, b) => integer(BigInt(a) | BigInt(b))), [['or_bits(5,3)', '7'], wrong('or_bits')]),
   ...rowsOf('xor(a, b)', 'The bits that just one of two whole numbers has.', byRow('xor', ['integer', 'integer'], 'integer', (a, b) => integer(BigInt(a) ^ BigInt(b))), [['xor(5,3)', '6'], wrong('xor')]),
+  ...rowsOf('not_bits(n)', 'A whole number with its bits the other way round; in SQL ~n.', byRow('not_bits', ['integer'], 'integer', (n) => integer(~BigInt(n))), [['not_bits(5)', '-6'], ['not_bits("a")', 'error({message:"not_bits: integer argument required",on:"a"})']]),
   ...rowsOf('shift_left(n, count)', 'A whole number with its bits moved up; in SQL n << count.', byRow('shift_left', ['integer', 'integer'], 'integer', shiftedLeft),
     [['shift_left(1,4)', '16'], ['shift_left(-1,1)', 'error({message:"shift_left: negative number",on:-1})'], ['shift_left(1,63)', 'error({message:"shift_left: result out of range",on:1})']]),
   ...rowsOf('shift_right(n, count)', 'A whole number with its bits moved down; in SQL n >> count.', byRow('shift_right', ['integer', 'integer'], 'integer', shiftedRight), [['shift_right(16,2)', '4'], wrong('shift_right')]),

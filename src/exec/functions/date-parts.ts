@@ -77,7 +77,7 @@ export const datePart = (part: Value, t: Nanos): Value | Refusal => {
 /** Parts that are functions too: under these names. */
 const called: readonly string[] = [
   'year', 'quarter', 'month', 'week', 'weekofyear', 'day', 'dayofmonth', 'dayofweek', 'weekday', 'isodow', 'dayofyear', 'isoyear', 'yearweek', 'decade', 'century', 'millennium', 'era',
-  'hour', 'minute', 'second', 'millisecond', 'microsecond', 'nanosecond', 'julian', 'timezone', 'timezone_hour', 'timezone_minute',
+  'hour', 'minute', 'second', 'millisecond', 'microsecond', 'nanosecond', 'julian',
 ];
 const example = momentAt(1_722_369_915_000_000_000n), shown = (v: Value): string => primitiveText(v.type.kind === 'primitive' ? v.type : types.null, v.data);
 export const dateParts: readonly FunctionRow[] = called.flatMap((name) => {

@@ -57,9 +57,9 @@ describe('completion', () => {
     ['from movies | wh', 'wh -> where'],
     ['from movies | sum', 'sum -> sum( summarize'],
     ['from movies | where up', 'up -> upcast( upper('],
-    ['from movies | where Ti', 'Ti -> Title'],
+    ['from movies | where Ti', 'Ti -> Title time_bucket('],
     ['from movies | cut Rating.', 'Rating. -> Rating.imdb'],
-    ['from movies | cut ti', 'ti -> Title'],
+    ['from movies | cut ti', 'ti -> Title time_bucket('],
     ['t', 't -> tail top ts type'],
     ['from m', 'm -> movies music'],
     ['from "my', '"my -> "my pool"'],
@@ -67,7 +67,7 @@ describe('completion', () => {
     ['from movies:l', 'movies:l -> movies:log'],
     ['from :', ': -> :branches :pools'],
     ['select * from mo', 'mo -> movies'],
-    ['from movies | sort Title de', 'de -> default degrees( dense_rank( desc'],
+    ['from movies | sort Title de', 'de -> decade( decode( default degrees( dense_rank( desc'],
     ['values "up', ' -> '],
     ['values 1 -- up', ' -> '],
     ['.p', '.p -> .pools'],
@@ -76,7 +76,7 @@ describe('completion', () => {
     ['.mode t', 't -> table tsv'],
     ['.timing ', ' -> off on'],
   ])('%s', async (line, expected) => expect(await words(line)).toBe(expected));
-  test('earlier lines of the statement count', async () => expect(await words('  | cut Ti', 'from movies')).toBe('Ti -> Title'));
+  test('earlier lines of the statement count', async () => expect(await words('  | cut Ti', 'from movies')).toBe('Ti -> Title time_bucket('));
 });
 
 describe('tables', () => {
