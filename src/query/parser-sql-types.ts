@@ -6,12 +6,14 @@ import { type SqlType, decimalPrecisionMax, sqlTypeNamed } from './sql-types.ts'
 
 /** A type with the brackets of arrays behind it. */
 export function parseSqlType(s: Scanner): SqlTypeNode | undefined {
-  const start = s.pos;
+  const start = s.pos, isOfPipes = s.peekWord() === 'string';
   s.enter();
   let type = parseBase(s);
   s.leave();
   while (type !== undefined) {
     const length = parseBrackets(s);
+    // `string` alone is the type of pipes, with the texts of SUP.
+    if (length === undefined && isOfPipes && type.kind === 'plain') break;
     if (length === undefined) return { kind: 'sql-type', type, start: s.byte(start), end: s.byte(s.pos) };
     type = { kind: 'list', element: type, ...(length !== 'any' && { length }) };
   }
