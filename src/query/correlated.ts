@@ -198,7 +198,8 @@ class Lift {
   /** A join of which only the right side depends on outer values: it comes first then, where the style allows. */
   #joinFree(left: Ops, op: Join): Ops {
     const turned = op.style === 'inner' || op.style === 'cross' ? op.style : op.style === 'right' ? 'left' : undefined;
-    if (!turned || !op.right) return this.#joinLifted(this.#cross(left, []), op);
+    // Which row of the two comes once depends on the side.
+    if (!turned || !op.right || op.firstOnly) return this.#joinLifted(this.#cross(left, []), op);
     const { absentLeft, absentRight, ...plain } = op, swapped: Join = {
       ...plain, style: turned, right: { ops: left }, leftName: op.rightName, rightName: op.leftName, equal: op.equal.map((k) => ({ left: k.right, right: k.left })),
       ...(absentLeft && { absentRight: absentLeft }), ...(absentRight && { absentLeft: absentRight }),

@@ -34,6 +34,8 @@ export const shownTable = (t: SqlTable): { readonly name?: string; readonly colu
 export interface ClauseOptions {
   /** The expression that an alias of the select list stands for; undefined if there is none of that name. */
   readonly aliases?: (name: string) => PlanExpr | undefined;
+  /** Aliases that stand for their expressions where no column has their name; `of` lowers the expression, so that it is asked for these alone. */
+  readonly fallback?: { readonly has: (name: string) => boolean; readonly of: (name: string) => PlanExpr | undefined };
   /** Whether aliases go before input columns. */
   readonly aliasesFirst?: boolean;
   /** What stands for the result of an aggregate; absent: none may be called here. */
@@ -87,6 +89,8 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
   const found = unqualified(clause, id, id);
   if (found !== 'none') return a.at(id, named(a, found, id));
   if (alias) return alias;
+  const late = options.fallback?.has(id.name) ? options.fallback.of(id.name) : undefined;
+  if (late) return late;
   const row = rowOfTable(tables, id.name);
   if (row) {
     uses.set(row, id.name);
@@ -144,7 +148,7 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
       return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
     }
     // What the table has not may be an alias, or in a subquery a column of the query around.
-    return (options.outer || options.aliases?.(name)) && knownColumns(only)?.includes(name) === false ? 'none' : column(clause, only, name);
+    return (options.outer || options.fallback?.has(name)) && knownColumns(only)?.includes(name) === false ? 'none' : column(clause, only, name);
   }
   if (owners.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
   return owners[0] ? column(clause, owners[0], name) : 'none';

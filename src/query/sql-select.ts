@@ -70,7 +70,7 @@ class Select {
   lower(tail: SqlTail): LoweredSql {
     const { where, groupBy, having, qualify, distinct, distinctOn } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
-    if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE', aliases: (name) => this.#aliased(name, { clause: 'WHERE' }) }) });
+    if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE', fallback: this.#aliased({ clause: 'WHERE' }) }) });
     const orderBy = tail.orderBy ?? [];
     const { faults } = this.#a, start = faults.length;
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
@@ -148,11 +148,11 @@ class Select {
 
   /** Notes an aggregate call and gives what stands for its result. */
   readonly #collect = (call: AggregateCall): PlanExpr => {
-    const { outer, scope } = this.#flow;
+    const { outer, scope } = this.#flow, clause = 'the call of an aggregate';
     if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
       return outer.aggregate?.(call) ?? misplaced(this.#a, call);
     }
-    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause: 'the call of an aggregate', ...(outer ? { outer } : {}) });
+    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause, fallback: this.#aliased({ clause }), ...(outer ? { outer } : {}) });
     const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
@@ -191,15 +191,22 @@ class Select {
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
     const options = { ...this.#calls(), unnest: this.#unnest.collect };
-    const expr = this.#expr(c.expr, { ...options, aliases: (name) => this.#aliased(name, options, c) });
+    const expr = this.#expr(c.expr, { ...options, fallback: this.#aliased(options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
     return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
   }
 
-  /** What an alias of the select list stands for, where no column has that name; `before`: only those that are written before it count. */
-  #aliased(name: string, options: ClauseOptions, before?: SqlColumn): PlanExpr | undefined {
-    const { columns } = this.#select, found = (before ? columns.slice(0, columns.indexOf(before)) : columns).find((c) => c.kind === 'sql-column' && c.as?.text === name);
-    return found?.kind === 'sql-column' ? this.#expr(found.expr, { ...options, aliases: (inner) => this.#aliased(inner, options, found) }) : undefined;
+  /** What aliases of the select list stand for, where no column has their name; `before`: only those that are written before it count. */
+  #aliased(options: ClauseOptions, before?: SqlColumn): Exclude<ClauseOptions['fallback'], undefined> {
+    const { columns } = this.#select;
+    const find = (name: string): SqlColumn | undefined => (before ? columns.slice(0, columns.indexOf(before)) : columns).find((c) => c.kind === 'sql-column' && c.as?.text === name);
+    return {
+      has: (name) => find(name) !== undefined,
+      of: (name) => {
+        const found = find(name);
+        return found?.kind === 'sql-column' ? this.#expr(found.expr, { ...options, fallback: this.#aliased(options, found) }) : undefined;
+      },
+    };
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
