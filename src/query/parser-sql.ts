@@ -1,17 +1,17 @@
 /** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
-import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlJoin, SqlOp, SqlQuery, SqlSelect, SqlTableExpr, SqlWith, TupleExpr } from './ast.ts';
-import { memoSqlQuery, memoTables } from './scanner.ts';
+import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlOp, SqlQuery, SqlSelect, SqlWith, TupleExpr } from './ast.ts';
+import { memoSqlQuery } from './scanner.ts';
 import { reservedWords } from './operator-table.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
-import { parseJoinCondition, parseOrderList } from './parser-operators.ts';
+import { parseOrderList } from './parser-operators.ts';
 import { parseLiteral } from './parser-literals.ts';
-import { parseEnclosedQuery, parsePrimary } from './parser-primaries.ts';
-import { beginsSqlClause, isAhead, isLateralAhead, parseFetch, parseGroupItem, parseSetTail, takesAsof, takesNatural } from './parser-sets.ts';
-import { parseSource } from './parser-sources.ts';
-import { parseStarChanges, parseUnnestTable } from './parser-stars.ts';
+import { parsePrimary } from './parser-primaries.ts';
+import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './parser-sets.ts';
+import { parseStarChanges } from './parser-stars.ts';
 import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
+import { parseSourceTable, parseTables } from './parser-tables.ts';
 import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
 
 /** A SQL query that is a whole operator. */
@@ -247,7 +247,7 @@ function parseColumn(s: Scanner): SqlColumn | undefined {
 }
 
 /** `alias :` before what it names, as in DuckDB. */
-function parsePrefixAlias(s: Scanner): NameNode | undefined {
+export function parsePrefixAlias(s: Scanner): NameNode | undefined {
   const start = s.pos, alias = isAhead(s, /(?:[\p{L}_$][\p{L}\p{N}_$]*|"[^"\\]*")\s*:(?!:)/uy) ? parseSqlId(s) : undefined;
   if (alias !== undefined && s.takeNext(':')) {
     s.skip();
@@ -268,7 +268,7 @@ function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
 }
 
 /** `[AS] alias`. */
-function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T | undefined {
+export function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T | undefined {
   const before = s.pos;
   if (!s.gap()) return undefined;
   const behind = s.pos;
@@ -284,14 +284,15 @@ function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T |
 }
 
 /** `name [(columns)]`. */
-function parseAlias(s: Scanner): SqlAlias | undefined {
+export function parseAlias(s: Scanner): SqlAlias | undefined {
   const name = parseSqlId(s);
   if (name === undefined) return undefined;
   const columns = parseNameList(s, parseSqlId);
   return { kind: 'sql-alias', name, columns, start: name.start, end: s.byte(s.pos) };
 }
 
-function parseValues(s: Scanner): SqlBody | undefined {
+/** `VALUES (..), (..)`. */
+export function parseValues(s: Scanner): SqlBody | undefined {
   const start = s.pos;
   if (s.keyword('values')) {
     s.skip();
@@ -311,130 +312,4 @@ function parseRow(s: Scanner): TupleExpr | undefined {
   if (elems !== undefined && s.takeNext(')')) return { kind: 'tuple', elems, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
-}
-
-/** Tables with their joins. */
-function parseTables(s: Scanner): SqlTableExpr | undefined {
-  return s.memo(memoTables, parseJoins);
-}
-
-function parseJoins(s: Scanner): SqlTableExpr | undefined {
-  let left = parseTable(s);
-  while (left !== undefined) {
-    const before = s.pos;
-    const next: SqlJoin | undefined = parseJoin(s, left);
-    if (next === undefined) {
-      s.pos = before;
-      return left;
-    }
-    left = next;
-  }
-  return undefined;
-}
-
-function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
-  const natural = takesNatural(s), asof = natural ? undefined : takesAsof(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural ?? asof);
-  if (style === undefined || (asof && style !== 'inner' && style !== 'left')) return undefined;
-  s.skip();
-  const right = parseTable(s);
-  if (right === undefined) return undefined;
-  if (natural) return { kind: 'sql-join', style, natural, left, right, start: left.start, end: s.byte(s.pos) };
-  if (style === 'cross' || style === 'positional') return { kind: 'sql-join', style, left, right, start: left.start, end: s.byte(s.pos) };
-  const condition = s.gap() ? parseJoinCondition(s) : undefined;
-  return condition === undefined ? undefined : { kind: 'sql-join', style, ...(asof && { asof }), left, right, condition, start: left.start, end: s.byte(s.pos) };
-}
-
-/** The keywords up to JOIN and the gaps on both sides; NATURAL and ASOF have taken the one before it. */
-function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style'] | undefined {
-  if (!s.gap() && !natural) return undefined;
-  const word = s.peekWord().toLowerCase();
-  switch (word) {
-    case 'join': return s.keyword('join') && s.gap() ? 'inner' : undefined;
-    case 'cross': case 'inner': case 'anti': case 'semi': case 'positional': case 'full': case 'left': case 'right':
-      s.pos += word.length;
-      if (word === 'full' || word === 'left' || word === 'right') s.spaceKeyword('outer');
-      return s.apartKeyword('join') ? word : undefined;
-    default: return s.fail();
-  }
-}
-
-const queryWords: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
-
-function parseTable(s: Scanner): SqlTableExpr | undefined {
-  // Without a blank a colon leads to metadata: `pool:objects`.
-  const alias = isAhead(s, /[^\s:]+\s+:/y) ? parsePrefixAlias(s) : undefined, table = parseTablePart(s);
-  return alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table;
-}
-
-function parseTablePart(s: Scanner): SqlTableExpr | undefined {
-  const unnest = parseUnnestTable(s, (scanner) => parseAs(scanner, parseAlias)) ?? parseValuesTable(s);
-  if (unnest !== undefined) return unnest;
-  if (isLateralAhead(s)) return parseLateral(s) ?? parseSourceTable(s);
-  if (s.code !== 0x28) return parseSourceTable(s);
-  const start = s.pos;
-  s.nestings++;
-  s.pos++;
-  s.skip();
-  // `(from x)` would also be a table `from` with the alias `x`.
-  const queryFirst = queryWords.has(s.peekWord().toLowerCase());
-  s.pos = start;
-  return queryFirst ? parseSubqueryTable(s) ?? parseEnclosedTables(s) : parseEnclosedTables(s) ?? parseSubqueryTable(s);
-}
-
-/** `VALUES (..), (..) [AS] t(..)` without brackets around it. */
-function parseValuesTable(s: Scanner): SqlTableExpr | undefined {
-  const start = s.pos;
-  if ((s.code | 0x20) !== 0x76 || !isAhead(s, /values\s*\(/iy)) return undefined;
-  const body = parseValues(s);
-  if (body !== undefined) {
-    const span = { start: s.byte(start), end: s.byte(s.pos) }, query: SqlQuery = { kind: 'sql-query', body, ...span };
-    const alias = parseAs(s, parseAlias);
-    return { kind: 'sql-subquery-table', query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span }, ordinality: false, alias, start: span.start, end: s.byte(s.pos) };
-  }
-  s.pos = start;
-  return undefined;
-}
-
-function parseEnclosedTables(s: Scanner): SqlTableExpr | undefined {
-  const start = s.pos++;
-  s.skip();
-  const tables = parseTables(s);
-  if (tables !== undefined && s.takeNext(')')) return tables;
-  s.pos = start;
-  return undefined;
-}
-
-function parseLateral(s: Scanner): SqlTableExpr | undefined {
-  const start = s.pos;
-  s.keyword('lateral');
-  s.skip();
-  const table = parseSubqueryTable(s);
-  if (table?.kind === 'sql-subquery-table') return { ...table, lateral: true, start: s.byte(start) };
-  s.pos = start;
-  return undefined;
-}
-
-function parseSubqueryTable(s: Scanner): SqlTableExpr | undefined {
-  const start = s.pos;
-  const query = parseEnclosedQuery(s, '(', ')');
-  if (query === undefined) return undefined;
-  const ordinality = parseOrdinality(s);
-  const alias = parseAs(s, parseAlias);
-  return { kind: 'sql-subquery-table', query, ordinality, alias, start: s.byte(start), end: s.byte(s.pos) };
-}
-
-function parseSourceTable(s: Scanner): SqlTableExpr | undefined {
-  const start = s.pos;
-  const source = parseSource(s);
-  if (source === undefined) return undefined;
-  const ordinality = parseOrdinality(s);
-  const alias = parseAs(s, parseAlias);
-  return { kind: 'sql-table', source, ordinality, alias, start: s.byte(start), end: s.byte(s.pos) };
-}
-
-function parseOrdinality(s: Scanner): boolean {
-  const before = s.pos;
-  if (s.spaceKeyword('with') && s.spaceKeyword('ordinality')) return true;
-  s.pos = before;
-  return false;
 }
