@@ -175,7 +175,7 @@ describe.skipIf(lacksPython('pty'))('at a terminal', () => {
       { wait: 'movies', type: '@tr\t' },
       { wait: 'trial', type: ' | wh\t' },
       { wait: 'where', type: ' upp\t' },
-      { wait: 'upper\\(', type: 'ti\t' },
+      { wait: 'upper\\(', type: 'tit\t' },
       { wait: 'title', type: ')=="A" | cut info.y\t' },
       { wait: 'info\\.year', type: '\r' },
       { wait: `1999[\\s\\S]*${prompt}`, type: '.us\t' },

@@ -1,4 +1,6 @@
 /** Completion: what may stand where the cursor is, from the tables of the language and what the lake has. */
+import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
+import { functionCatalog } from '../exec/functions/functions.ts';
 import { formatTable } from '../formats/formats.ts';
 import { keywords, operatorTable } from '../query/operator-table.ts';
 import { outlineOf } from '../query/outline.ts';
@@ -21,8 +23,12 @@ export interface CommandWord { readonly name: string; readonly argument?: 'pool'
 const declarations = ['const', 'fn', 'let', 'op', 'pragma', 'type'] as const;
 const poolMetas = ['branches', 'log', 'objects', 'partitions', 'rawlog', 'vectors'] as const;
 const operators = [...new Set(operatorTable.map((o) => o.name))];
-const calls = [...functionRows, ...aggregateRows, ...windowRows].map((row) => `${row.name}(`);
-const statementCalls = aggregateRows.map((row) => `${row.name}(`);
+/** Calls as pipes know them, and as SQL does. */
+const callsOf = (rows: readonly { readonly name: string }[]): Readonly<Record<'pipes' | 'sql', readonly string[]>> => {
+  const isOfPipes = ({ name }: { readonly name: string }): boolean => (functionCatalog.find(name) ?? aggregateCatalog.find(name))?.sqlOnly !== 'all', call = ({ name }: { readonly name: string }): string => `${name}(`;
+  return { pipes: rows.filter(isOfPipes).map(call), sql: rows.map(call) };
+};
+const calls = callsOf([...functionRows, ...aggregateRows, ...windowRows]), statementCalls = callsOf(aggregateRows);
 
 /** Formats that make sense in a terminal. */
 export const textModes: readonly string[] = ['table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'].filter((name) => name in formatTable);
@@ -35,9 +41,9 @@ export const complete = async (before: string, line: string, commands: readonly 
   if (source !== undefined) return completeSource(source, lake);
   if (isText(text)) return [[], ''];
   const partial = /[\p{L}\p{Nd}_$][\p{L}\p{Nd}_$.]*$/u.exec(line)?.[0] ?? '', left = text.slice(0, text.length - partial.length);
-  const fields = await lake.fields(sourceOf(text));
-  if (isOperatorPlace(left)) return matching(partial, [...operators, ...(left.trim() === '' ? declarations : []), ...statementCalls, ...fields]);
-  return matching(partial, [...fields, ...calls, ...keywords]);
+  const fields = await lake.fields(sourceOf(text)), language = /\bselect\b/i.test(text) ? 'sql' : 'pipes';
+  if (isOperatorPlace(left)) return matching(partial, [...operators, ...(left.trim() === '' ? declarations : []), ...statementCalls[language], ...fields]);
+  return matching(partial, [...fields, ...calls[language], ...keywords]);
 };
 
 const matching = (partial: string, words: readonly string[]): Completion => {

@@ -123,10 +123,10 @@ class SqlTexts {
       () => this.like(next('text'), this.chance(2)),
     ])();
   }
-  /** `like` of null is false, as in SuperDB v0.2.0; in SQL it is null. */
+  /** `like` and `not like` with a pattern. */
   private like(text: Both, negated: boolean): Both {
     const pattern = `'${this.pick(['a%', '%b', '_', '%', '%o%'])}'`;
-    return both(`(${text.ours} ${negated ? 'not ' : ''}like ${pattern})`, `(${negated ? 'not ' : ''}coalesce(${text.theirs} like ${pattern}, false))`);
+    return both(`(${text.ours} ${negated ? 'not ' : ''}like ${pattern})`, `(${text.theirs} ${negated ? 'not ' : ''}like ${pattern})`);
   }
   private bool(depth: number): Both { return depth <= 1 ? this.leafPredicate() : this.predicate(depth - 1); }
   private leafPredicate(): Both {
