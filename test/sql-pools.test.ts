@@ -13,6 +13,7 @@ beforeAll(async () => {
   service = await startService(['-recursion.rounds.max', '100', '-recursion.rows.max', '1000']);
   await load('people', 'id', '{id:1,name:"ann",boss:null} {id:2,name:"bob",boss:1} {id:3,name:"cy",boss:1,city:"Rome"} {id:4,name:"di",boss:3}');
   await load('orders', 'no', '{no:10,id:2,total:5} {no:11,id:2,total:7.5} {no:12,id:3,total:1,note:"late"} {no:13,id:9,total:2}');
+  await load('nullable', 'a', '{a:1::(int64|null),s:"p"::(string|null)} {a:null::(int64|null),s:null::(string|null)}');
 });
 afterAll(() => service.close());
 
@@ -96,6 +97,19 @@ const cases: Readonly<Record<string, string>> = {
     '{who:1}\n{who:4}\n',
   'table orders':
     '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}\n{no:12,id:3,total:1,note:"late"}\n{no:13,id:9,total:2}\n',
+  // What may be null is of its own type: pools of Parquet files have little else.
+  'select a from nullable union select 1 order by a': '{a:1::(int64|null)}\n{a:null::(int64|null)}\n',
+  'select s from nullable except select \'p\'': '{s:null::(string|null)}\n',
+  'select a from nullable intersect select 1': '{a:1::(int64|null)}\n',
+  'select s, count(*) as n from (select s from nullable union all select \'p\') group by s order by s': '{s:"p",n:2}\n{s:null,n:1}\n',
+  'select s, count(*) as n from orders left join nullable on no = a group by s': '{s:null,n:4}\n',
+  'select distinct s from (select s from people left join nullable on id = a) order by s': '{s:"p"::(string|null)}\n{s:null}\n',
+  'with recursive r(n) as (select a from nullable where a = 1 union select 1 from r) select n from r': '{n:1::(int64|null)}\n',
+  'select sum(total) as total from orders where total > 4': '{total:12.5}\n',
+  'select count(*) as id from orders where id = 2': '{id:2}\n',
+  'select id % 2 as odd, sum(odd) as n from orders group by odd order by odd': '{odd:0,n:0}\n{odd:1,n:2}\n',
+  'select current_date > date \'2020-01-01\' as a, current_timestamp > timestamp \'2020-01-01\' as b': '{a:true,b:true}\n',
+  'select position(\'n\' in \'ünï\') as n, concat(2.0::double, null, \'x\') as c, 2.0::double || \'x\' as d': '{n:2,c:"2.0x",d:"2.0x"}\n',
 };
 
 describe('over pools', () => {
@@ -115,6 +129,10 @@ describe('over pools', () => {
     'select p.nme from people p, orders o where p.id = o.id': 'column "nme" does not exist in table "p" at line 1, column 8:\nselect p.nme from people p, orders o where p.id = o.id\n       ~~~~~',
     'select name from people where exists (select 1 from orders where ide = 1)': '"ide" is not a column or table at line 1, column 66:\nselect name from people where exists (select 1 from orders where ide = 1)\n                                                                 ~~~',
   };
+  test.each(["timestamp '2020-01-02' - timestamp '2020-01-01' > 365", "(timestamp '2020-01-02' - timestamp '2020-01-01') + 1 is null"])('a duration is no number: %s', async (test) => {
+    const { body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query: `select no from orders where ${test}` }) });
+    expect(body).toContain("write date_diff('day', a, b) for days");
+  });
   test('a subquery of several rows has no value', async () => {
     const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'select (select no from orders) as no' }) });
     expect(body).toContain('query: a subquery that stands for one value gives several rows: give it a condition, an aggregate or limit 1, or write array(select ...) for all of them');

@@ -207,7 +207,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   sort: (op, build) => step(sort(op.keys, op.reverse, build)),
   top: (op, build) => step(top({ ...op, end: 'first' }, build)),
   uniq: (op) => step(uniq(op.withCount)),
-  distinct: (op, build) => step(distinct(build.expression(op.expr), build)),
+  distinct: (op, build) => step(distinct(build.expression(op.expr), build, op.sql)),
   fuse: (_op, build) => step(fuse(build)),
   shapes: (op, build) => step(shapes(build.expression(op.expr))),
   count: (op, build) => step(count(op.expr && build.expression(op.expr), op.field)),

@@ -116,7 +116,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
   if (name === 'map' && !(isSql(c) && (!e.args[1] || !bindingOf(a, e.args[1], c.scope)))) return lowerMap(a, e, c);
   if (name === 'position' && e.args.length === 1) {
     const [only] = e.args;
-    if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)] };
+    if (only?.kind === 'binary' && only.op === 'in') return { kind: 'call', name: isSql(c) ? 'strpos' : name, arguments: [lowerExpr(a, only.right, c), lowerExpr(a, only.left, c)], ...(isSql(c) && { sql: true }) };
   }
   const values = e.args.map((arg) => {
     if (!isFunctionArg(arg)) return lowerExpr(a, arg, c);

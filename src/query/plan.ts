@@ -196,7 +196,8 @@ export type PlanOp =
   | { readonly kind: 'sort'; readonly keys: readonly SortKey[]; readonly reverse: boolean }
   | { readonly kind: 'top'; readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean }
   | { readonly kind: 'uniq'; readonly withCount: boolean }
-  | { readonly kind: 'distinct'; readonly expr: PlanExpr }
+  /** `sql`: what may be null is of its own type. */
+  | { readonly kind: 'distinct'; readonly expr: PlanExpr; readonly sql?: true }
   | { readonly kind: 'fuse' }
   | { readonly kind: 'shapes'; readonly expr: PlanExpr }
   /** The running counter: {that, count}, or the record of `expr` with the counter as last field `field`. */
@@ -213,6 +214,8 @@ export type PlanOp =
       readonly aggregates: readonly { readonly target: FieldPath; readonly aggregate: Aggregate }[]; readonly groupsMax?: number;
       /** The input comes in order of the first key (set by a rule): groups can be given as soon as the key moves on. */
       readonly sortedBy?: 'asc' | 'desc';
+      /** Keys that may be null are of their own types. */
+      readonly sql?: true;
     }
   /** Gives {[row]: V, ..} with a field for the target of each call, in the order of the last group. Expressions see V as `this`. */
   | { readonly kind: 'window'; readonly row: string; readonly groups: readonly WindowGroup[] }

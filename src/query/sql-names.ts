@@ -3,7 +3,7 @@ import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
 import type { CallExpr, DotExpr, Expr, IdExpr, Span, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { fieldOf, pathExpr } from './plan-walk.ts';
+import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
 
 /** A table in scope: where its row lies in the value that the clause sees. */
@@ -83,7 +83,12 @@ interface Clause {
 /** `table.column`, or a field of what the first name stands for. */
 type QualifiedExpr = DotExpr & { readonly expr: IdExpr };
 
+/** Reserved words of the standard that stand for a function without arguments. */
+const calledBare: Readonly<Record<string, string>> = { current_date: 'current_date', current_timestamp: 'now', localtimestamp: 'now' };
+
 const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
+  const called = id.quoted ? undefined : calledBare[id.name.toLowerCase()];
+  if (called && !clause.tables.some((t) => t.columns?.includes(id.name))) return callOf(called);
   const { a, tables, uses, options } = clause, alias = options.aliases?.(id.name);
   if (alias && options.aliasesFirst) return alias;
   const found = unqualified(clause, id, id);

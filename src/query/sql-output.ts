@@ -56,7 +56,7 @@ const isMissing = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type
 export const distinctByHidden = (row: PlanExpr, sort: readonly SortKey[]): readonly PlanOp[] => {
   const keyed: PlanExpr = { kind: 'record', elements: [{ kind: 'field', name: 'row', value: row }, ...sort.map((k, i) => ({ kind: 'field' as const, name: `k${i}`, value: k.expr }))] };
   return [
-    { kind: 'values', exprs: [keyed] }, { kind: 'distinct', expr: fieldOf(thisExpr, 'row') },
+    { kind: 'values', exprs: [keyed] }, { kind: 'distinct', expr: fieldOf(thisExpr, 'row'), sql: true },
     ...sorting(sort.map((k, i) => ({ ...k, expr: fieldOf(thisExpr, `k${i}`) }))),
   ];
 };

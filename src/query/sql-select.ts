@@ -90,10 +90,10 @@ class Select {
     const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(this.#a, output)] };
     const ends = limits(this.#a, this.#flow, tail);
     const on = distinctOn?.map((e) => settle(this.#distinctKey(e, columns)));
-    if (on) ops.push(...sorting(sort), { kind: 'distinct', expr: rowOfKeys(on) }, ...ends, project);
+    if (on) ops.push(...sorting(sort), { kind: 'distinct', expr: rowOfKeys(on), sql: true }, ...ends, project);
     else if (distinct) {
       if (!sort.every((k) => isOverOutput(k.expr, output))) ops.push(...distinctByHidden(recordOfColumns(this.#a, output), sort), ...ends, { kind: 'values', exprs: [fieldOf(thisExpr, 'row')] });
-      else ops.push(project, { kind: 'distinct', expr: thisExpr }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends);
+      else ops.push(project, { kind: 'distinct', expr: thisExpr, sql: true }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends);
     } else ops.push(...sorting(sort), ...ends, project);
     return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
   }
@@ -334,7 +334,7 @@ class Select {
       return this.#a.wrong(`column "${column}" must appear in GROUP BY clause`, this.#a.places.whole.get(e) ?? this.#select);
     };
     const op: Extract<PlanOp, { kind: 'aggregate' }> = {
-      kind: 'aggregate', keys: unique.map((expr, i) => ({ target: [`k${i}`], expr })),
+      kind: 'aggregate', sql: true, keys: unique.map((expr, i) => ({ target: [`k${i}`], expr })),
       aggregates: this.#aggregates.map((x, i) => ({ target: [`a${i}`], aggregate: x.aggregate })),
     };
     const numbers = unique.map(exprKey);

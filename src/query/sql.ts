@@ -72,7 +72,7 @@ export const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql 
   const both: PlanOp = alone.every((x) => x) || inline
     ? { kind: 'combine', branches: branches.map((b, i) => (alone[i] ? b : { ops: [{ kind: 'null' }, ...b.ops] })) }
     : { kind: 'fork', branches };
-  return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' } } as const] : [])], columns: left.columns };
+  return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' }, sql: true } as const] : [])], columns: left.columns };
 };
 
 interface Sides { readonly left: LoweredSql; readonly right: readonly PlanOp[]; readonly alone: readonly boolean[]; readonly inline: boolean }

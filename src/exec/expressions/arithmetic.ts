@@ -51,6 +51,7 @@ const rowsBeside = ({ tag, tags }: SparseNumbers, count: number): Uint32Array =>
 
 const ofNumbers = (operator: ArithmeticOperator, left: NumberVector, right: NumberVector, length: number, over: NumberVector | undefined, checked: boolean): Vector => {
   const type = resultType(operator, left.type, right.type);
+  if (checked) refuseDuration(operator, left.type, right.type);
   if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
   const out = over?.values instanceof Float64Array && isFloat(type) ? over.values : undefined;
   return calculate(operator, type, { left: left.values, right: right.values, x: left.type, y: right.type, length, checked, ...(out && { out }) });
@@ -64,6 +65,7 @@ const kernelOf = (operator: ArithmeticOperator, checked: boolean): Kernel => ([l
   const x = numberTypeOf(a), y = numberTypeOf(b);
   if (!x || !y) return refuse(operator, l, r, length);
   const type = resultType(operator, x, y);
+  if (checked) refuseDuration(operator, x, y);
   if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
   return calculate(operator, type, { left: spread(l, length), right: spread(r, length), x, y, length, checked });
 };
@@ -84,6 +86,13 @@ const refuse = (operator: ArithmeticOperator, left: Vector, right: Vector, lengt
 };
 
 /** The result's type of two numeric types. */
+/** In SQL a number is no duration that could be added to one. @throws query-cast */
+const refuseDuration = (operator: ArithmeticOperator, x: PrimitiveType, y: PrimitiveType): void => {
+  if (operator !== '+' && operator !== '-') return;
+  const other = x === types.duration ? y : y === types.duration ? x : undefined;
+  if (!other || other === types.duration || other === types.time || isFloat(other)) return;
+  throw new LakeError('query-cast', { cast: `a duration ${operator} a number`, value: 'a duration', type: other.name, advice: "; write date_diff('day', a, b) for days, or interval '1 day'" });
+};
 const resultType = (operator: ArithmeticOperator, x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
   if (isFloat(x) || isFloat(y)) return floatResult(x, y);
   if (x === types.time || y === types.time) return operator !== '-' ? types.time : y === types.duration ? types.time : types.duration;

@@ -1,4 +1,5 @@
 /** `== != < <= > >=` over vectors (reference/language/types-and-casts.md section 4). */
+import { LakeError } from '../../errors.ts';
 import { types, isFloat } from '../../vectors/type.ts';
 import { sameData } from '../../vectors/compare.ts';
 import { type Vector, type NumberVector, type BytesVector, type BoolVector, bools, constant, dataAt, flatten, nulls, numbers, typeAt, uniformType } from '../../vectors/vector.ts';
@@ -15,7 +16,7 @@ export type Others = (operator: CompareOperator, left: Vector, right: Vector, le
 export const compareVectors = (operator: CompareOperator, left: Vector, right: Vector, length: number, sql?: number): Vector =>
   apply([left, right], length, (sql === undefined ? kernels : sqlKernels[sql]!)[operator], operator === '==' || operator === '!=' ? 'bare' : 'named');
 
-const kernelOf = (operator: CompareOperator, others: Others): Kernel => ([left, right], length) => {
+const kernelOf = (operator: CompareOperator, others: Others, isSql = false): Kernel => ([left, right], length) => {
   const l = left!, r = right!;
   const a = l.form === 'constant' ? l.inner : l, b = r.form === 'constant' ? r.inner : r;
   const equality = operator === '==' || operator === '!=';
@@ -23,6 +24,7 @@ const kernelOf = (operator: CompareOperator, others: Others): Kernel => ([left, 
   if (a.form === 'error') return l;
   if (b.form === 'error') return r;
   if (a.form === 'null' || b.form === 'null') return nulls(length);
+  if (isSql && a.form === 'number' && b.form === 'number' && (a.type === types.duration) !== (b.type === types.duration)) refuseDuration(a, b);
   if (a.form === 'number' && b.form === 'number') return compareNumberRows(operator, l, r, length);
   if (a.form === 'bytes' && b.form === 'bytes' && a.type === b.type) {
     if (a.type === types.net && !equality) return errors(`type net incompatible with '${operator}' operator`, length);
@@ -31,6 +33,11 @@ const kernelOf = (operator: CompareOperator, others: Others): Kernel => ([left, 
   if (equality && a.form === 'enum' && b.form === 'number') return compareNumberRows(operator, enumNumbers(l), r, length);
   if (equality && a.form === 'number' && b.form === 'enum') return compareNumberRows(operator, l, enumNumbers(r), length);
   return others(operator, l, r, length);
+};
+/** In SQL a duration is no number of anything. @throws query-cast */
+const refuseDuration = (a: NumberVector, b: NumberVector): never => {
+  const other = a.type === types.duration ? b : a;
+  throw new LakeError('query-cast', { cast: 'comparison', value: `a duration beside ${other.type === types.time ? 'a time' : 'a number'}`, type: other.type.name, advice: "; write date_diff('day', a, b) for days, or compare with interval '1 day'" });
 };
 /** An enum beside a number counts as its symbol's place. */
 const enumNumbers = (v: Vector): Vector => {
@@ -50,7 +57,7 @@ const inSql = (strict: number): Others => (operator, left, right, length) => {
   return overlay(result, alike.unread, bools(new Uint8Array(length).fill(operator === '!=' ? 1 : 0)));
 };
 const sqlKernels = [0, 1, 2, 3].map((strict): Readonly<Record<CompareOperator, Kernel>> => ({
-  '==': kernelOf('==', inSql(strict)), '!=': kernelOf('!=', inSql(strict)), '<': kernelOf('<', inSql(strict)), '<=': kernelOf('<=', inSql(strict)), '>': kernelOf('>', inSql(strict)), '>=': kernelOf('>=', inSql(strict)),
+  '==': kernelOf('==', inSql(strict), true), '!=': kernelOf('!=', inSql(strict), true), '<': kernelOf('<', inSql(strict), true), '<=': kernelOf('<=', inSql(strict), true), '>': kernelOf('>', inSql(strict), true), '>=': kernelOf('>=', inSql(strict), true),
 }));
 const mirrored: Readonly<Record<CompareOperator, CompareOperator>> = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 

@@ -1,4 +1,5 @@
 /** Work on the parts of a vector that are of one form each, put back in place. */
+import { types } from '../../vectors/type.ts';
 import { type FlatVector, type Vector, constant, flatten, gather, noRows, take } from '../../vectors/vector.ts';
 import { combine } from './rows.ts';
 
@@ -51,6 +52,14 @@ export const withoutUnions = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, 
     default: return flat;
   }
 }) : v);
+/** Rows as SQL tells them apart: what may be null is of its own type, in the columns of a record too. */
+export const plainRows = (v: Vector): Vector => lift(withoutNullable(v), (flat) => {
+  if (flat.form !== 'record' || !flat.fields.some((f) => mayHaveUnions(f.values))) return flat;
+  return { ...flat, fields: flat.fields.map((f) => ({ ...f, values: withoutNullable(f.values) })) };
+});
+/** The same rows with the unions that have null among their members replaced by these. */
+const withoutNullable = (v: Vector): Vector => (mayHaveUnions(v) ? lift(v, (flat) =>
+  (flat.form === 'union' && flat.type.members.includes(types.null) ? liftTagged(flat.tags, flat.slots, flat.members, flat.length, withoutNullable) : flat)) : v);
 /** The same rows without their outermost names. */
 export const withoutNames = (v: Vector): Vector => (mayHaveNames(v) ? lift(v, (flat) => (flat.form === 'named' ? withoutNames(flat.inner) : flat)) : v);
 const mayHaveNames = (v: Vector): boolean => {

@@ -2,8 +2,8 @@
 import { types } from '../../vectors/type.ts';
 import { type Vector, flatten, nulls } from '../../vectors/vector.ts';
 import { type Kernel, apply } from './apply.ts';
-import { castVector } from './cast.ts';
 import { concatKernel, listFrom } from './construct.ts';
+import { sqlCastVector } from './sql-cast.ts';
 
 const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
 const isArray = (v: Vector): boolean => {
@@ -18,11 +18,12 @@ const bytesText: Kernel = (args) => {
   const [a, b] = args.map((v) => flatten(v));
   return a!.form === 'bytes' && b!.form === 'bytes' ? { ...(concatKernel([{ ...a, type: types.string }, { ...b, type: types.string }], a.length) as typeof a), type: types.bytes } : a!;
 };
-/** A text as it is, another value cast to one. */
-const textOf = (v: Vector): Vector => {
+const asText = { type: { kind: 'plain', type: types.string }, failure: 'null', written: '||' } as const;
+/** A text as it is, another value as a cast to text gives it. */
+export const sqlTextOf = (v: Vector): Vector => {
   const i = inner(v);
   if (i.form === 'error' || (i.form === 'bytes' && i.type === types.string)) return v;
-  return flatten(castVector(flatten(v), types.string));
+  return flatten(sqlCastVector(flatten(v), asText));
 };
 
 /** The kernel. What has no text, such as a list beside a string, gives the cast's error. */
@@ -30,5 +31,5 @@ export const sqlConcat: Kernel = (args, length) => {
   if (args.some((a) => inner(a).form === 'null')) return nulls(length);
   if (args.every(isArray)) return listFrom('array', args.map((values) => ({ spread: true, values })), length);
   if (args.every(isBytes)) return bytesText(args, length);
-  return apply(args.map(textOf), length, concatKernel, 'bare');
+  return apply(args.map(sqlTextOf), length, concatKernel, 'bare');
 };

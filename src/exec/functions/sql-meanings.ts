@@ -5,6 +5,7 @@ import { type Vector, constant, nulls } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
+import { sqlTextOf } from '../expressions/sql-concat.ts';
 import { datePart } from './date-parts.ts';
 import { logarithm } from './elementary.ts';
 import { flattened, listOf, itemsOf, repeatedList } from './lists.ts';
@@ -30,7 +31,7 @@ const emptyText = vectorOf([stringValue('')]);
 const concatenated: Kernel = (args, length) => {
   const given = args.filter((a) => !isNull(a));
   if (given.length > 0 && given.every((a) => inner(a).form === 'list')) return listFrom('array', given.map((values) => ({ spread: true, values })), length);
-  return concatWithSeparator([constant(emptyText, length), ...args], length);
+  return concatWithSeparator([constant(emptyText, length), ...given.map(sqlTextOf)], length);
 };
 
 const repeatedValue = (of: Value, times: number | bigint): Value | Refusal => {

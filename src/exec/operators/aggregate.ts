@@ -20,6 +20,7 @@ import { FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import type { Build } from './build.ts';
+import { plain } from './distinct.ts';
 import { kinds, kindsOf, mayBeQuiet } from './kinds.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { recordOfPaths, rowsOf } from './records.ts';
@@ -39,7 +40,7 @@ export const aggregate = (op: AggregateOp, build: Build): Step => {
 
 const partsOf = (op: AggregateOp, build: Build): Parts => ({
   op, build, isPassing: keepsNothing(op),
-  keys: op.keys.map((k) => build.expression(k.expr)),
+  keys: op.keys.map((k) => (op.sql ? plain(build.expression(k.expr)) : build.expression(k.expr))),
   aggregates: op.aggregates.map((a) => compiled(a.aggregate, build)),
   targets: [...op.keys.map((k) => k.target), ...op.aggregates.map((a) => a.target)],
 });

@@ -6,7 +6,7 @@
 import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';
-import { withoutNames } from '../expressions/lift.ts';
+import { plainRows, withoutNames } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Item, type Step, type Stream, evaluate, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
@@ -14,7 +14,13 @@ import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
 import { pulled } from './scan.ts';
 
 /** The first row of each value of `expr`. */
-export const distinct = (expr: AsyncEvaluator, build: Build): Step => (input) => run(input, expr, build, 0);
+export const distinct = (expr: AsyncEvaluator, build: Build, sql = false): Step => (input) => run(input, sql ? plain(expr) : expr, build, 0);
+
+/** The values as SQL tells them apart. */
+export const plain = (e: AsyncEvaluator): AsyncEvaluator => (batch) => {
+  const values = e(batch);
+  return values instanceof Promise ? values.then(plainRows) : plainRows(values);
+};
 
 function* run(input: Stream, expr: AsyncEvaluator, build: Build, level: number): Generator<Item> {
   const { memory, context } = build, seen = new Seen();

@@ -14,6 +14,7 @@ import { recursionMax } from '../source.ts';
 import { Breath } from './breath.ts';
 import type { Build, Working } from './build.ts';
 import { compact } from './compact.ts';
+import { plainRows } from '../expressions/lift.ts';
 import { Seen } from './distinct.ts';
 import { nothing } from './scan.ts';
 
@@ -93,6 +94,6 @@ function* run({ op, build, first, nextOf, working }: Parts): Generator<Item> {
 
 /** The rows that are new, each once. */
 const newRows = (seen: Seen, batch: Vector): Vector => {
-  const rows = seen.fresh(batch);
+  const rows = seen.fresh(plainRows(batch));
   return rows.length === batch.length ? batch : take(batch, rows);
 };

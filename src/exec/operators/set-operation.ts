@@ -10,7 +10,7 @@ import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
-import { withoutUnions } from '../expressions/lift.ts';
+import { plainRows } from '../expressions/lift.ts';
 import { type Item, type Stream, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './partitions.ts';
@@ -83,7 +83,7 @@ function* run(left: Stream, right: Stream, options: SetOptions, build: Build, le
 }
 
 /** Rows as they are compared. */
-const bare = (batch: Vector): Vector => under(withoutUnions(batch));
+const bare = (batch: Vector): Vector => under(plainRows(batch));
 
 /** Both sides, put aside by the hash of their rows. */
 class Aside {
