@@ -67,7 +67,7 @@ describe('completion', () => {
     ['from movies:l', 'movies:l -> movies:log'],
     ['from :', ': -> :branches :pools'],
     ['select * from mo', 'mo -> movies'],
-    ['from movies | sort Title de', 'de -> decade( decode( default degrees( dense_rank( desc'],
+    ['from movies | sort Title de', 'de -> decode( default degrees( dense_rank( desc'],
     ['values "up', ' -> '],
     ['values 1 -- up', ' -> '],
     ['.p', '.p -> .pools'],
