@@ -124,17 +124,15 @@ function parseComprehension(s: Scanner, value: Expr, from: number): Expr | undef
       const list = parseExpr(s), test = parseClause(s, 'if');
       if (list !== undefined && s.takeNext(']')) {
         const span = { start: s.byte(from), end: s.byte(s.pos) };
-        const over = (name: string, of: Expr, body: Expr): CallExpr =>
-          ({ kind: 'call', callee: nameAt(name, span), args: [of, lambdaOf(params, body)], ...span });
+        const over = (name: string, of: Expr, names: readonly NameNode[], body: Expr): CallExpr =>
+          ({ kind: 'call', callee: nameAt(name, span), args: [of, lambdaOf(names, body)], ...span });
         // With a place beside the element both are worked out together: a list that is filtered first counts anew.
         if (test && params.length > 1) {
           const pair: Expr = { kind: 'record', elems: [field('test', test), field('value', value)], ...span }, picked = nameAt('picked', span);
           const of = (name: string): Expr => ({ kind: 'dot', expr: { kind: 'id', name: 'picked', quoted: false, ...span }, name: nameAt(name, span), ...span });
-          const call = (name: string, from: Expr, names: readonly NameNode[], body: Expr): CallExpr =>
-            ({ kind: 'call', callee: nameAt(name, span), args: [from, { kind: 'lambda', params: names, body, ...span }], ...span });
-          return call('list_transform', call('list_filter', call('list_transform', list, params, pair), [picked], of('test')), [picked], of('value'));
+          return over('list_transform', over('list_filter', over('list_transform', list, params, pair), [picked], of('test')), [picked], of('value'));
         }
-        return over('list_transform', test ? over('list_filter', list, test) : list, value);
+        return over('list_transform', test ? over('list_filter', list, params, test) : list, params, value);
       }
     }
   }

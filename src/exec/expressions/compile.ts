@@ -210,7 +210,7 @@ const compileCall = ({ name, arguments: args, sql, lambda }: Of<'call'>, context
   // Later arguments are evaluated for the rows that need them only.
   if (row.name === 'coalesce') return coalesceOf(compiled);
   if (row.name === 'bucket') return bucketed(args, compiled, row.make({ literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names }), context);
-  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(sql && { sql }), ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
+  const call: CallContext = { literals: args.map((a) => (a.kind === 'literal' ? a.value : undefined)), names: context.names, ...(lambda && { lambda: { ...lambda, evaluate: compile(lambda.body, context) } }) };
   const evaluate = (sql && row.inSql ? row.inSql.make : row.make)(call);
   if (row.name === 'typename') {
     return (batch) => {

@@ -26,8 +26,7 @@ export const monthNames = ['January', 'February', 'March', 'April', 'May', 'June
 const zeros = (n: number, width = 2): string => String(n).padStart(width, '0');
 const blanks = (n: number): string => String(n).padStart(2, ' ');
 const twelve = (hour: number): number => (hour % 12 === 0 ? 12 : hour % 12);
-/** The number of a time's week: the first one of a year has its first Thursday. */
-export const isoWeek = (m: Moment): number => {
+const isoWeek = (m: Moment): number => {
   const thursday = daysOfDate(m.year, m.month, m.day) + 4 - (m.weekday === 0 ? 7 : m.weekday);
   return Math.floor((thursday - daysOfDate(dateOfDays(thursday).year, 1, 1)) / 7) + 1;
 };

@@ -8,7 +8,7 @@ import { narrowed } from '../expressions/arithmetic.ts';
 import { combine, wrapErrors } from '../expressions/rows.ts';
 import { joinSeconds, secondsOf, splitSeconds } from '../expressions/time-bytes.ts';
 import { aliasOf, byKernel, data, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
-import { compileFormat, isoWeek, momentOf, type Moment } from './strftime.ts';
+import { compileFormat, momentOf, type Moment } from './strftime.ts';
 
 const bucket: Kernel = (args, length) => {
   const [t, span] = args;
@@ -69,24 +69,11 @@ const bucketSeconds = (values: BigInt64Array | BigUint64Array, length: number, s
   return most < 9007201 ? narrowed(out) : out;
 };
 
-/** Periods of so many years begin with their first: 2000 is of the 20th century. */
-const periodOf = (year: number, size: number): number => (year > 0 ? Math.ceil(year / size) : Math.floor((year - 1) / size));
-/** The year that the week of a time belongs to. */
-const isoYear = (m: Moment): number => {
-  const week = isoWeek(m);
-  return m.month === 1 && week > 50 ? m.year - 1 : m.month === 12 && week === 1 ? m.year + 1 : m.year;
-};
 const dateParts: Readonly<Record<string, (m: Moment) => number>> = {
   day: (m) => m.day, dow: (m) => m.weekday, dayofweek: (m) => m.weekday, hour: (m) => m.hour, minute: (m) => m.minute, month: (m) => m.month, second: (m) => m.second, year: (m) => m.year,
   microseconds: (m) => m.second * 1e6 + Math.floor(m.nanos / 1e3), milliseconds: (m) => m.second * 1e3 + Math.floor(m.nanos / 1e6),
 };
-/** The parts that SQL has. */
-const sqlParts: typeof dateParts = {
-  ...dateParts,
-  quarter: (m) => Math.ceil(m.month / 3), week: isoWeek, isoyear: isoYear, isodow: (m) => (m.weekday === 0 ? 7 : m.weekday), weekday: (m) => m.weekday, doy: (m) => m.dayOfYear, dayofyear: (m) => m.dayOfYear,
-  decade: (m) => Math.floor(m.year / 10), century: (m) => periodOf(m.year, 100), millennium: (m) => periodOf(m.year, 1000),
-};
-const datePartOf = (parts: typeof dateParts): Kernel => ([part, time], length) => {
+const datePart: Kernel = ([part, time], length) => {
   if (!isText(part!)) return wrapErrors('date_part: string value required for part argument', part!);
   if (!isOf(time!, types.time)) return wrapErrors('date_part: time value required for time argument', time!);
   const name = texts(part!);
@@ -96,7 +83,7 @@ const datePartOf = (parts: typeof dateParts): Kernel => ([part, time], length) =
   const out = new Float64Array(length), known = new Uint32Array(length), slots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
     const text = name(i).toLowerCase();
-    const read = Object.hasOwn(parts, text) ? parts[text] : undefined;
+    const read = Object.hasOwn(dateParts, text) ? dateParts[text] : undefined;
     slots[i] = i;
     if (read) out[i] = read(momentOf(seconds[i]!, nanos[i]!));
     else known[i] = 1;
@@ -123,9 +110,7 @@ const formatOf = (format: string): ReturnType<typeof compileFormat> => {
   }
   return found;
 };
-const strftime: Kernel = ([first, second], length) => {
-  // PostgreSQL and DuckDB have the time before the format.
-  const [format, time] = isOf(first!, types.time) && isText(second!) ? [second, first] : [first, second];
+const strftime: Kernel = ([format, time], length) => {
   if (isNull(format!) || isNull(time!)) return nulls(length);
   if (!isText(format!)) return wrapErrors('strftime: string value required for format arg', format!);
   if (!isOf(time!, types.time)) return wrapErrors('strftime: time value required for time arg', time!);
@@ -191,18 +176,18 @@ export const time: readonly FunctionRow[] = [
     make: byKernel(bucket, 'bare'),
   },
   {
-    name: 'date_part', signature: 'date_part(part, t)', text: 'A part of a time (UTC): year, month, day, dow, hour, minute, second, milliseconds or microseconds; in SQL also quarter, week, doy, isodow, isoyear, decade, century and millennium.', argumentsMin: 2, argumentsMax: 2,
+    name: 'date_part', signature: 'date_part(part, t)', text: 'A part of a time (UTC): year, month, day, dow, hour, minute, second, milliseconds or microseconds.', argumentsMin: 2, argumentsMax: 2,
     examples: [
       { query: 'date_part("year",2020-05-26T15:27:47.123456Z)', output: '2020' }, { query: 'date_part("dow",2020-05-26T15:27:47Z)', output: '2' },
       { query: 'date_part("milliseconds",2020-05-26T15:27:47.123456Z)', output: '47123' },
       { query: 'date_part("foo",2020-05-26T15:27:47Z)', output: 'error({message:"date_part: unsupported part name",on:"foo"})' },
     ],
-    make: (call) => byKernel(datePartOf(call.sql ? sqlParts : dateParts), 'whole')(call),
+    make: byKernel(datePart, 'whole'),
   },
   nowRow,
   aliasOf(nowRow, 'current_timestamp', [{ query: 'typeof(current_timestamp())', output: '<time>' }]),
   {
-    name: 'strftime', signature: 'strftime(format, t)', text: 'The time (UTC) as text: %Y year, %m month, %d day, %H hour, %M minute, %S second and others; the arguments may be the other way round.', argumentsMin: 2, argumentsMax: 2,
+    name: 'strftime', signature: 'strftime(format, t)', text: 'The time (UTC) as text: %Y year, %m month, %d day, %H hour, %M minute, %S second and others.', argumentsMin: 2, argumentsMax: 2,
     examples: [
       { query: 'strftime("%Y-%m-%d",2024-07-30T20:05:15Z)', output: '"2024-07-30"' },
       {
