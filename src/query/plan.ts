@@ -39,7 +39,7 @@ export type PlanExpr =
   /** `sql`: as SQL has it, of lists too, and of any value with a text. */
   | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `ofQuery`: of SQL's IN over a query, where in an empty list nothing is, null neither. */
-  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true; readonly sql?: true }
+  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true; /** The query gives the values of one column, not rows. */ readonly ofColumn?: true; readonly sql?: true }
   /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
   | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true; /** Null gives null, as in SQL. */ readonly sql?: true }
   /** `operand ~ "re"`: RE2 search. */
