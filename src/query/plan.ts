@@ -271,6 +271,8 @@ export interface Plan {
   readonly functions: readonly PlanFunction[];
   /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
   readonly rowType?: RecordType;
+  /** What whoever asks is told, such as names that no row has. */
+  readonly warnings?: readonly string[];
 }
 
 /** A source as the query names it. */
