@@ -57,6 +57,8 @@ const cases: Readonly<Record<string, string>> = {
     '{name:"ann",boss:null}\n{name:"bob",boss:"ann"}\n{name:"cy",boss:"ann"}\n{name:"di",boss:"cy"}\n',
   'select name from people semi join orders on people.id = orders.id order by name':
     '{name:"bob"}\n{name:"cy"}\n',
+  'select id from people where city is null order by id limit 2': '{id:1}\n{id:2}\n',
+  'select count(*) as n from people where city is not null or boss.x is null and id = 1': '{n:2}\n',
   'select name from people anti join orders using (id) order by name':
     '{name:"ann"}\n{name:"di"}\n',
   'select p.name, o.no from people p asof join orders o on p.id >= o.id order by 1':
