@@ -4,6 +4,7 @@
  * - Parts of the filter that read one table go to that table; equalities between two tables become hash keys, and what else reads several is tested as soon as they are joined.
  * - The table of most rows streams past the others, which are held: of those that an equality connects the one of fewest rows comes next. A cross product is left only where
  *   nothing connects. Without figures the order of the text is kept as far as it is connected.
+ * - Tables that hang on one of these, such as the customers of orders, and leave fewer of its rows, are joined to it before it is held.
  * - Rows keep their form, so that what follows need not know. Where their order counts, as in pipes, tables are joined as they are written.
  */
 import { conjunction, conjuncts, exprKey, fieldsRead, movePaths, pathExpr, someExpr } from '../plan-walk.ts';
@@ -38,8 +39,9 @@ export const joinOrder = {
       }
     }
     if (edges.length === 0 && tests.length === 0 && own.every((list) => list.length === 0)) return ops;
-    const filtered = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i]!)]), order = joins.every((j) => j.anyOrder) ? orderOf(filtered.map((leaf, i) => rowsOf(leaf, own[i]!.length)), edges) : [...leaves.keys()];
-    return [...joined({ joins, leaves, filtered, order, edges, tests }), ...filterOf(rest), ...ops.slice(filterAt + 1)];
+    const filtered = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i]!)]), chain: Chain = { joins, leaves, filtered, edges, tests };
+    const sizes = joins.every((j) => j.anyOrder) ? filtered.map((leaf, i) => sizeOf(leaf, own[i]!.length)) : undefined;
+    return [...joined(chain, sizes ? treeOf(sizes, edges) : [...leaves.keys()].map((leaf) => ({ leaf, under: [] }))), ...filterOf(rest), ...ops.slice(filterAt + 1)];
   },
 } as const satisfies Rule;
 
@@ -84,49 +86,82 @@ const over = (e: PlanExpr, from: FieldPath, to: FieldPath): PlanExpr => movePath
 
 /** Of rows that a filter leaves, by guess. */
 const kept = 0.25;
-/** How many rows a table has, about; undefined where nobody knows. */
-const rowsOf = (ops: Ops, filters: number): number | undefined => {
-  const [scan] = ops;
-  if (scan?.kind !== 'scan' || scan.sources.some((s) => !s.content)) return undefined;
-  return scan.sources.reduce((n, s) => n + s.content!.rowCount, 0) * kept ** (filters + ops.slice(1).filter((op) => op.kind === 'filter' || op.kind === 'aggregate').length);
+/** How many rows a table has, about, and what part of them its filters leave; no rows where nobody knows. */
+interface Size { readonly rows: number | undefined; readonly share: number }
+const sizeOf = (ops: Ops, filters: number): Size => {
+  const [scan] = ops, share = kept ** (filters + ops.slice(1).filter((op) => op.kind === 'filter' || op.kind === 'aggregate').length);
+  if (scan?.kind !== 'scan' || scan.sources.some((s) => !s.content)) return { rows: undefined, share };
+  return { rows: scan.sources.reduce((n, s) => n + s.content!.rowCount, 0) * share, share };
 };
 
+/** A table, and those that are joined to it before it is held. */
+interface Branch { readonly leaf: number; readonly under: readonly Branch[] }
 /** The order in which tables are joined: the first one streams past the others. */
-const orderOf = (rows: readonly (number | undefined)[], edges: readonly Edge[]): readonly number[] => {
-  const all = [...rows.keys()], areKnown = rows.every((n) => n !== undefined), size = (i: number): number => (areKnown ? rows[i]! : i);
-  const order = [areKnown ? all.reduce((most, i) => (size(i) > size(most) ? i : most), 0) : 0];
-  while (order.length < all.length) {
-    const left = all.filter((i) => !order.includes(i)), connected = left.filter((i) => edges.some((e) => e.leaves.includes(i) && e.leaves.some((other) => order.includes(other))));
-    order.push((connected.length > 0 ? connected : left).reduce((least, i) => (size(i) < size(least) ? i : least)));
+const treeOf = (sizes: readonly Size[], edges: readonly Edge[]): readonly Branch[] => {
+  const all = [...sizes.keys()], areKnown = sizes.every(({ rows }) => rows !== undefined), first = areKnown ? all.reduce((most, i) => (sizes[i]!.rows! > sizes[most]!.rows! ? i : most), 0) : 0;
+  const branches = areKnown ? branchesOf(first, sizes, edges) : all.filter((i) => i !== first).map((leaf): Branch => ({ leaf, under: [] }));
+  const size = (b: Branch): number => (areKnown ? sizes[b.leaf]!.rows! * shareUnder(b, sizes) : b.leaf), order: Branch[] = [{ leaf: first, under: [] }];
+  while (order.length <= branches.length) {
+    const left = branches.filter((b) => !order.includes(b)), placed = order.flatMap(leavesOfBranch);
+    const connected = left.filter((b) => leavesOfBranch(b).some((leaf) => edges.some((e) => e.leaves.includes(leaf) && e.leaves.some((other) => placed.includes(other)))));
+    order.push((connected.length > 0 ? connected : left).reduce((least, b) => (size(b) < size(least) ? b : least)));
   }
   return order;
 };
+const leavesOfBranch = (b: Branch): readonly number[] => [b.leaf, ...b.under.flatMap(leavesOfBranch)];
+/** What part of a table's rows those under it leave. */
+const shareUnder = (b: Branch, sizes: readonly Size[]): number => b.under.reduce((n, u) => n * sizes[u.leaf]!.share * shareUnder(u, sizes), 1);
 
-interface Chain { readonly joins: readonly Join[]; readonly leaves: readonly Leaf[]; readonly filtered: readonly Ops[]; readonly order: readonly number[]; readonly edges: readonly Edge[]; readonly tests: readonly Test[] }
+/**
+ * The other tables. One that an equality connects to the first table has under it those that hang on it alone, each of fewer rows than what it hangs on (then it gives at most one
+ * row for each of them, most likely), where they leave fewer of its rows.
+ */
+const branchesOf = (first: number, sizes: readonly Size[], edges: readonly Edge[]): readonly Branch[] => {
+  const next = (i: number): readonly number[] => edges.flatMap(({ leaves: [a, b] }) => (a === i ? [b] : b === i ? [a] : [])), gates = new Set(next(first)), rows = (i: number): number => sizes[i]!.rows! / sizes[i]!.share;
+  const taken = new Set([first, ...gates]), under = new Map<number, number[]>(), waiting = [...gates].sort((a, b) => rows(b) - rows(a));
+  for (let at = 0; at < waiting.length; at++) {
+    const from = waiting[at]!, own = next(from).filter((i) => !taken.has(i) && rows(i) < rows(from));
+    for (const i of new Set(own)) {
+      taken.add(i);
+      waiting.push(i);
+      under.set(from, [...under.get(from) ?? [], i]);
+    }
+  }
+  const branch = (leaf: number): Branch => ({ leaf, under: (under.get(leaf) ?? []).map(branch) }), apart = (b: Branch): readonly Branch[] => [{ leaf: b.leaf, under: [] }, ...b.under.flatMap(apart)];
+  const loose = [...sizes.keys()].filter((i) => !taken.has(i)).map((leaf): Branch => ({ leaf, under: [] }));
+  return [...[...gates].map(branch).flatMap((b) => (shareUnder(b, sizes) < 1 ? [b] : apart(b))), ...loose];
+};
+
+interface Chain { readonly joins: readonly Join[]; readonly leaves: readonly Leaf[]; readonly filtered: readonly Ops[]; readonly edges: readonly Edge[]; readonly tests: readonly Test[] }
+/** Tables that are joined: the operators, and where the rows of each lie in theirs. */
+interface Part { readonly ops: Ops; readonly places: ReadonlyMap<number, FieldPath> }
 
 /** The tables joined in that order, and the rows in their first form. */
-const joined = ({ joins, leaves, filtered, order, edges, tests }: Chain): Ops => {
-  const isAsWritten = order.every((leaf, i) => leaf === i), out: PlanOp[] = [...filtered[order[0]!]!];
-  /** Where the rows of the tables so far lie. */
-  let places = new Map<number, FieldPath>([[order[0]!, []]]);
-  for (const [at, leaf] of order.slice(1).entries()) {
-    const { leftName, rightName } = isAsWritten ? joins[at]! : { leftName: 'left', rightName: 'right' }, before = places;
-    const keys = edges.flatMap(({ leaves: [a, b], sides: [x, y] }) => {
-      const mine = a === leaf ? x : b === leaf ? y : undefined, other = a === leaf ? b : a, theirs = a === leaf ? y : x, place = before.get(other);
-      return mine && place ? [{ left: over(theirs, leaves[other]!.path, place), right: over(mine, leaves[leaf]!.path, []) }] : [];
-    });
-    places = new Map([...[...before].map(([i, path]) => [i, [leftName, ...path]] as const), [leaf, [rightName]]]);
-    const now = places, residual = conjunction(tests.filter((t) => t.leaves.includes(leaf) && t.leaves.every((i) => now.has(i))).map((t) => movePaths(t.expr, (path) => {
-      const of = leaves.findIndex((l) => isWithin(path, l.path));
-      return of < 0 ? undefined : [...now.get(of)!, ...path.slice(leaves[of]!.path.length)];
-    })));
-    out.push({
-      kind: 'join', style: keys.length > 0 ? 'inner' : 'cross', right: { ops: filtered[leaf]! }, leftName, rightName, equal: keys, ...(residual && { residual }),
-      // As `==` has it: null is equal to nothing, numbers are equal whatever their types.
-      nullsMatch: false, loose: true,
-    });
-  }
-  return isAsWritten ? out : [...out, { kind: 'values', exprs: [formOf(leaves.map(({ path }, i) => ({ path, from: pathExpr(places.get(i)!) })))] }];
+const joined = (chain: Chain, order: readonly Branch[]): Ops => {
+  const { joins, leaves, filtered } = chain, isAsWritten = order.every(({ leaf, under }, i) => leaf === i && under.length === 0);
+  const partOf = ({ leaf, under }: Branch): Part => under.reduce((part: Part, u) => beside(chain, part, partOf(u)), { ops: filtered[leaf]!, places: new Map([[leaf, []]]) });
+  const [first, ...others] = order as readonly [Branch, ...Branch[]], all = others.reduce((part, b, at) => beside(chain, part, partOf(b), isAsWritten ? joins[at] : undefined), partOf(first));
+  return isAsWritten ? all.ops : [...all.ops, { kind: 'values', exprs: [formOf(leaves.map(({ path }, i) => ({ path, from: pathExpr(all.places.get(i)!) })))] }];
+};
+/** Two parts joined by the equalities between them, with the tests that then have all that they read. */
+const beside = ({ leaves, edges, tests }: Chain, left: Part, right: Part, names: Pick<Join, 'leftName' | 'rightName'> = { leftName: 'left', rightName: 'right' }): Part => {
+  const { leftName, rightName } = names, at = (part: Part, leaf: number, e: PlanExpr): PlanExpr => over(e, leaves[leaf]!.path, part.places.get(leaf)!);
+  const equal = edges.flatMap(({ leaves: [a, b], sides: [x, y] }) => {
+    if (left.places.has(a) && right.places.has(b)) return [{ left: at(left, a, x), right: at(right, b, y) }];
+    return left.places.has(b) && right.places.has(a) ? [{ left: at(left, b, y), right: at(right, a, x) }] : [];
+  });
+  const places = new Map<number, FieldPath>([...[...left.places].map(([i, path]) => [i, [leftName, ...path]] as const), ...[...right.places].map(([i, path]) => [i, [rightName, ...path]] as const)]);
+  const isNew = (t: Test): boolean => t.leaves.every((i) => places.has(i)) && !t.leaves.every((i) => left.places.has(i)) && !t.leaves.every((i) => right.places.has(i));
+  const residual = conjunction(tests.filter(isNew).map((t) => movePaths(t.expr, (path) => {
+    const of = leaves.findIndex((l) => isWithin(path, l.path));
+    return of < 0 ? undefined : [...places.get(of)!, ...path.slice(leaves[of]!.path.length)];
+  })));
+  const join: Join = {
+    kind: 'join', style: equal.length > 0 ? 'inner' : 'cross', right: { ops: right.ops }, leftName, rightName, equal, ...(residual && { residual }),
+    // As `==` has it: null is equal to nothing, numbers are equal whatever their types.
+    nullsMatch: false, loose: true,
+  };
+  return { ops: [...left.ops, join], places };
 };
 
 /** A record with the rows of the tables at their paths. */
