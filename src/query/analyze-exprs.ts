@@ -39,8 +39,8 @@ export interface SqlNames {
   /** A window function; undefined where none may stand, which `clause` names. */
   readonly window: ((e: WindowExpr) => PlanExpr) | undefined;
   readonly clause?: string;
-  /** UNNEST of a list; undefined where it may not stand. */
-  readonly unnest?: (list: PlanExpr, place: Span) => PlanExpr;
+  /** A call of UNNEST, of this list; undefined where it may not stand. */
+  readonly unnest?: (call: CallExpr, list: PlanExpr) => PlanExpr;
 }
 
 /** A call of an aggregate function, however it was written. */

@@ -7,7 +7,7 @@ import { parseEnclosedQuery } from './parser-primaries.ts';
 import { isAhead, isLateralAhead, takesAsof, takesNatural } from './parser-sets.ts';
 import { parseSource } from './parser-sources.ts';
 import { parseAlias, parseAs, parsePrefixAlias, parseValues } from './parser-sql.ts';
-import { parseUnnestTable } from './parser-stars.ts';
+import { parseTableFunction } from './parser-table-functions.ts';
 
 /** Tables with their joins. */
 export function parseTables(s: Scanner): SqlTableExpr | undefined {
@@ -63,8 +63,8 @@ function parseTable(s: Scanner): SqlTableExpr | undefined {
 }
 
 function parseTablePart(s: Scanner): SqlTableExpr | undefined {
-  const unnest = parseUnnestTable(s, (scanner) => parseAs(scanner, parseAlias)) ?? parseValuesTable(s);
-  if (unnest !== undefined) return unnest;
+  const made = parseTableFunction(s, parseOrdinality, (scanner) => parseAs(scanner, parseAlias)) ?? parseValuesTable(s);
+  if (made !== undefined) return made;
   if (isLateralAhead(s)) return parseLateral(s) ?? parseSourceTable(s);
   if (s.code !== 0x28) return parseSourceTable(s);
   const start = s.pos;

@@ -1,7 +1,7 @@
 /** Names in the clauses of a SQL operator: columns, tables, aliases. */
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
-import type { CallExpr, DotExpr, Expr, IdExpr, Span, WindowExpr } from './ast.ts';
+import type { CallExpr, DotExpr, Expr, IdExpr, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
@@ -49,7 +49,7 @@ export interface ClauseOptions {
   /** What `this` is, if not the input row. */
   readonly row?: () => PlanExpr;
   /** UNNEST; absent: it may not stand here. */
-  readonly unnest?: (list: PlanExpr, place: Span) => PlanExpr;
+  readonly unnest?: (call: CallExpr, list: PlanExpr) => PlanExpr;
   /** Names of the query around, asked for what is no name here. */
   readonly outer?: SqlNames;
 }

@@ -4,7 +4,7 @@ import type { Analysis } from './analyze-context.ts';
 import { aggregateOf, formKey } from './analyze-aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
+import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
@@ -15,7 +15,7 @@ import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, know
 import { type Column, distinctByHidden, isOverOutput, orderNames, overOutput, recordOfColumns, rowOfKeys, sorting, withDistinctNames } from './sql-output.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
-import { SqlUnnest } from './sql-unnest.ts';
+import { SqlUnnest, isUnnestCall } from './sql-unnest.ts';
 import { type LoweredTables, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
 import type { Type } from '../vectors/type.ts';
 
@@ -50,7 +50,7 @@ class Select {
     this.#from = this.#lowerFrom();
     this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
-    this.#unnest = new SqlUnnest(a);
+    this.#unnest = new SqlUnnest(a, (e) => a.typeByContent(this.#from.ops, flow.input, e));
     this.#groupingCalls = new GroupingCalls(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
       lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
@@ -66,26 +66,23 @@ class Select {
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const ofGroups = faults.splice(start), condition = having && this.#having(having, columns);
+    const ofGroups = faults.splice(start), condition = having && this.#notUnnest(this.#having(having, columns), having);
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
     faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
-    const qualified = qualify && this.#qualify(qualify, columns);
+    const qualified = qualify && this.#notUnnest(this.#qualify(qualify, columns), qualify);
     const isAsked = groupBy !== undefined || this.#aggregates.length > 0, isFaulty = condition && !isAsked && [condition, ...columns.map((c) => c.expr)].some((e) => this.#usesColumns(e));
     if (isFaulty) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
     const grouped = isAsked || (having !== undefined && !isFaulty);
     const group = grouped ? this.#grouping(keys, groupings) : undefined;
-    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(this.#unnest.settle(e)));
+    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), own = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e)), settle = (e: PlanExpr): PlanExpr => this.#unnest.settle(own(e));
     const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
-    if (this.#unnest.isUsed) {
-      if (grouped || this.#windows.isUsed) this.#a.fault('unnest beside aggregates, groups or windows', this.#select, 'write unnest in FROM, or around a subquery: select unnest(l) from (select list(x) as l from t group by k)');
-      ops.push(...this.#unnest.ops());
-    }
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
     const windows = this.#windows.op(grouping);
     if (windows) ops.push(windows);
-    if (qualified) ops.push({ kind: 'filter', expr: settle(qualified) });
+    if (qualified) ops.push({ kind: 'filter', expr: own(qualified) });
+    ops.push(...this.#unnest.ops(own));
     const sort = this.#sortKeys(orderBy, columns, grouped).map((k) => ({ ...k, expr: settle(k.expr) }));
     const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(this.#a, output)] };
     const ends = limits(this.#a, this.#flow, tail);
@@ -181,9 +178,19 @@ class Select {
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
     const options = { ...this.#calls(), unnest: this.#unnest.collect };
+    const unnested = isUnnestCall(c.expr) ? this.#unnestColumns(c, c.expr, options) : undefined;
+    if (unnested) return unnested;
     const expr = this.#expr(c.expr, { ...options, fallback: this.#aliased(options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
     return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
+  }
+
+  /** The columns of a struct, or of a list of structs that is taken apart; undefined for other calls of UNNEST. */
+  #unnestColumns(c: SqlExprColumn, call: CallExpr, options: ClauseOptions): readonly Column[] | undefined {
+    const [arg] = call.args;
+    if (!arg || arg.kind === 'lambda' || arg.kind === 'function-ref') return undefined;
+    const value = this.#expr(arg, { ...options, fallback: this.#aliased(options, c) }), columns = this.#unnest.columns(call, value);
+    return columns.map(({ name, expr }) => ({ name: name ?? this.#nameOf(c) ?? '', ...(c.as && name === undefined ? { alias: c.as.text } : { made: true }), expr: this.#a.at(call, expr) }));
   }
 
   /** What aliases of the select list stand for, where no column has their name; `before`: only those that are written before it count. */
@@ -250,7 +257,7 @@ class Select {
         isSound = false;
         return found;
       };
-      const key = this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e);
+      const key = this.#notUnnest(this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e), e);
       return isSound ? key : undefined;
     }
     const { exprs, isWhole } = this.#counted(columns), expr = exprs[position - 1];
@@ -259,7 +266,7 @@ class Select {
       return undefined;
     }
     const aggregate = this.#aggregateIn(expr);
-    if (aggregate === undefined) return this.#notWindow(expr, e);
+    if (aggregate === undefined) return this.#notUnnest(this.#notWindow(expr, e), e);
     this.#a.fault(`aggregate function "${aggregate}" cannot appear in GROUP BY via positional reference`, e);
     return undefined;
   }
@@ -292,6 +299,12 @@ class Select {
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
     const name = this.#windows.nameIn(expr);
     if (name !== undefined) this.#a.faultOfShape(`window function "${name}" cannot be called in GROUP BY`, place);
+    return expr;
+  }
+
+  /** Rows are grouped and filtered before lists are taken apart. */
+  #notUnnest(expr: PlanExpr, place: Span): PlanExpr {
+    if (this.#unnest.isIn(expr)) this.#a.faultOfShape('unnest cannot stand in this clause', place, 'write it in a subquery: select ... from (select unnest(l) as x from t) group by x');
     return expr;
   }
 
