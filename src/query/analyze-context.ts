@@ -87,7 +87,7 @@ export class Analysis {
     this.defaultNeeded = defaultNeeded;
     this.checker = new TypeChecker(environment, this.functions, this.places);
     this.#contents = contents;
-    this.#byContent = new TypeChecker(environment, this.functions, this.places, { typeOfSource: (source) => this.#typeOfSource(source) });
+    this.#byContent = new TypeChecker(environment, this.functions, this.places, { typeOfSource: (source) => this.#typeOfSource(source), knowsCasts: true });
   }
 
   fault(message: string, place: Span, hint?: string): void {
