@@ -118,6 +118,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'substring': return lowerSubstring(a, e, c);
     case 'window': return lowerWindow(a, e, c);
     case 'quantified': return lowerQuantified(a, e, c);
+    case 'columns': return a.wrong('columns(..) stands in the clauses of SELECT behind its FROM', e, 'write the columns one by one');
   }
 };
 

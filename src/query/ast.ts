@@ -158,6 +158,8 @@ export interface OrderKey extends Span {
   readonly expr: Expr;
   readonly order?: 'asc' | 'desc';
   readonly nulls?: 'first' | 'last';
+  /** Of SQL: the functions that a text goes through before it is compared. */
+  readonly collation?: readonly string[];
 }
 
 // ---- Sources ------------------------------------------------------------------------------------------------------------------
@@ -210,7 +212,7 @@ export interface SearchExpr extends Span { readonly kind: 'search-expr'; readonl
 export type Expr =
   | LiteralExpr | DateExpr | TypeValueExpr | FStringExpr | IdExpr | UnaryExpr | BinaryExpr | BetweenExpr | IsNullExpr | ConditionalExpr
   | CaseExpr | CastExpr | IndexExpr | SliceExpr | DotExpr | CallExpr | AggExpr | RecordExpr | ArrayExpr | SetExpr | MapExpr | TupleExpr
-  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | IntervalExpr | ExtractExpr | SubstringExpr | WindowExpr | QuantifiedExpr;
+  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | IntervalExpr | ExtractExpr | SubstringExpr | WindowExpr | QuantifiedExpr | ColumnsExpr;
 
 /** The type of a literal, which its form tells. */
 export type LiteralType = 'int64' | 'float64' | 'duration' | 'time' | 'ip' | 'net' | 'bytes' | 'string' | 'bool' | 'null';
@@ -232,7 +234,9 @@ export interface FStringText extends Span { readonly kind: 'fstring-text'; reado
 /** `{expr}` in an f-string; the span includes the braces. */
 export interface FStringValue extends Span { readonly kind: 'fstring-value'; readonly expr: Expr }
 /** A name: field of `this`, constant, parameter, column, table; `this` itself too. `quoted` for `"x"` inside SQL, and for backticks. */
-export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean; /** In double quotes: where no column can be meant a string. */ readonly double?: true }
+export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean; /** In double quotes: where no column can be meant a string. */ readonly double?: true;
+  /** Of SQL, `#n`: the column at that place of FROM, or of ORDER BY's and GROUP BY's output. */ readonly position?: number;
+  /** The column of the table whose row lies there: what COLUMNS stands for. */ readonly path?: readonly string[] }
 /** `!e` and `not e` (both `!`), `-e`, `+e`. A minus directly before a number belongs to the literal. */
 export interface UnaryExpr extends Span { readonly kind: 'unary'; readonly op: '!' | '-' | '+'; readonly operand: Expr }
 /** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). `written`: the symbol of the text, where it is another. */
@@ -362,6 +366,16 @@ export interface QuantifiedExpr extends Span {
   readonly left: Expr;
   readonly query: QueryNode;
 }
+/** `columns(..)` and `* like ..` of SQL: the expression that holds it comes once for each column of the star whose name passes the test; `unpacked`: once with all of them, as arguments or elements. */
+export interface ColumnsExpr extends Span {
+  readonly kind: 'columns';
+  readonly star: SqlStar;
+  readonly unpacked?: true;
+  /** A condition over the name, which it calls `parameter`. */
+  readonly test?: { readonly parameter: string; readonly body: Expr };
+  /** The regular expression that the test is: its groups may stand in an alias. */
+  readonly pattern?: string;
+}
 /** `INTERVAL '1 day'`, `INTERVAL 3 MONTH`, `INTERVAL (e) HOUR`, in SQL alone. `unit` is as it was written. */
 export interface IntervalExpr extends Span { readonly kind: 'interval'; readonly amount: Expr; readonly unit?: string }
 /** `EXTRACT(part FROM e)`. */
@@ -427,7 +441,7 @@ export interface SqlSetOperation extends Span {
   readonly right: SqlBody;
 }
 /** `distinct` is false for UNION ALL. */
-export interface SqlUnion extends Span { readonly kind: 'sql-union'; readonly distinct: boolean; readonly left: SqlBody; readonly right: SqlBody }
+export interface SqlUnion extends Span { readonly kind: 'sql-union'; readonly distinct: boolean; /** Columns go together by their names. */ readonly byName?: true; readonly left: SqlBody; readonly right: SqlBody }
 /** `select [distinct] columns [from ..] [where ..] [group by ..] [having ..] [window ..] [qualify ..]`; FROM may come before SELECT. */
 export interface SqlSelect extends Span {
   readonly kind: 'sql-select';

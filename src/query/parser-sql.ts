@@ -1,5 +1,5 @@
 /** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
-import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlOp, SqlQuery, SqlSelect, SqlWith, TupleExpr } from './ast.ts';
+import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlOp, SqlQuery, SqlSelect, SqlStar, SqlWith, TupleExpr } from './ast.ts';
 import { memoSqlQuery } from './scanner.ts';
 import { reservedWords } from './operator-table.ts';
 import type { Scanner } from './scanner.ts';
@@ -9,8 +9,9 @@ import { parseOrderList } from './parser-operators.ts';
 import { parseLiteral } from './parser-literals.ts';
 import { parsePrimary } from './parser-primaries.ts';
 import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './parser-sets.ts';
-import { parseStarChanges } from './parser-stars.ts';
-import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
+import { isColumnsAhead, parseStarTest } from './parser-columns.ts';
+import { parseStar, parseStarChanges } from './parser-stars.ts';
+import { parseList, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
 import { parseSourceTable, parseTables } from './parser-tables.ts';
 import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
 
@@ -238,12 +239,21 @@ function parseColumn(s: Scanner): SqlColumn | undefined {
   const start = s.pos;
   // Behind a comma too many.
   if (isAhead(s, /(?<=,\s*)from\s+[\p{L}_"'(]/iuy)) return s.fail();
-  const before = parsePrefixAlias(s), star = before ? undefined : parseStar(s);
+  const before = parsePrefixAlias(s), star = before || isColumnsAhead(s) ? undefined : parseStar(s);
   const expr = star === undefined ? parseExpr(s) : undefined;
   if (star === undefined && expr === undefined) return undefined;
-  const changes = star && parseStarChanges(s), as = before ?? parseAs(s, parseSqlId);
+  const whole: SqlStar | undefined = star && { kind: 'sql-star', ...star, ...parseStarChanges(s), start: s.byte(start), end: s.byte(s.pos) };
+  const found = expr ?? (whole && parseStarTest(s, whole)), as = before ?? parseTextAlias(s) ?? parseAs(s, parseSqlId);
   const span = { start: s.byte(start), end: s.byte(s.pos) };
-  return expr === undefined ? { kind: 'sql-star', table: star!.table, as, ...changes, ...span } : { kind: 'sql-column', expr, as, ...span };
+  return found === undefined ? { ...whole!, as, ...span } : { kind: 'sql-column', expr: found, as, ...span };
+}
+
+/** `AS 'alias'`. */
+function parseTextAlias(s: Scanner): NameNode | undefined {
+  const before = s.pos;
+  if (s.gapKeyword('as') && s.skip() && s.code === 0x27) return parseName(s);
+  s.pos = before;
+  return undefined;
 }
 
 /** `alias :` before what it names, as in DuckDB. */
@@ -253,16 +263,6 @@ export function parsePrefixAlias(s: Scanner): NameNode | undefined {
     s.skip();
     return alias;
   }
-  s.pos = start;
-  return undefined;
-}
-
-/** `*` or `t.*`. */
-function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
-  const start = s.pos;
-  if (s.take('*')) return {};
-  const table = parseSqlId(s);
-  if (table !== undefined && s.take('.') && s.take('*')) return { table };
   s.pos = start;
   return undefined;
 }

@@ -5,6 +5,16 @@ import { isAhead } from './parser-sets.ts';
 import { parseList, parseName, parseSqlId } from './parser-strings.ts';
 import type { Scanner } from './scanner.ts';
 
+/** `*` or `t.*`. */
+export function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
+  const start = s.pos;
+  if (s.take('*')) return {};
+  const table = parseSqlId(s);
+  if (table !== undefined && s.take('.') && s.take('*')) return { table };
+  s.pos = start;
+  return undefined;
+}
+
 // EXCEPT with a query behind it is the set operation.
 const exclude = /\s*(?:exclude|except)\b\s*(?!(?:all|distinct|select|values|from|with|table)\b|\(\s*(?:\(|(?:select|values|from|with|table)\b))/iy;
 const replace = /\s*replace\b/iy, rename = /\s*rename\b/iy;

@@ -30,7 +30,7 @@ function parseJoins(s: Scanner): SqlTableExpr | undefined {
 
 function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
   const natural = takesNatural(s), asof = natural ? undefined : takesAsof(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural ?? asof);
-  if (style === undefined || (asof && style !== 'inner' && style !== 'left')) return undefined;
+  if (style === undefined) return undefined;
   s.skip();
   const right = parseTable(s);
   if (right === undefined) return undefined;

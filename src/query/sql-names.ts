@@ -87,6 +87,8 @@ type QualifiedExpr = DotExpr & { readonly expr: IdExpr };
 const calledBare: Readonly<Record<string, string>> = { current_date: 'current_date', current_timestamp: 'now', localtimestamp: 'now' };
 
 const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
+  if (id.path) return column(clause, { explicit: false, path: id.path, merged: new Set() }, id.name);
+  if (id.position !== undefined) return atPosition(clause, id, id.position);
   const called = id.quoted ? undefined : calledBare[id.name.toLowerCase()];
   if (called && !clause.tables.some((t) => t.columns?.includes(id.name))) return callOf(called);
   const { a, tables, uses, options } = clause, alias = options.aliases?.(id.name);
@@ -103,6 +105,13 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
   }
   if (options.outer?.has(id.name)) return options.outer.name(id);
   return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)));
+};
+/** `#n`: the column at that place of FROM. */
+const atPosition = (clause: Clause, id: IdExpr, position: number): PlanExpr => {
+  const { a, tables } = clause, known = tables.map((t) => knownColumns(t)?.filter((name) => !t.merged.has(name)).map((name) => ({ t, name })));
+  if (known.some((list) => !list)) return a.wrong(`position ${position} cannot be counted: the columns are not known before the query runs`, id, "write the column's name");
+  const found = known.flatMap((list) => list ?? [])[position - 1];
+  return found ? column(clause, found.t, found.name) : a.wrong(`position ${position} is out of range`, id);
 };
 const rowOfTable = (tables: readonly SqlTable[], name: string): PlanExpr | undefined => {
   const table = tables.find((t) => t.name === name);
@@ -166,6 +175,7 @@ const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
 };
 
 const hasName = ({ tables, options }: Clause, first: string, second?: string): boolean =>
+  (second === undefined && options.fallback?.has(first) === true) ||
   tables.some((t) => knownColumns(t)?.includes(first) === true
     || (t.name === first && (second === undefined || knownColumns(t)?.includes(second) !== false)))
   || options.outer?.has(first, second) === true;

@@ -4,7 +4,7 @@ import type { Analysis } from './analyze-context.ts';
 import { aggregateOf, formKey } from './analyze-aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
+import type { CallExpr, Expr, NameNode, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
@@ -14,9 +14,12 @@ import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf,
 import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns, misplaced } from './sql-names.ts';
 import { type Column, distinctByHidden, isOverOutput, orderNames, overOutput, recordOfColumns, rowOfKeys, sorting, withDistinctNames } from './sql-output.ts';
 import { SqlWindows } from './sql-windows.ts';
+import { collated } from './sql-collation.ts';
+import { SqlColumns } from './sql-columns.ts';
 import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
 import { SqlUnnest, isUnnestCall } from './sql-unnest.ts';
-import { type LoweredTables, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
+import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
+import { recordOf } from './types-of.ts';
 import type { Type } from '../vectors/type.ts';
 
 /** What a SELECT counts for in the size of a query. */
@@ -33,6 +36,7 @@ class Select {
   /** A join of FROM has columns in its condition that could be of any of its tables. */
   readonly #joinFaulty: boolean;
   readonly #rowType: Type;
+  readonly #starred: SqlColumns;
   readonly #uses: ColumnUses = new WeakMap();
   readonly #aggregates: { readonly key: string; readonly name: string; readonly aggregate: Aggregate }[] = [];
   /** Expressions that stand for the result of an aggregate, and which. */
@@ -43,12 +47,13 @@ class Select {
 
   constructor(a: Analysis, select: SqlSelect, flow: Flow) {
     this.#a = a;
-    this.#select = select;
     this.#flow = flow;
     a.grow(selectParts);
     const faults = a.faults.length;
-    this.#from = this.#lowerFrom();
+    this.#from = this.#lowerFrom(select);
     this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
+    this.#starred = new SqlColumns(a, this.#from, flow.scope);
+    this.#select = this.#starred.select(select);
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
     this.#unnest = new SqlUnnest(a, (e) => a.typeByContent(this.#from.ops, flow.input, e));
     this.#groupingCalls = new GroupingCalls(a);
@@ -61,7 +66,7 @@ class Select {
     const { where, groupBy, having, qualify, distinct, distinctOn } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
     if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE', fallback: this.#aliased({ clause: 'WHERE' }) }) });
-    const orderBy = tail.orderBy ?? [];
+    const orderBy = this.#starred.keys(tail.orderBy ?? []);
     const { faults } = this.#a, start = faults.length;
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
@@ -95,15 +100,15 @@ class Select {
     return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
   }
 
-  #lowerFrom(): LoweredTables {
-    const { from } = this.#select, flow = this.#flow;
+  #lowerFrom(select: SqlSelect): LoweredTables {
+    const { from } = select, flow = this.#flow;
     if (!from) {
       const columns = columnsOf(flow.input);
       return single(rowsOf(this.#a, [], flow.input), { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() });
     }
     const dynamic = from.kind === 'sql-table' && from.source.origin.kind === 'source-fstring';
     const tables = lowerTables(this.#a, from, flow);
-    if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', this.#select);
+    if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', select);
     return tables;
   }
 
@@ -182,7 +187,8 @@ class Select {
     if (unnested) return unnested;
     const expr = this.#expr(c.expr, { ...options, fallback: this.#aliased(options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
-    return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
+    const found = c.expr.kind === 'id' && c.expr.position !== undefined && !c.as && expr.kind === 'field' ? expr.name : this.#nameOf(c);
+    return [{ name: found ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
   }
 
   /** The columns of a struct, or of a list of structs that is taken apart; undefined for other calls of UNNEST. */
@@ -207,7 +213,8 @@ class Select {
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
-    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text);
+    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text), fields = star.table && tables.length === 0 ? this.#fieldsOf(star.table) : undefined;
+    if (fields) return this.#changed(star, fields);
     if (star.table && tables.length === 0) {
       this.#a.fault(`"${star.table.text}" is not a column or table`, star.table, columnHint(star.table.text, this.#from.tables.map(({ name }) => ({ ...(name !== undefined && { name }) }))));
       return [];
@@ -216,9 +223,20 @@ class Select {
       this.#a.fault('the all-columns (*) pattern cannot be used for dynamic inputs', star, 'it can once the condition of the join is right');
       return [];
     }
-    const columns = star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star;
+    return this.#changed(star, star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star);
+  }
+
+  #changed(star: SqlStar, columns: readonly StarColumn[]): readonly Column[] {
     const lower = (x: { readonly expr: Expr }): PlanExpr => this.#expr(x.expr, this.#calls());
     return changedStar(this.#a, star, columns, this.#from.tables, lower).map((c) => this.#starColumn(c, star));
+  }
+
+  /** The fields of a struct that is a column; undefined if there is none of that name, or it is not known to be a struct. */
+  #fieldsOf({ text }: NameNode): readonly StarColumn[] | undefined {
+    const [owner, another] = this.#from.tables.filter((t) => knownColumns(t)?.includes(text) && !t.merged.has(text));
+    if (!owner || another) return undefined;
+    const path = [...owner.path, text], record = recordOf(this.#a.typeByContent(this.#from.ops, this.#flow.input, pathExpr(path)));
+    return record && record !== 'dynamic' ? record.fields.map(({ name }) => ({ path, name })) : undefined;
   }
 
   #starColumn(column: ChangedColumn, place: Span): Column {
@@ -233,7 +251,7 @@ class Select {
     const keysOf = (list: readonly Expr[]): PlanExpr[] => list.map((e) => this.#groupKey(e, columns)).filter((e) => e !== undefined);
     const sets = groupingsOf(this.#a, items);
     if (sets) return sets.map(keysOf);
-    const [only] = items, plain = items.filter((item) => item.kind !== 'sql-grouping');
+    const [only] = items, plain = items.flatMap((item): readonly Expr[] => (item.kind === 'sql-grouping' ? [] : item.kind === 'tuple' ? item.elems : [item]));
     const all = plain.length === 1 && only?.kind === 'id' && isName(only, 'all') && !this.#from.tables.some((t) => t.columns?.includes(only.name));
     if (!all) return [keysOf(plain)];
     if (columns.some((c) => c.without)) this.#a.fault('GROUP BY ALL needs the names of the columns: write them instead of *', only);
@@ -242,7 +260,7 @@ class Select {
 
   /** A grouping expression: a position, an alias, or an expression over the input. */
   #groupKey(e: Expr, columns: readonly Column[]): PlanExpr | undefined {
-    const position = ordinalOf(e);
+    const position = e.kind === 'id' ? undefined : ordinalOf(e);
     if (position === undefined) {
       let isSound = true;
       const { pg } = this.#flow.scope;
@@ -375,7 +393,7 @@ class Select {
       const expr = position === undefined
         ? this.#expr(k.expr, { aliases, aliasesFirst: true, ...this.#calls(), ...row })
         : this.#atPosition(k.expr, position, columns);
-      return { expr, ...directionOf(k) };
+      return { expr: collated(k, expr), ...directionOf(k) };
     });
   }
 }

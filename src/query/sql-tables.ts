@@ -27,8 +27,8 @@ export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTa
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
       const source = lowerFrom(a, e.source, flow);
       const ops = source.ops[0]?.kind === 'fromEach' ? source.ops : sourced(source.ops);
-      // The columns that WITH RECURSIVE names stay when the table gets another name here; v0.2.0 forgets those of a plain WITH.
-      const named = e.alias && source.alias?.columns && source.recursive ? aliased(a, ops, source.alias, source.name, flow.input).ops : ops;
+      // The columns that WITH names stay when the table gets another name here.
+      const named = e.alias && source.alias?.columns ? aliased(a, ops, source.alias, source.name, flow.input).ops : ops;
       return aliased(a, named, e.alias ?? source.alias, source.name, flow.input);
     }
     case 'sql-subquery-table':
