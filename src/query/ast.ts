@@ -431,7 +431,11 @@ export interface SqlQuery extends Span {
   readonly isPercent?: true;
 }
 /** What WITH, ORDER BY and the limits stand around: a block, a set operation, or a query in parentheses. */
-export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlSetOperation | SqlQuery;
+export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlSetOperation | SqlQuery | SqlDescribe | SqlExplain;
+/** `describe x`, `show x`, `summarize x`; without a query `show tables`. */
+export interface SqlDescribe extends Span { readonly kind: 'sql-describe'; readonly form: 'describe' | 'summarize' | 'tables'; readonly query?: SqlQuery }
+/** `explain [analyze] query`: the whole program. */
+export interface SqlExplain extends Span { readonly kind: 'sql-explain'; readonly analyze: boolean; readonly query: QueryNode }
 /** INTERSECT binds tighter than UNION and EXCEPT. */
 export interface SqlSetOperation extends Span {
   readonly kind: 'sql-set';

@@ -1,7 +1,7 @@
 /** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
 import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlOp, SqlQuery, SqlSelect, SqlStar, SqlWith, TupleExpr } from './ast.ts';
 import { memoSqlQuery } from './scanner.ts';
-import { reservedWords } from './operator-table.ts';
+import { reservedWords, statementWords } from './operator-table.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
@@ -12,6 +12,7 @@ import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } fr
 import { isColumnsAhead, parseStarTest } from './parser-columns.ts';
 import { parseStar, parseStarChanges } from './parser-stars.ts';
 import { parseList, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
+import { parseDescribe, parseExplain } from './parser-statements.ts';
 import { parseSourceTable, parseTables } from './parser-tables.ts';
 import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
 
@@ -32,11 +33,12 @@ function mayBeginSql(s: Scanner): boolean {
   switch (s.text[s.pos]) {
     case '(': return true;
     case 's': case 'S': case 'f': case 'F': case 'v': case 'V': case 'w': case 'W': case 't': case 'T': return sqlWord.has(s.peekWord().toLowerCase());
+    case 'd': case 'D': case 'e': case 'E': case 'p': case 'P': case 'u': case 'U': return statementWords.has(s.peekWord().toLowerCase());
     default: return false;
   }
 }
 
-const sqlWord: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'table']);
+const sqlWord: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'table', ...statementWords]);
 
 function parseSqlQueryParts(s: Scanner): SqlQuery | undefined {
   const start = s.pos;
@@ -149,7 +151,7 @@ function parseIntersections(s: Scanner): SqlBody | undefined {
 
 function parseBlock(s: Scanner): SqlBody | undefined {
   if (s.code === 0x28) return parseEnclosedSql(s);
-  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table');
+  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table') ?? parseDescribe(s, parseSqlQuery) ?? parseExplain(s);
 }
 
 /** `TABLE name`, `FROM name`: all of it. */
@@ -190,7 +192,7 @@ function parseFromFirst(s: Scanner): SqlSelect | undefined {
     s.pos = behind;
     const span = { start: s.byte(start), end: s.byte(s.pos) }, tail = parseSelectTail(s);
     // A plain `from x` is an operator of pipes.
-    if (from.kind === 'sql-join' || from.alias || Object.values(tail).some((part) => part !== undefined) || isAhead(s, /\s+(?:order\s+by|limit|offset)\b/iy)) {
+    if (from.kind === 'sql-join' || from.alias || (from.kind === 'sql-subquery-table' && from.query.ops.every((op) => op.kind === 'sql-op')) || Object.values(tail).some((part) => part !== undefined) || isAhead(s, /\s+(?:order\s+by|limit|offset)\b/iy)) {
       return { kind: 'sql-select', distinct: false, columns: [{ kind: 'sql-star', ...span }], from, ...tail, start: span.start, end: s.byte(s.pos) };
     }
   }

@@ -7,6 +7,7 @@ import { parseEnclosedQuery } from './parser-primaries.ts';
 import { isAhead, isLateralAhead, takesAsof, takesNatural } from './parser-sets.ts';
 import { parseSource } from './parser-sources.ts';
 import { parseAlias, parseAs, parsePrefixAlias, parseValues } from './parser-sql.ts';
+import { statementWords } from './operator-table.ts';
 import { parseTableFunction } from './parser-table-functions.ts';
 
 /** Tables with their joins. */
@@ -54,7 +55,7 @@ function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style']
   }
 }
 
-const queryWords: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
+const queryWords: ReadonlySet<string> = new Set([...statementWords, 'select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
 
 function parseTable(s: Scanner): SqlTableExpr | undefined {
   // Without a blank a colon leads to metadata: `pool:objects`.

@@ -133,7 +133,8 @@ const holdsColumns = (node: unknown): boolean => columnsIn(node).length > 0;
 const substituted = <T>(node: T, change: (e: Expr) => readonly Expr[] | undefined): T => {
   const visit = (part: unknown): readonly unknown[] => {
     if (Array.isArray(part)) return [part.flatMap(visit)];
-    if (!isNode(part) || ('kind' in part && part.kind === 'query')) return [part];
+    // Types are told apart by their identity.
+    if (!isNode(part) || ('kind' in part && (part.kind === 'query' || part.kind === 'sql-type'))) return [part];
     return change(part as Expr) ?? [Object.fromEntries(Object.entries(part).map(([key, value]: [string, unknown]) => [key, visit(value)[0]]))];
   };
   return visit(node)[0] as T;

@@ -11,6 +11,7 @@ import { Scope } from './scope.ts';
 import { clauseNames } from './sql-names.ts';
 import { collated } from './sql-collation.ts';
 import { isName } from './sql-correlate.ts';
+import { lowerDescribe } from './sql-describe.ts';
 import { lowerRecursive } from './sql-recursive.ts';
 import { lowerSelect } from './sql-select.ts';
 import { lowerSetOperation } from './sql-setops.ts';
@@ -54,6 +55,10 @@ export const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql
     case 'sql-union': return flow.recursive ? lowerRecursive(a, body, flow, flow.recursive) : lowerUnion(a, body, flow);
     case 'sql-set': return lowerSetOperation(a, body, withoutRecursion(flow));
     case 'sql-query': return lowerSqlQuery(a, body, flow);
+    case 'sql-describe': return lowerDescribe(a, body, flow);
+    case 'sql-explain':
+      a.fault('EXPLAIN is the whole query', body, 'write it first, before WITH and FROM');
+      return { ops: [{ kind: 'empty' }], columns: [] };
   }
 };
 
@@ -144,7 +149,7 @@ const selectsIn = (body: SqlBody): readonly SqlSelect[] => {
     case 'sql-select': return [body];
     case 'sql-union': case 'sql-set': return [...selectsIn(body.left), ...selectsIn(body.right)];
     case 'sql-query': return selectsIn(body.body);
-    case 'sql-values': return [];
+    case 'sql-values': case 'sql-describe': case 'sql-explain': return [];
   }
 };
 
