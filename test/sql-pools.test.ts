@@ -43,7 +43,7 @@ const cases: Readonly<Record<string, string>> = {
   'select no from orders o where exists (select 1 from people p where p.id = o.id and p.boss is not null) and not exists (select 1 from orders x where x.id = o.id and x.no > o.no) order by no': '{no:11}\n{no:12}\n',
   'select count(*) as n from people natural join orders': '{n:3}\n',
   'show tables': '{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
-  'select column_name, column_type from (describe orders)': '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"float64|int64"}\n{column_name:"note",column_type:"string"}\n',
+  'select column_name, column_type from (describe orders)': '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}\n{column_name:"note",column_type:"string"}\n',
   'select columns(\'n.*\') from people where columns(\'^(id|name)$\') is not null order by 1 limit 1': '{name:"ann"}\n',
   'select id from people union select 2::int32 order by id': '{id:1}\n{id:2}\n{id:3}\n{id:4}\n',
   'select name from people where id not in (select id from orders where total > 100) order by name limit 1': '{name:"ann"}\n',

@@ -459,7 +459,11 @@ export interface SqlSelect extends Span {
   readonly having?: Expr;
   readonly windows?: readonly WindowDef[];
   readonly qualify?: Expr;
+  /** USING SAMPLE: of the rows of FROM. */
+  readonly sample?: SqlSample;
 }
+/** `tablesample n [rows|percent] ..`, `using sample ..`. */
+export interface SqlSample extends Span { readonly kind: 'sql-sample'; readonly size: number; readonly unit: 'rows' | 'percent'; readonly method?: 'reservoir' | 'bernoulli' | 'system' | undefined; readonly seed?: number }
 /** `rollup (a, b)`, `cube (a, b)`, `grouping sets ((a, b), a, ())`: each item stands for several groupings. The elements of `sets` are those that are written; GROUPING SETS may have others inside. `()` is one empty set. */
 export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; readonly form: 'rollup' | 'cube' | 'sets'; readonly sets: readonly (readonly Expr[] | SqlGroupingSets)[] }
 /** `values (a, b), (c, d)`; rows have at least one expression. */
@@ -489,7 +493,7 @@ export interface SqlExprColumn extends Span { readonly kind: 'sql-column'; reado
 /** What FROM reads: a table, a subquery, or a join of these. */
 export type SqlTableExpr = SqlTable | SqlSubqueryTable | SqlJoin;
 /** A source as a table: pool, file, CTE or `let` query. */
-export interface SqlTable extends Span { readonly kind: 'sql-table'; readonly source: SourceNode; readonly ordinality: boolean; readonly alias?: SqlAlias }
+export interface SqlTable extends Span { readonly kind: 'sql-table'; readonly source: SourceNode; readonly ordinality: boolean; readonly alias?: SqlAlias; readonly sample?: SqlSample }
 /** `(pipeline or SQL query) alias`. */
 export interface SqlSubqueryTable extends Span {
   readonly kind: 'sql-subquery-table';
@@ -498,6 +502,7 @@ export interface SqlSubqueryTable extends Span {
   readonly lateral?: true;
   readonly ordinality: boolean;
   readonly alias?: SqlAlias;
+  readonly sample?: SqlSample;
 }
 /** `condition` is absent exactly for `cross` (also written as a comma), `positional` and NATURAL joins. `asof`: of the matches of a row the nearest one by the inequality of the condition. */
 export interface SqlJoin extends Span {

@@ -29,6 +29,7 @@ export const beginsSqlClause = (s: Scanner): boolean => {
     case 0x61: return isAhead(s, asofJoin);
     case 0x70: return isAhead(s, positionalJoin);
     case 0x73: return isAhead(s, semiJoin);
+    case 0x74: return isAhead(s, /tablesample\s*(?:\(|\d|\.\d|(?:reservoir|bernoulli|system)\s*\()/iy);
     default: return false;
   }
 };

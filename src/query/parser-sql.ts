@@ -8,6 +8,7 @@ import { endsOp } from './parser-implied.ts';
 import { parseOrderList } from './parser-operators.ts';
 import { parseLiteral } from './parser-literals.ts';
 import { parsePrimary } from './parser-primaries.ts';
+import { parseUsingSample } from './parser-sample.ts';
 import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './parser-sets.ts';
 import { isColumnsAhead, parseStarTest } from './parser-columns.ts';
 import { parseStar, parseStarChanges } from './parser-stars.ts';
@@ -229,12 +230,12 @@ function parseDistinctOn(s: Scanner): readonly Expr[] | undefined {
   return undefined;
 }
 
-function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify'> {
+function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify' | 'sample'> {
   const where = parseClause(s, 'where', parseOrExpr);
   const before = s.pos;
   const groupBy = s.gapKeyword('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
   if (groupBy === undefined) s.pos = before;
-  return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s) };
+  return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s), sample: parseUsingSample(s) };
 }
 
 function parseColumn(s: Scanner): SqlColumn | undefined {

@@ -5,6 +5,7 @@ import type { Scanner } from './scanner.ts';
 import { parseJoinCondition } from './parser-operators.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
 import { isAhead, isLateralAhead, takesAsof, takesNatural } from './parser-sets.ts';
+import { parseTableSample } from './parser-sample.ts';
 import { parseSource } from './parser-sources.ts';
 import { parseAlias, parseAs, parsePrefixAlias, parseValues } from './parser-sql.ts';
 import { statementWords } from './operator-table.ts';
@@ -60,7 +61,12 @@ const queryWords: ReadonlySet<string> = new Set([...statementWords, 'select', 'f
 function parseTable(s: Scanner): SqlTableExpr | undefined {
   // Without a blank a colon leads to metadata: `pool:objects`.
   const alias = isAhead(s, /[^\s:]+\s+:/y) ? parsePrefixAlias(s) : undefined, table = parseTablePart(s);
-  return alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table;
+  return withSample(s, alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table);
+}
+
+function withSample(s: Scanner, table: SqlTableExpr | undefined): SqlTableExpr | undefined {
+  const sample = table && table.kind !== 'sql-join' ? parseTableSample(s) : undefined;
+  return table && sample ? { ...table, sample } as SqlTableExpr : table;
 }
 
 function parseTablePart(s: Scanner): SqlTableExpr | undefined {

@@ -17,6 +17,7 @@ import { SqlWindows } from './sql-windows.ts';
 import { collated } from './sql-collation.ts';
 import { SqlColumns } from './sql-columns.ts';
 import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
+import { sampleOps } from './sql-sample.ts';
 import { SqlUnnest, isUnnestCall } from './sql-unnest.ts';
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
 import { recordOf } from './types-of.ts';
@@ -109,7 +110,7 @@ class Select {
     const dynamic = from.kind === 'sql-table' && from.source.origin.kind === 'source-fstring';
     const tables = lowerTables(this.#a, from, flow);
     if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', select);
-    return tables;
+    return select.sample ? { ...tables, ops: [...tables.ops, ...sampleOps(this.#a, select.sample)] } : tables;
   }
 
   /** Lowers an expression of a clause. */

@@ -8,6 +8,7 @@ import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from '.
 import { columnHint } from './hints.ts';
 import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import { sampleOps } from './sql-sample.ts';
 import { joinAsof, joinByPosition } from './sql-joins.ts';
 import { joinLateral, lowerRight } from './sql-lateral.ts';
 import { type SqlTable, clauseNames, knownColumns, shownTable } from './sql-names.ts';
@@ -22,6 +23,10 @@ export interface LoweredTables { readonly ops: readonly PlanOp[]; readonly table
 
 /** FROM. Rows of a join are records `{left,right}`, some with `using` for shared columns; joins in joins are nested so, and the paths of tables and columns lead there. */
 export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
+  const sample = e.kind === 'sql-join' ? undefined : e.sample, tables = lowerWhole(a, e, flow);
+  return sample ? { ...tables, ops: [...tables.ops, ...sampleOps(a, sample)] } : tables;
+};
+const lowerWhole = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
   switch (e.kind) {
     case 'sql-table': {
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
