@@ -491,7 +491,30 @@ export interface StarName extends Span { readonly table?: NameNode; readonly col
 /** `expr [[as] alias]`. */
 export interface SqlExprColumn extends Span { readonly kind: 'sql-column'; readonly expr: Expr; readonly as?: NameNode }
 /** What FROM reads: a table, a subquery, or a join of these. */
-export type SqlTableExpr = SqlTable | SqlSubqueryTable | SqlJoin;
+export type SqlTableExpr = SqlTable | SqlSubqueryTable | SqlJoin | SqlPivotTable | SqlUnpivotTable;
+/** `source pivot (using for on in (..) ..)`: a row for each group, with a column for each value (or combination of values) of `on`. Without `using` rows are counted; without `groupBy` all columns that are named nowhere are its keys. */
+export interface SqlPivotTable extends Span {
+  readonly kind: 'sql-pivot';
+  readonly source: SqlTableExpr;
+  readonly on: readonly PivotOn[];
+  readonly using?: readonly SqlExprColumn[];
+  readonly groupBy?: readonly Expr[];
+  readonly alias?: SqlAlias;
+}
+/** Without `values` those that the rows have. */
+export interface PivotOn { readonly expr: Expr; readonly values?: readonly PivotValue[] }
+/** A value of PIVOT or a column of UNPIVOT, and what it is called. */
+export interface PivotValue { readonly expr: Expr; readonly as?: NameNode }
+/** `source unpivot (values for name in (items))`: a row for each item, with its name and its values. */
+export interface SqlUnpivotTable extends Span {
+  readonly kind: 'sql-unpivot';
+  readonly source: SqlTableExpr;
+  readonly values: readonly NameNode[];
+  readonly name: NameNode;
+  readonly items: readonly PivotValue[];
+  readonly includeNulls: boolean;
+  readonly alias?: SqlAlias;
+}
 /** A source as a table: pool, file, CTE or `let` query. */
 export interface SqlTable extends Span { readonly kind: 'sql-table'; readonly source: SourceNode; readonly ordinality: boolean; readonly alias?: SqlAlias; readonly sample?: SqlSample }
 /** `(pipeline or SQL query) alias`. */

@@ -27,7 +27,8 @@ export const beginsSqlClause = (s: Scanner): boolean => {
     case 0x66: return isAhead(s, fetchFirst) || isAhead(s, fullJoin);
     case 0x6e: return isAhead(s, naturalJoin);
     case 0x61: return isAhead(s, asofJoin);
-    case 0x70: return isAhead(s, positionalJoin);
+    case 0x70: return isAhead(s, positionalJoin) || isAhead(s, /pivot\s*\(/iy);
+    case 0x75: return isAhead(s, /unpivot\s*(?:(?:include|exclude)\s+nulls\s*)?\(/iy);
     case 0x73: return isAhead(s, semiJoin);
     case 0x74: return isAhead(s, /tablesample\s*(?:\(|\d|\.\d|(?:reservoir|bernoulli|system)\s*\()/iy);
     default: return false;

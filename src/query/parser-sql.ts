@@ -14,7 +14,8 @@ import { isColumnsAhead, parseStarTest } from './parser-columns.ts';
 import { parseStar, parseStarChanges } from './parser-stars.ts';
 import { parseList, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
 import { parseDescribe, parseExplain } from './parser-statements.ts';
-import { parseSourceTable, parseTables } from './parser-tables.ts';
+import { parsePivotStatement } from './parser-pivot.ts';
+import { parseSourceTable, parseTable, parseTables } from './parser-tables.ts';
 import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
 
 /** A SQL query that is a whole operator. */
@@ -152,7 +153,7 @@ function parseIntersections(s: Scanner): SqlBody | undefined {
 
 function parseBlock(s: Scanner): SqlBody | undefined {
   if (s.code === 0x28) return parseEnclosedSql(s);
-  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table') ?? parseDescribe(s, parseSqlQuery) ?? parseExplain(s);
+  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table') ?? parsePivotStatement(s, parseTable) ?? parseDescribe(s, parseSqlQuery) ?? parseExplain(s);
 }
 
 /** `TABLE name`, `FROM name`: all of it. */

@@ -6,6 +6,7 @@ import { parseJoinCondition } from './parser-operators.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
 import { isAhead, isLateralAhead, takesAsof, takesNatural } from './parser-sets.ts';
 import { parseTableSample } from './parser-sample.ts';
+import { parsePivots } from './parser-pivot.ts';
 import { parseSource } from './parser-sources.ts';
 import { parseAlias, parseAs, parsePrefixAlias, parseValues } from './parser-sql.ts';
 import { statementWords } from './operator-table.ts';
@@ -58,15 +59,18 @@ function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style']
 
 const queryWords: ReadonlySet<string> = new Set([...statementWords, 'select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
 
-function parseTable(s: Scanner): SqlTableExpr | undefined {
+/** A table with its alias. */
+export function parseTable(s: Scanner): SqlTableExpr | undefined {
   // Without a blank a colon leads to metadata: `pool:objects`.
   const alias = isAhead(s, /[^\s:]+\s+:/y) ? parsePrefixAlias(s) : undefined, table = parseTablePart(s);
-  return withSample(s, alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table);
+  return withClauses(s, alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table);
 }
 
-function withSample(s: Scanner, table: SqlTableExpr | undefined): SqlTableExpr | undefined {
+/** A table with what may stand behind it. */
+function withClauses(s: Scanner, table: SqlTableExpr | undefined): SqlTableExpr | undefined {
   const sample = table && table.kind !== 'sql-join' ? parseTableSample(s) : undefined;
-  return table && sample ? { ...table, sample } as SqlTableExpr : table;
+  const sampled = table && sample ? { ...table, sample } as SqlTableExpr : table;
+  return sampled && parsePivots(s, sampled, (scanner) => parseAs(scanner, parseAlias));
 }
 
 function parseTablePart(s: Scanner): SqlTableExpr | undefined {

@@ -7,7 +7,7 @@
  */
 import type { Analysis } from './analyze-context.ts';
 import { lowerExpr } from './analyze-exprs.ts';
-import type { ColumnsExpr, Expr, IdExpr, OrderKey, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect } from './ast.ts';
+import type { ColumnsExpr, Expr, IdExpr, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect } from './ast.ts';
 import type { Scope } from './scope.ts';
 import { type ChangedColumn, changedStar } from './sql-stars.ts';
 import { type LoweredTables, single } from './sql-tables.ts';
@@ -15,7 +15,7 @@ import { clauseNames } from './sql-names.ts';
 import { types } from '../vectors/type.ts';
 
 /** A column that COLUMNS stands for: what it is called, and how it is written. */
-interface Found { readonly name: string; readonly expr: Expr }
+export interface Found { readonly name: string; readonly expr: Expr }
 
 /** The COLUMNS of one SELECT, over the tables of its FROM. */
 export class SqlColumns {
@@ -38,6 +38,16 @@ export class SqlColumns {
       ...(e.groupBy && { groupBy: e.groupBy.flatMap((item): readonly (Expr | SqlGroupingSets)[] => (item.kind === 'sql-grouping' ? [item] : this.#each(item).map((x) => x.expr))) }),
       ...(e.distinctOn && { distinctOn: e.distinctOn.flatMap((x) => this.#each(x).map((y) => y.expr)) }),
     };
+  }
+
+  /** All columns of FROM. */
+  all({ start, end }: Span): readonly Found[] {
+    return this.#find({ kind: 'columns', star: { kind: 'sql-star', start, end }, start, end });
+  }
+
+  /** An expression for each column of the COLUMNS in it. */
+  expressions(e: Expr): readonly { readonly expr: Expr; readonly name?: string }[] {
+    return this.#each(e).map(({ expr, name }) => ({ expr, ...(name !== undefined && { name }) }));
   }
 
   /** The keys of ORDER BY without COLUMNS. */
@@ -130,7 +140,7 @@ const columnsIn = (node: unknown): readonly ColumnsExpr[] => {
 const holdsColumns = (node: unknown): boolean => columnsIn(node).length > 0;
 
 /** An expression in which some parts stand for others: in lists maybe for several. */
-const substituted = <T>(node: T, change: (e: Expr) => readonly Expr[] | undefined): T => {
+export const substituted = <T>(node: T, change: (e: Expr) => readonly Expr[] | undefined): T => {
   const visit = (part: unknown): readonly unknown[] => {
     if (Array.isArray(part)) return [part.flatMap(visit)];
     // Types are told apart by their identity.

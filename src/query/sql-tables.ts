@@ -8,6 +8,7 @@ import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from '.
 import { columnHint } from './hints.ts';
 import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import { lowerPivot } from './sql-pivot.ts';
 import { sampleOps } from './sql-sample.ts';
 import { joinAsof, joinByPosition } from './sql-joins.ts';
 import { joinLateral, lowerRight } from './sql-lateral.ts';
@@ -23,7 +24,7 @@ export interface LoweredTables { readonly ops: readonly PlanOp[]; readonly table
 
 /** FROM. Rows of a join are records `{left,right}`, some with `using` for shared columns; joins in joins are nested so, and the paths of tables and columns lead there. */
 export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
-  const sample = e.kind === 'sql-join' ? undefined : e.sample, tables = lowerWhole(a, e, flow);
+  const sample = e.kind === 'sql-table' || e.kind === 'sql-subquery-table' ? e.sample : undefined, tables = lowerWhole(a, e, flow);
   return sample ? { ...tables, ops: [...tables.ops, ...sampleOps(a, sample)] } : tables;
 };
 const lowerWhole = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
@@ -40,6 +41,7 @@ const lowerWhole = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => 
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
       return aliased(a, lowerAlone(a, e.query, flow.scope, flow.outer).ops, e.alias, undefined, flow.input);
     case 'sql-join': return lowerSqlJoin(a, e, flow);
+    case 'sql-pivot': case 'sql-unpivot': return lowerPivot(a, e, flow);
   }
 };
 
