@@ -20,7 +20,12 @@ import { columnsOf } from './sql-tables.ts';
 import { types } from '../vectors/type.ts';
 
 /** Operators and the names of the columns that their rows have. */
-export interface LoweredSql { readonly ops: readonly PlanOp[]; readonly columns: readonly string[] | undefined }
+export interface LoweredSql {
+  readonly ops: readonly PlanOp[];
+  readonly columns: readonly string[] | undefined;
+  /** Of a set operation the names that the columns have in its other sides: ORDER BY knows them, too. */
+  readonly others?: readonly (readonly string[])[];
+}
 
 /** What comes behind the body of a query. */
 export interface SqlTail { readonly orderBy?: readonly OrderKey[]; readonly limit?: Expr; readonly offset?: Expr; /** LIMIT counts in hundredths of the rows. */ readonly isPercent?: true }
@@ -75,15 +80,15 @@ const holdsQuery = (node: unknown): boolean =>
 
 /** UNION: both sides as one stream, under the column names of the left; without ALL each row once. */
 export const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {
-  const { left, right, alone, inline } = lowerSides(a, body, flow);
+  const { left, right, alone, inline, others } = lowerSides(a, body, flow);
   const branches = [{ ops: left.ops }, { ops: right }];
   const both: PlanOp = alone.every((x) => x) || inline
     ? { kind: 'combine', branches: branches.map((b, i) => (alone[i] ? b : { ops: [{ kind: 'null' }, ...b.ops] })) }
     : { kind: 'fork', branches };
-  return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' }, sql: true } as const] : [])], columns: left.columns };
+  return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' }, sql: true } as const] : [])], columns: left.columns, others };
 };
 
-interface Sides { readonly left: LoweredSql; readonly right: readonly PlanOp[]; readonly alone: readonly boolean[]; readonly inline: boolean }
+interface Sides { readonly left: LoweredSql; readonly right: readonly PlanOp[]; readonly others: readonly (readonly string[])[]; readonly alone: readonly boolean[]; readonly inline: boolean }
 
 /** The sides of a set operation, the right one under the columns of the left. `alone`: the side has sources of its own; `inline`: what comes in is one null for each. */
 export const lowerSides = (a: Analysis, body: SqlUnion | SqlSetOperation, outer: Flow): Sides => {
@@ -97,7 +102,8 @@ export const lowerSides = (a: Analysis, body: SqlUnion | SqlSetOperation, outer:
   const aligned = isByName ? sidesByName(a, known(left), known(right), body) : { left: known(left), right: renameColumns(a, known(right), known(left).columns) };
   const made = sidesOfOneType(a, aligned, flow.input), isWritten = isByName || made.left.ops !== left.ops;
   const sides = isWritten ? made : { ...made, left };
-  return { ...sides, alone: [sides.left.ops, sides.right].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
+  const others = isByName ? [] : [left, right].flatMap((side) => [...(side.columns ? [side.columns] : []), ...(side.others ?? [])]);
+  return { ...sides, others, alone: [sides.left.ops, sides.right].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
 };
 
 /** The surroundings for what is only a part of the query of a recursive table. */
@@ -125,11 +131,18 @@ const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly O
     return [{ kind: 'sort', keys: (known ?? []).map((name) => ({ expr: fieldOf({ kind: 'this' }, name), ...directionOf(keys[0]!) })), reverse: false }];
   }
   const sort = keys.map((k): SortKey => {
-    const at = ordinalOf(k.expr);
+    const at = ordinalOf(k.expr) ?? positionIn(body, k.expr);
     const expr = at === undefined ? lowerExpr(a, k.expr, c) : outputColumn(a, k.expr, at, (known ?? []).map((name) => fieldOf({ kind: 'this' }, name)));
     return { expr: collated(k, expr), ...directionOf(k) };
   });
   return [{ kind: 'sort', keys: sort, reverse: false }];
+};
+
+/** The position of a name that a column has in another side of a set operation alone. */
+const positionIn = ({ columns, others = [] }: LoweredSql, e: Expr): number | undefined => {
+  if (e.kind !== 'id' || columns?.includes(e.name)) return undefined;
+  const at = others.map((names) => names.indexOf(e.name)).find((i) => i >= 0);
+  return at === undefined ? undefined : at + 1;
 };
 
 /** Keys of ORDER BY behind set operations: what is written like a column of one of the SELECTs, or has its name, is its position. */
