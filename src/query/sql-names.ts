@@ -124,6 +124,8 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   if (alias) return named(a, fieldOf(alias, inner), dot.name);
   const owners = tables.filter((t) => t.name === id.name);
   if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
+  // A column of the table goes before a field of a column of the table's name.
+  if (owners.length === 1 && knownColumns(owners[0]!)?.includes(inner)) return columnOfTable(clause, owners, dot);
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
   if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
   const found = unqualified(clause, id, dot);

@@ -4,7 +4,7 @@ import type { Analysis } from './analyze-context.ts';
 import { aggregateOf, formKey } from './analyze-aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { CallExpr, Expr, NameNode, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
+import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
@@ -16,11 +16,10 @@ import { type Column, distinctByHidden, isOverOutput, orderNames, overOutput, re
 import { SqlWindows } from './sql-windows.ts';
 import { collated } from './sql-collation.ts';
 import { SqlColumns } from './sql-columns.ts';
-import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
+import { type ChangedColumn, changedStar, starValue, structColumns } from './sql-stars.ts';
 import { sampleOps } from './sql-sample.ts';
 import { SqlUnnest, isUnnestCall } from './sql-unnest.ts';
 import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
-import { recordOf } from './types-of.ts';
 import type { Type } from '../vectors/type.ts';
 
 /** What a SELECT counts for in the size of a query. */
@@ -214,7 +213,7 @@ class Select {
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
-    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text), fields = star.table && tables.length === 0 ? this.#fieldsOf(star.table) : undefined;
+    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text), fields = star.table && tables.length === 0 ? structColumns(this.#a, star.table.text, this.#from, this.#flow.input) : undefined;
     if (fields) return this.#changed(star, fields);
     if (star.table && tables.length === 0) {
       this.#a.fault(`"${star.table.text}" is not a column or table`, star.table, columnHint(star.table.text, this.#from.tables.map(({ name }) => ({ ...(name !== undefined && { name }) }))));
@@ -230,14 +229,6 @@ class Select {
   #changed(star: SqlStar, columns: readonly StarColumn[]): readonly Column[] {
     const lower = (x: { readonly expr: Expr }): PlanExpr => this.#expr(x.expr, this.#calls());
     return changedStar(this.#a, star, columns, this.#from.tables, lower).map((c) => this.#starColumn(c, star));
-  }
-
-  /** The fields of a struct that is a column; undefined if there is none of that name, or it is not known to be a struct. */
-  #fieldsOf({ text }: NameNode): readonly StarColumn[] | undefined {
-    const [owner, another] = this.#from.tables.filter((t) => knownColumns(t)?.includes(text) && !t.merged.has(text));
-    if (!owner || another) return undefined;
-    const path = [...owner.path, text], record = recordOf(this.#a.typeByContent(this.#from.ops, this.#flow.input, pathExpr(path)));
-    return record && record !== 'dynamic' ? record.fields.map(({ name }) => ({ path, name })) : undefined;
   }
 
   #starColumn(column: ChangedColumn, place: Span): Column {

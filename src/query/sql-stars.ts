@@ -2,10 +2,12 @@
 import type { Analysis } from './analyze-context.ts';
 import type { NameNode, SqlStar, StarName } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { fieldOf } from './plan-walk.ts';
+import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
 import { type SqlTable, knownColumns } from './sql-names.ts';
-import type { StarColumn } from './sql-tables.ts';
+import type { LoweredTables, StarColumn } from './sql-tables.ts';
+import { recordOf } from './types-of.ts';
+import type { Type } from '../vectors/type.ts';
 
 /** A column of a star: where its value is, or the expression that replaces it. */
 export interface ChangedColumn<T = PlanExpr> extends StarColumn { readonly value?: T; readonly as?: string }
@@ -53,3 +55,11 @@ const isShared = (t: SqlTable, column: StarColumn, tables: readonly SqlTable[]):
 
 /** The value of a column of a star. */
 export const starValue = ({ name, without, value }: ChangedColumn, row: PlanExpr): PlanExpr => value ?? (without ? row : fieldOf(row, name));
+
+/** The fields of a struct that is a column; undefined if there is none of that name, or it is not known to be a struct. */
+export const structColumns = (a: Analysis, name: string, { ops, tables }: LoweredTables, input: Type): readonly StarColumn[] | undefined => {
+  const [owner, another] = tables.filter((t) => knownColumns(t)?.includes(name) && !t.merged.has(name));
+  if (!owner || another) return undefined;
+  const path = [...owner.path, name], record = recordOf(a.typeByContent(ops, input, pathExpr(path)));
+  return record && record !== 'dynamic' ? record.fields.map((f) => ({ path, name: f.name })) : undefined;
+};
