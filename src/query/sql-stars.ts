@@ -4,7 +4,7 @@ import type { NameNode, SqlStar, StarName } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { fieldOf, pathExpr } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
-import { type SqlTable, knownColumns } from './sql-names.ts';
+import { type SqlTable, knownColumns, meantOf } from './sql-names.ts';
 import type { LoweredTables, StarColumn } from './sql-tables.ts';
 import { recordOf } from './types-of.ts';
 import type { Type } from '../vectors/type.ts';
@@ -58,8 +58,12 @@ export const starValue = ({ name, without, value }: ChangedColumn, row: PlanExpr
 
 /** The fields of a struct that is a column; undefined if there is none of that name, or it is not known to be a struct. */
 export const structColumns = (a: Analysis, name: string, { ops, tables }: LoweredTables, input: Type): readonly StarColumn[] | undefined => {
-  const [owner, another] = tables.filter((t) => knownColumns(t)?.includes(name) && !t.merged.has(name));
-  if (!owner || another) return undefined;
-  const path = [...owner.path, name], record = recordOf(a.typeByContent(ops, input, pathExpr(path)));
+  const found = tables.flatMap((t) => {
+    const meant = meantOf(knownColumns(t) ?? [], name);
+    return meant === undefined || t.merged.has(meant) ? [] : [[...t.path, meant]];
+  });
+  const [path, another] = found;
+  if (!path || another) return undefined;
+  const record = recordOf(a.typeByContent(ops, input, pathExpr(path)));
   return record && record !== 'dynamic' ? record.fields.map((f) => ({ path, name: f.name })) : undefined;
 };
