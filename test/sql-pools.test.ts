@@ -44,6 +44,7 @@ const cases: Readonly<Record<string, string>> = {
   'select name from people p where not exists (select 1 from orders o where o.note = p.city) order by name': '{name:"ann"}\n{name:"bob"}\n{name:"cy"}\n{name:"di"}\n',
   'select no from orders o where exists (select 1 from people p where p.id = o.id and p.boss is not null) and not exists (select 1 from orders x where x.id = o.id and x.no > o.no) order by no': '{no:11}\n{no:12}\n',
   'select count(*) as n from people natural join orders': '{n:3}\n',
+  'select count(*) as n, max(range) as m from range(5, 3000000, 2)': '{n:1499998,m:2999999}\n',
   'show tables': '{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
   'select column_name, column_type from (describe orders)': '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}\n{column_name:"note",column_type:"string"}\n',
   'select columns(\'n.*\') from people where columns(\'^(id|name)$\') is not null order by 1 limit 1': '{name:"ann"}\n',

@@ -14,7 +14,7 @@ import { printExpr } from './print.ts';
 import { SqlColumns, substituted } from './sql-columns.ts';
 import { lowerSqlQuery } from './sql.ts';
 import { clauseNames } from './sql-names.ts';
-import { subqueryTable } from './sql-templates.ts';
+import { subqueryTable } from './sql-nodes.ts';
 import { type LoweredTables, aliased, lowerTables } from './sql-tables.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, underUnion, underValue } from '../vectors/value.ts';

@@ -1,6 +1,7 @@
 /** Statements that stand for a query which is simpler to write as text: the text is parsed, and what it calls by a name is put in. */
 import type { SqlQuery, SqlSubqueryTable, Span } from './ast.ts';
 import { parse } from './parser.ts';
+import { subqueryTable } from './sql-nodes.ts';
 
 /** The query of a text, in which tables of these names are queries. Everything stands at the place of the statement, but for these queries. */
 export const templateQuery = (text: string, tables: Readonly<Record<string, SqlQuery>>, { start, end }: Span): SqlQuery => {
@@ -21,10 +22,4 @@ export const templateQuery = (text: string, tables: Readonly<Record<string, SqlQ
 const tableNamed = (node: object): string | undefined => {
   const { kind, source } = node as { readonly kind?: string; readonly source?: { readonly origin: { readonly text?: string } } };
   return kind === 'sql-table' ? source?.origin.text : undefined;
-};
-
-/** A query as a table of FROM. */
-export const subqueryTable = (query: SqlQuery, { alias }: Pick<SqlSubqueryTable, 'alias'> = {}): SqlSubqueryTable => {
-  const { start, end } = query, span = { start, end };
-  return { kind: 'sql-subquery-table', query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span }, ordinality: false, ...(alias && { alias }), ...span };
 };
