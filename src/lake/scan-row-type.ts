@@ -21,23 +21,25 @@ export const rowTypeOf = async (source: ScanSource, objectsMax: number): Promise
   return type;
 };
 
-/** Names of fields by object, as far as they were asked for: objects never change. */
-export type KnownFields = Map<Id, readonly string[]>;
-/** Objects whose names are kept. */
+/** Fields of the rows by object, as far as they were asked for: objects never change. */
+export type KnownFields = Map<Id, readonly ContentField[]>;
+/** A field and the fusion of the types of its values. */
+export interface ContentField { readonly name: string; readonly type: Type }
+/** Objects whose fields are kept. */
 const knownMax = 20_000;
 /** Footers that are read at once. */
 const footersAtOnce = 16;
 
-/** How many rows there are, and the names of the fields that any of them has; these are undefined if there are no rows, or more than `objectsMax` objects whose footers were not read before. */
-export const rowContent = async (source: ScanSource, objectsMax: number, known: KnownFields): Promise<{ readonly rowCount: number; readonly fields: readonly string[] | undefined }> => {
-  const names = new Set<string>();
+/** How many rows there are, and the fields that any of them has; these are undefined if there are no rows, or more than `objectsMax` objects whose footers were not read before. */
+export const rowContent = async (source: ScanSource, objectsMax: number, known: KnownFields): Promise<{ readonly rowCount: number; readonly fields: readonly ContentField[] | undefined }> => {
+  const types = new Map<string, Type>();
   let rowCount = 0, read = 0, cursor: number | undefined;
   do {
     const page = await source.page({ limit: objectsMax, packs: true, ...(cursor !== undefined && { cursor }) }), unread: ObjectMeta[] = [];
     for (const meta of page.objects) {
       rowCount += meta.count;
       const fields = known.get(meta.id);
-      if (fields) for (const name of fields) names.add(name);
+      if (fields) addFields(types, fields);
       else unread.push(meta);
     }
     read += unread.length;
@@ -47,20 +49,31 @@ export const rowContent = async (source: ScanSource, objectsMax: number, known: 
           const fields = recordFields((await openReader(source, meta)).rowType);
           if (known.size >= knownMax) known.clear();
           known.set(meta.id, fields);
-          for (const name of fields) names.add(name);
+          addFields(types, fields);
         }));
       }
     }
     cursor = page.next;
   } while (cursor !== undefined);
-  return { rowCount, fields: rowCount === 0 || read > objectsMax ? undefined : [...names] };
+  return { rowCount, fields: rowCount === 0 || read > objectsMax ? undefined : [...types].map(([name, type]) => ({ name, type })) };
+};
+
+const addFields = (types: Map<string, Type>, fields: readonly ContentField[]): void => {
+  for (const { name, type } of fields) {
+    const known = types.get(name);
+    if (known !== type) types.set(name, known ? fuseTypes(known, type) : type);
+  }
 };
 
 /** The fields of the records among the values of a type. */
-const recordFields = (type: Type | undefined): readonly string[] => {
+const recordFields = (type: Type | undefined): readonly ContentField[] => {
   switch (type?.kind) {
-    case 'record': return type.fields.map((f) => f.name);
-    case 'union': return [...new Set(type.members.flatMap(recordFields))];
+    case 'record': return type.fields;
+    case 'union': {
+      const types = new Map<string, Type>();
+      for (const member of type.members) addFields(types, recordFields(member));
+      return [...types].map(([name, t]) => ({ name, type: t }));
+    }
     case 'named': return recordFields(type.inner);
     default: return [];
   }

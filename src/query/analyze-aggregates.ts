@@ -1,4 +1,5 @@
 /** Aggregation in pipes: keys, aggregate calls, and the bare result of a lone one. */
+import { collated } from './sql-collation.ts';
 import assert from 'node:assert';
 import { aggregateCall, aggregateIn, markedAggregate } from './analyze-calls.ts';
 import { recordFault, targetPath } from './analyze-assignments.ts';
@@ -29,7 +30,7 @@ export const givenTo = (a: Analysis, call: AggregateCall, { isSql, lower }: Lowe
   if (!call.argument) return form;
   const args = [call.argument, ...(call.others ?? [])].map(lower), { order } = call;
   if (call.descending && args.length > 1) args[2] = literal(stringValue('desc'));
-  const given = argumentOf(signature, args), keys = order?.map((k) => lower(k.expr)) ?? [];
+  const given = argumentOf(signature, args), keys = order?.map((k) => collated(k, lower(k.expr))) ?? [];
   return {
     ...form, ...(args.length > 1 && { arity: args.length }),
     argument: order ? { kind: 'record', elements: [field('argument', given), ...keys.map((k, i) => field(`k${i}`, k))] } : given,

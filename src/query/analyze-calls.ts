@@ -107,9 +107,9 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
 
 /** `via`: what the text of a fault begins with where the function is a parameter. */
 const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via: string): PlanExpr => {
-  if (name === 'unnest' && c.sql && e.args.length === 1 && !isFunctionArg(e.args[0]!)) {
+  if (name === 'unnest' && c.sql && e.args[0] && !isFunctionArg(e.args[0])) {
     const list = lowerExpr(a, e.args[0], c);
-    return c.sql.unnest?.(list, e) ?? a.wrong('unnest stands in a select list or in FROM', e, 'write from t, unnest(t.list) as u(element)');
+    return c.sql.unnest?.(e, list) ?? a.wrong('unnest stands in a select list or in FROM', e, 'write from t, unnest(t.list) as u(element)');
   }
   const ofSql = isSql(c) && via === '' ? lowerSqlCall(a, name, e, c) : undefined;
   if (ofSql) return ofSql;

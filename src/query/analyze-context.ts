@@ -89,7 +89,7 @@ export class Analysis {
     this.defaultNeeded = defaultNeeded;
     this.checker = new TypeChecker(environment, this.functions, this.places);
     this.#contents = contents;
-    this.#byContent = new TypeChecker(environment, this.functions, this.places, { typeOfSource: (source) => this.#typeByContent(source) });
+    this.#byContent = new TypeChecker(environment, this.functions, this.places, { typeOfSource: (source) => this.#typeOfSource(source), knowsCasts: true });
   }
 
   /** Says something about a query that runs all the same, once. */
@@ -110,8 +110,8 @@ export class Analysis {
   }
 
   /** A fault that leaves rows without a shape: types are not looked at then. */
-  faultOfShape(message: string, place: Span): void {
-    this.fault(message, place);
+  faultOfShape(message: string, place: Span, hint?: string): void {
+    this.fault(message, place, hint);
     this.#typesLost = true;
   }
 
@@ -213,14 +213,24 @@ export class Analysis {
 
   /** The fields of a table's rows where pools are among its sources; undefined if they are not known, or not yet. */
   fieldsOf(ops: readonly PlanOp[], input: Type): readonly string[] | undefined {
-    const record = recordOf(this.#byContent.pipeline({ ops }, input));
+    const record = recordOf(this.rowTypeByContent(ops, input));
     return record && record !== 'dynamic' ? record.fields.map((f) => f.name) : undefined;
   }
-  #typeByContent(source: ResolvedSource): Type {
+  #typeOfSource(source: ResolvedSource): Type {
     if (source.type || source.kind !== 'pool' || !this.environment.content) return source.type ?? unknownType;
     const content = this.#contents.get(source.handle);
     if (!content) this.unread.set(source.handle, source);
-    return content?.fields ? recordType(content.fields.map((name) => ({ name, type: unknownType, optional: true }))) : unknownType;
+    return content?.fields ? recordType(content.fields.map(({ name, type }) => ({ name, type, optional: true }))) : unknownType;
+  }
+
+  /** The type of an expression over a table's rows, by the content of pools too. */
+  typeByContent(ops: readonly PlanOp[], input: Type, e: PlanExpr): Type {
+    return this.#byContent.expr(e, this.rowTypeByContent(ops, input));
+  }
+
+  /** The type of a table's rows, by the content of pools too. */
+  rowTypeByContent(ops: readonly PlanOp[], input: Type): Type {
+    return this.#byContent.pipeline({ ops }, input);
   }
 
   typeOfExpr(e: PlanExpr, self: Type): Type {

@@ -40,8 +40,8 @@ export interface SqlNames {
   /** A window function; undefined where none may stand, which `clause` names. */
   readonly window: ((e: WindowExpr) => PlanExpr) | undefined;
   readonly clause?: string;
-  /** UNNEST of a list; undefined where it may not stand. */
-  readonly unnest?: (list: PlanExpr, place: Span) => PlanExpr;
+  /** A call of UNNEST, of this list; undefined where it may not stand. */
+  readonly unnest?: (call: CallExpr, list: PlanExpr) => PlanExpr;
 }
 
 /** A call of an aggregate function, however it was written. */
@@ -119,6 +119,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'substring': return lowerSubstring(a, e, c);
     case 'window': return lowerWindow(a, e, c);
     case 'quantified': return lowerQuantified(a, e, c);
+    case 'columns': return a.wrong('columns(..) stands in the clauses of SELECT behind its FROM', e, 'write the columns one by one');
   }
 };
 

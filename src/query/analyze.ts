@@ -11,7 +11,11 @@ import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PoolCo
 import { Analysis, type Resolution } from './analyze-context.ts';
 import { lowerMain } from './analyze-main.ts';
 import { CompileError, type QuerySource, joinSources } from './parse-error.ts';
+import type { QueryNode } from './ast.ts';
 import { parse } from './parser.ts';
+import { planText } from './plan-text.ts';
+import { literal } from './plan-walk.ts';
+import { stringValue } from '../vectors/value.ts';
 import { applyRules, type RuleName } from './rules.ts';
 import { definiteRecord } from './types-of.ts';
 
@@ -32,7 +36,22 @@ const roundsMax = 1000;
  */
 export const compile = async (sources: readonly QuerySource[] | string, environment: CompileEnvironment, options: CompileOptions = {}): Promise<Plan> => {
   const list = typeof sources === 'string' ? [{ text: sources }] : sources;
-  const text = joinSources(list), query = parse(text);
+  const text = joinSources(list), query = parse(text), explained = explainedBy(query);
+  if (!explained) return compileQuery(query, text, environment, options);
+  const plan = await compileQuery(explained, text, environment, options);
+  return { pipeline: { ops: [{ kind: 'null' }, { kind: 'values', exprs: planText(plan).trimEnd().split('\n').map(planRow) }] }, functions: [] };
+};
+
+/** The query that EXPLAIN asks for. @throws CompileError for EXPLAIN ANALYZE */
+const explainedBy = ({ decls, ops: [op, ...others] }: QueryNode): QueryNode | undefined => {
+  const body = op?.kind === 'sql-op' && others.length === 0 && decls.length === 0 ? op.query.body : undefined;
+  if (body?.kind !== 'sql-explain') return undefined;
+  if (body.analyze) throw new CompileError([{ message: 'EXPLAIN ANALYZE is not supported', start: body.start, end: body.end, hint: 'EXPLAIN gives the plan; run the query and ask GET /query/{id}, or take -stats, for rows, bytes and time' }]);
+  return body.query;
+};
+const planRow = (line: string): PlanExpr => ({ kind: 'record', elements: [{ kind: 'field', name: 'plan', value: literal(stringValue(line)) }] });
+
+const compileQuery = async (query: QueryNode, text: string, environment: CompileEnvironment, options: CompileOptions): Promise<Plan> => {
   const resolutions = new Map<string, Resolution>(), contents = new Map<string, PoolContent>();
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {

@@ -158,6 +158,8 @@ export interface OrderKey extends Span {
   readonly expr: Expr;
   readonly order?: 'asc' | 'desc';
   readonly nulls?: 'first' | 'last';
+  /** Of SQL: the functions that a text goes through before it is compared. */
+  readonly collation?: readonly string[];
 }
 
 // ---- Sources ------------------------------------------------------------------------------------------------------------------
@@ -210,7 +212,7 @@ export interface SearchExpr extends Span { readonly kind: 'search-expr'; readonl
 export type Expr =
   | LiteralExpr | DateExpr | TypeValueExpr | FStringExpr | IdExpr | UnaryExpr | BinaryExpr | BetweenExpr | IsNullExpr | ConditionalExpr
   | CaseExpr | CastExpr | IndexExpr | SliceExpr | DotExpr | CallExpr | AggExpr | RecordExpr | ArrayExpr | SetExpr | MapExpr | TupleExpr
-  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | IntervalExpr | ExtractExpr | SubstringExpr | WindowExpr | QuantifiedExpr;
+  | SubqueryExpr | ArraySubqueryExpr | ExistsExpr | IntervalExpr | ExtractExpr | SubstringExpr | WindowExpr | QuantifiedExpr | ColumnsExpr;
 
 /** The type of a literal, which its form tells. */
 export type LiteralType = 'int64' | 'float64' | 'duration' | 'time' | 'ip' | 'net' | 'bytes' | 'string' | 'bool' | 'null';
@@ -232,7 +234,9 @@ export interface FStringText extends Span { readonly kind: 'fstring-text'; reado
 /** `{expr}` in an f-string; the span includes the braces. */
 export interface FStringValue extends Span { readonly kind: 'fstring-value'; readonly expr: Expr }
 /** A name: field of `this`, constant, parameter, column, table; `this` itself too. `quoted` for `"x"` inside SQL, and for backticks. */
-export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean; /** In double quotes: where no column can be meant a string. */ readonly double?: true }
+export interface IdExpr extends Span { readonly kind: 'id'; readonly name: string; readonly quoted: boolean; /** In double quotes: where no column can be meant a string. */ readonly double?: true;
+  /** Of SQL, `#n`: the column at that place of FROM, or of ORDER BY's and GROUP BY's output. */ readonly position?: number;
+  /** The column of the table whose row lies there: what COLUMNS stands for. */ readonly path?: readonly string[] }
 /** `!e` and `not e` (both `!`), `-e`, `+e`. A minus directly before a number belongs to the literal. */
 export interface UnaryExpr extends Span { readonly kind: 'unary'; readonly op: '!' | '-' | '+'; readonly operand: Expr }
 /** `=` is `==`, `<>` is `!=`. Long chains of `and` or `or` may come as balanced trees (both are associative). `written`: the symbol of the text, where it is another. */
@@ -362,6 +366,16 @@ export interface QuantifiedExpr extends Span {
   readonly left: Expr;
   readonly query: QueryNode;
 }
+/** `columns(..)` and `* like ..` of SQL: the expression that holds it comes once for each column of the star whose name passes the test; `unpacked`: once with all of them, as arguments or elements. */
+export interface ColumnsExpr extends Span {
+  readonly kind: 'columns';
+  readonly star: SqlStar;
+  readonly unpacked?: true;
+  /** A condition over the name, which it calls `parameter`. */
+  readonly test?: { readonly parameter: string; readonly body: Expr };
+  /** The regular expression that the test is: its groups may stand in an alias. */
+  readonly pattern?: string;
+}
 /** `INTERVAL '1 day'`, `INTERVAL 3 MONTH`, `INTERVAL (e) HOUR`, in SQL alone. `unit` is as it was written. */
 export interface IntervalExpr extends Span { readonly kind: 'interval'; readonly amount: Expr; readonly unit?: string }
 /** `EXTRACT(part FROM e)`. */
@@ -417,7 +431,11 @@ export interface SqlQuery extends Span {
   readonly isPercent?: true;
 }
 /** What WITH, ORDER BY and the limits stand around: a block, a set operation, or a query in parentheses. */
-export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlSetOperation | SqlQuery;
+export type SqlBody = SqlSelect | SqlValues | SqlUnion | SqlSetOperation | SqlQuery | SqlDescribe | SqlExplain;
+/** `describe x`, `show x`, `summarize x`; without a query `show tables`. */
+export interface SqlDescribe extends Span { readonly kind: 'sql-describe'; readonly form: 'describe' | 'summarize' | 'tables'; readonly query?: SqlQuery }
+/** `explain [analyze] query`: the whole program. */
+export interface SqlExplain extends Span { readonly kind: 'sql-explain'; readonly analyze: boolean; readonly query: QueryNode }
 /** INTERSECT binds tighter than UNION and EXCEPT. */
 export interface SqlSetOperation extends Span {
   readonly kind: 'sql-set';
@@ -427,7 +445,7 @@ export interface SqlSetOperation extends Span {
   readonly right: SqlBody;
 }
 /** `distinct` is false for UNION ALL. */
-export interface SqlUnion extends Span { readonly kind: 'sql-union'; readonly distinct: boolean; readonly left: SqlBody; readonly right: SqlBody }
+export interface SqlUnion extends Span { readonly kind: 'sql-union'; readonly distinct: boolean; /** Columns go together by their names. */ readonly byName?: true; readonly left: SqlBody; readonly right: SqlBody }
 /** `select [distinct] columns [from ..] [where ..] [group by ..] [having ..] [window ..] [qualify ..]`; FROM may come before SELECT. */
 export interface SqlSelect extends Span {
   readonly kind: 'sql-select';
@@ -441,7 +459,11 @@ export interface SqlSelect extends Span {
   readonly having?: Expr;
   readonly windows?: readonly WindowDef[];
   readonly qualify?: Expr;
+  /** USING SAMPLE: of the rows of FROM. */
+  readonly sample?: SqlSample;
 }
+/** `tablesample n [rows|percent] ..`, `using sample ..`. */
+export interface SqlSample extends Span { readonly kind: 'sql-sample'; readonly size: number; readonly unit: 'rows' | 'percent'; readonly method?: 'reservoir' | 'bernoulli' | 'system' | undefined; readonly seed?: number }
 /** `rollup (a, b)`, `cube (a, b)`, `grouping sets ((a, b), a, ())`: each item stands for several groupings. The elements of `sets` are those that are written; GROUPING SETS may have others inside. `()` is one empty set. */
 export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; readonly form: 'rollup' | 'cube' | 'sets'; readonly sets: readonly (readonly Expr[] | SqlGroupingSets)[] }
 /** `values (a, b), (c, d)`; rows have at least one expression. */
@@ -469,9 +491,32 @@ export interface StarName extends Span { readonly table?: NameNode; readonly col
 /** `expr [[as] alias]`. */
 export interface SqlExprColumn extends Span { readonly kind: 'sql-column'; readonly expr: Expr; readonly as?: NameNode }
 /** What FROM reads: a table, a subquery, or a join of these. */
-export type SqlTableExpr = SqlTable | SqlSubqueryTable | SqlJoin;
+export type SqlTableExpr = SqlTable | SqlSubqueryTable | SqlJoin | SqlPivotTable | SqlUnpivotTable;
+/** `source pivot (using for on in (..) ..)`: a row for each group, with a column for each value (or combination of values) of `on`. Without `using` rows are counted; without `groupBy` all columns that are named nowhere are its keys. */
+export interface SqlPivotTable extends Span {
+  readonly kind: 'sql-pivot';
+  readonly source: SqlTableExpr;
+  readonly on: readonly PivotOn[];
+  readonly using?: readonly SqlExprColumn[];
+  readonly groupBy?: readonly Expr[];
+  readonly alias?: SqlAlias;
+}
+/** Without `values` those that the rows have. */
+export interface PivotOn { readonly expr: Expr; readonly values?: readonly PivotValue[] }
+/** A value of PIVOT or a column of UNPIVOT, and what it is called. */
+export interface PivotValue { readonly expr: Expr; readonly as?: NameNode }
+/** `source unpivot (values for name in (items))`: a row for each item, with its name and its values. */
+export interface SqlUnpivotTable extends Span {
+  readonly kind: 'sql-unpivot';
+  readonly source: SqlTableExpr;
+  readonly values: readonly NameNode[];
+  readonly name: NameNode;
+  readonly items: readonly PivotValue[];
+  readonly includeNulls: boolean;
+  readonly alias?: SqlAlias;
+}
 /** A source as a table: pool, file, CTE or `let` query. */
-export interface SqlTable extends Span { readonly kind: 'sql-table'; readonly source: SourceNode; readonly ordinality: boolean; readonly alias?: SqlAlias }
+export interface SqlTable extends Span { readonly kind: 'sql-table'; readonly source: SourceNode; readonly ordinality: boolean; readonly alias?: SqlAlias; readonly sample?: SqlSample }
 /** `(pipeline or SQL query) alias`. */
 export interface SqlSubqueryTable extends Span {
   readonly kind: 'sql-subquery-table';
@@ -480,6 +525,7 @@ export interface SqlSubqueryTable extends Span {
   readonly lateral?: true;
   readonly ordinality: boolean;
   readonly alias?: SqlAlias;
+  readonly sample?: SqlSample;
 }
 /** `condition` is absent exactly for `cross` (also written as a comma), `positional` and NATURAL joins. `asof`: of the matches of a row the nearest one by the inequality of the condition. */
 export interface SqlJoin extends Span {

@@ -65,3 +65,6 @@ export const reservedWords: ReadonlySet<string> = new Set([
   'from', 'group', 'having', 'select', 'recursive', 'anti', 'inner', 'left', 'right', 'outer', 'cross', 'join', 'union', 'order', 'offset', 'limit',
   'where', 'with', 'using', 'on',
 ]);
+
+/** Words that begin a statement of SQL beside SELECT; operators that a query declares go before them. */
+export const statementWords: ReadonlySet<string> = new Set(['describe', 'desc', 'show', 'summarize', 'explain', 'pivot', 'unpivot']);

@@ -137,7 +137,8 @@ function parseNamedArg(s: Scanner): RecordField | undefined {
   return undefined;
 }
 
-function parseArg(s: Scanner): Arg | undefined {
+/** An argument of a call. */
+export function parseArg(s: Scanner): Arg | undefined {
   const start = s.pos;
   if (s.code === 0x26) {
     s.pos++;

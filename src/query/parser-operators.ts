@@ -6,7 +6,7 @@ import { parseExpr, parseLval, parsePath } from './parser-expressions.ts';
 import { endsOp, parseAggregate, parseAssignments, parseImplied } from './parser-implied.ts';
 import { parseEnclosedQuery, parseRecord } from './parser-primaries.ts';
 import { parseSearchOp } from './parser-search.ts';
-import { parseEvery } from './parser-sets.ts';
+import { parseCollation, parseEvery } from './parser-sets.ts';
 import { parseLoadSource, parseSource } from './parser-sources.ts';
 import { parseSqlOp } from './parser-sql.ts';
 import { parseId, parseList, parseNameList } from './parser-strings.ts';
@@ -91,12 +91,13 @@ export function parseOrderList(s: Scanner): OrderKey[] | undefined {
 function parseOrderKey(s: Scanner): OrderKey | undefined {
   const expr = parseEvery(s) ?? parseExpr(s);
   if (expr === undefined) return undefined;
+  const collation = s.sql ? parseCollation(s) : undefined;
   const order = s.spaceKeyword('asc') ? 'asc' : s.spaceKeyword('desc') ? 'desc' : undefined;
   const before = s.pos;
   let nulls: OrderKey['nulls'];
   if (s.spaceKeyword('nulls')) nulls = s.spaceKeyword('first') ? 'first' : s.spaceKeyword('last') ? 'last' : undefined;
   if (nulls === undefined) s.pos = before;
-  return { kind: 'order-key', expr, order, nulls, start: expr.start, end: s.byte(s.pos) };
+  return { kind: 'order-key', expr, order, nulls, ...(collation && { collation }), start: expr.start, end: s.byte(s.pos) };
 }
 
 function parseFork(s: Scanner): Op | undefined {

@@ -1,6 +1,7 @@
 /** Primary expressions (grammar.md, section 7): literals, names, containers, parentheses, subqueries and the forms with keywords. */
 import type { ArrayExpr, CallExpr, CaseExpr, CaseWhen, CastTarget, DateExpr, Expr, IdExpr, LambdaNode, MapEntry, NameNode, QueryNode, RecordElem, RecordExpr, Spread } from './ast.ts';
 import type { Scanner } from './scanner.ts';
+import { isColumnsAhead, parseColumns } from './parser-columns.ts';
 import { isLambdaAhead, parseCallOrId, parseLambdaCall } from './parser-calls.ts';
 import { parseExpr, parseStringLiteral } from './parser-expressions.ts';
 import { parseLiteral } from './parser-literals.ts';
@@ -22,7 +23,7 @@ export function parsePrimary(s: Scanner): Expr | undefined {
     case '`': return parseCallOrId(s);
     case 'f': if (next === '"' || next === "'") return parseFString(s); break;
   }
-  return (s.sql ? parseSqlForm(s) : undefined) ?? parseKeywordForm(s) ?? parseLiteral(s) ?? parseCallOrId(s);
+  return (s.sql ? parseSqlForm(s) ?? (isColumnsAhead(s) ? parseColumns(s) : undefined) : undefined) ?? parseKeywordForm(s) ?? parseLiteral(s) ?? parseCallOrId(s);
 }
 
 function parseKeywordForm(s: Scanner): Expr | undefined {

@@ -16,8 +16,8 @@ export const isAhead = (s: Scanner, pattern: RegExp): boolean => {
 
 const setOperator = /(?:intersect|except)(?:\s+(?:all|distinct))?\s*(?:(?<=\s)(?:select|values)\b|(?<=\s(?:all|distinct)\s+)from\b|\(\s*(?:\(|(?:select|values|from|with)\b))/iy;
 const fetchFirst = /fetch\s+(?:first|next)\s+(?:\S+\s+)?rows?\s+only\b/iy;
-const naturalJoin = /natural\s+(?:(?:inner|cross|(?:left|right|full)(?:\s+outer)?)\s+)?join\b/iy;
-const fullJoin = /full\s+(?:outer\s+)?join\b/iy, semiJoin = /semi\s+join\b/iy, asofJoin = /asof\s+(?:(?:inner|left(?:\s+outer)?)\s+)?join\b/iy, positionalJoin = /positional\s+join\b/iy;
+const naturalJoin = /natural\s+(?:(?:inner|cross|semi|anti|(?:left|right|full)(?:\s+outer)?)\s+)?join\b/iy;
+const fullJoin = /full\s+(?:outer\s+)?join\b/iy, semiJoin = /semi\s+join\b/iy, asofJoin = /asof\s+(?:(?:inner|semi|anti|(?:left|right|full)(?:\s+outer)?)\s+)?join\b/iy, positionalJoin = /positional\s+join\b/iy;
 const lateral = /lateral\s*\(\s*(?:select|values|from|with|unnest|let|const|fn)\b/iy;
 
 /** Whether a word here begins a clause, and is no alias. */
@@ -27,8 +27,10 @@ export const beginsSqlClause = (s: Scanner): boolean => {
     case 0x66: return isAhead(s, fetchFirst) || isAhead(s, fullJoin);
     case 0x6e: return isAhead(s, naturalJoin);
     case 0x61: return isAhead(s, asofJoin);
-    case 0x70: return isAhead(s, positionalJoin);
+    case 0x70: return isAhead(s, positionalJoin) || isAhead(s, /pivot\s*\(/iy);
+    case 0x75: return isAhead(s, /unpivot\s*(?:(?:include|exclude)\s+nulls\s*)?\(/iy);
     case 0x73: return isAhead(s, semiJoin);
+    case 0x74: return isAhead(s, /tablesample\s*(?:\(|\d|\.\d|(?:reservoir|bernoulli|system)\s*\()/iy);
     default: return false;
   }
 };
@@ -59,22 +61,22 @@ export const parseSetTail = (s: Scanner, parseOperand: (scanner: Scanner) => Sql
   let left = parseOperand(s);
   while (left !== undefined) {
     const before = s.pos, operator = operators.find((word) => s.gapKeyword(word));
-    const right: { readonly body: SqlBody; readonly all: boolean } | undefined = operator === undefined ? undefined : parseRight(s, parseOperand);
+    const right: { readonly body: SqlBody; readonly all: boolean; readonly byName: boolean } | undefined = operator === undefined ? undefined : parseRight(s, parseOperand, operator);
     if (operator === undefined || right === undefined) {
       s.pos = before;
       return left;
     }
     const sides = { left, right: right.body, start: left.start, end: right.body.end };
-    left = operator === 'union' ? { kind: 'sql-union', distinct: !right.all, ...sides } : { kind: 'sql-set', operator, all: right.all, ...sides };
+    left = operator === 'union' ? { kind: 'sql-union', distinct: !right.all, ...(right.byName && { byName: true }), ...sides } : { kind: 'sql-set', operator, all: right.all, ...sides };
   }
   return undefined;
 };
 
-const parseRight = (s: Scanner, parseOperand: (scanner: Scanner) => SqlBody | undefined): { readonly body: SqlBody; readonly all: boolean } | undefined => {
+const parseRight = (s: Scanner, parseOperand: (scanner: Scanner) => SqlBody | undefined, operator: string): { readonly body: SqlBody; readonly all: boolean; readonly byName: boolean } | undefined => {
   const all = s.gapKeyword('all');
   if (!all) s.gapKeyword('distinct');
-  const body = s.gap() ? parseOperand(s) : undefined;
-  return body === undefined ? undefined : { body, all };
+  const byName = operator === 'union' && s.gapKeyword('by') && s.spaceKeyword('name'), body = s.gap() ? parseOperand(s) : undefined;
+  return body === undefined ? undefined : { body, all, byName };
 };
 
 /** `FETCH {FIRST|NEXT} [n] {ROW|ROWS} ONLY`; without a number one row. */
@@ -151,4 +153,15 @@ const parseGroupingSet = (s: Scanner): readonly Expr[] | undefined => {
   s.pos = start;
   const expr = parseExpr(s);
   return expr === undefined ? undefined : [expr];
+};
+
+/** The collations of DuckDB as functions of texts; others are refused where they stand. */
+const collations: Readonly<Record<string, string>> = { nocase: 'lower', noaccent: 'strip_accents', binary: '', posix: '', c: '' };
+
+/** `COLLATE name.name` behind a sort key, as functions to call. */
+export const parseCollation = (s: Scanner): readonly string[] | undefined => {
+  const before = s.pos, names = s.spaceKeyword('collate') && s.space() ? s.match(/[a-z_]+(?:\.[a-z_]+)*/iy)?.toLowerCase().split('.') : undefined;
+  if (names?.every((name) => Object.hasOwn(collations, name))) return names.map((name) => collations[name]!).filter((name) => name !== '');
+  s.pos = before;
+  return undefined;
 };

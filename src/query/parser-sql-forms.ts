@@ -14,6 +14,7 @@ const interval = /interval\s*(?:'|\(|-?\d|-?\.\d)/iy, array = /array\s*\[/iy, at
 
 /** One of these forms, by its first letter. */
 export function parseSqlForm(s: Scanner): Expr | undefined {
+  if (s.code === 0x23) return parsePosition(s);
   switch (s.code | 0x20) {
     case 0x69: if (isAhead(s, interval)) return parseInterval(s); break;
     case 0x61: if (isAhead(s, array)) return parseArrayForm(s); break;
@@ -85,4 +86,10 @@ function parseUnit(s: Scanner): string | undefined {
   }
   s.pos = before;
   return undefined;
+}
+
+/** `#n`: a column by its place. */
+function parsePosition(s: Scanner): Expr | undefined {
+  const start = s.pos, text = s.match(/#[1-9]\d{0,5}/y);
+  return text === undefined ? undefined : { kind: 'id', name: text, quoted: false, position: Number(text.slice(1)), start: s.byte(start), end: s.byte(s.pos) };
 }

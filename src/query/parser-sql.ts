@@ -1,17 +1,21 @@
 /** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
-import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlOp, SqlQuery, SqlSelect, SqlWith, TupleExpr } from './ast.ts';
+import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlOp, SqlQuery, SqlSelect, SqlStar, SqlWith, TupleExpr } from './ast.ts';
 import { memoSqlQuery } from './scanner.ts';
-import { reservedWords } from './operator-table.ts';
+import { reservedWords, statementWords } from './operator-table.ts';
 import type { Scanner } from './scanner.ts';
 import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
 import { parseOrderList } from './parser-operators.ts';
 import { parseLiteral } from './parser-literals.ts';
 import { parsePrimary } from './parser-primaries.ts';
+import { parseUsingSample } from './parser-sample.ts';
 import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './parser-sets.ts';
-import { parseStarChanges } from './parser-stars.ts';
-import { parseList, parseNameList, parseSqlId } from './parser-strings.ts';
-import { parseSourceTable, parseTables } from './parser-tables.ts';
+import { isColumnsAhead, parseStarTest } from './parser-columns.ts';
+import { parseStar, parseStarChanges } from './parser-stars.ts';
+import { parseList, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
+import { parseDescribe, parseExplain } from './parser-statements.ts';
+import { parsePivotStatement } from './parser-pivot.ts';
+import { parseSourceTable, parseTable, parseTables } from './parser-tables.ts';
 import { beginsWindowOrQualify, parseQualify, parseWindowClause } from './parser-windows.ts';
 
 /** A SQL query that is a whole operator. */
@@ -31,11 +35,12 @@ function mayBeginSql(s: Scanner): boolean {
   switch (s.text[s.pos]) {
     case '(': return true;
     case 's': case 'S': case 'f': case 'F': case 'v': case 'V': case 'w': case 'W': case 't': case 'T': return sqlWord.has(s.peekWord().toLowerCase());
+    case 'd': case 'D': case 'e': case 'E': case 'p': case 'P': case 'u': case 'U': return statementWords.has(s.peekWord().toLowerCase());
     default: return false;
   }
 }
 
-const sqlWord: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'table']);
+const sqlWord: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'table', ...statementWords]);
 
 function parseSqlQueryParts(s: Scanner): SqlQuery | undefined {
   const start = s.pos;
@@ -148,7 +153,7 @@ function parseIntersections(s: Scanner): SqlBody | undefined {
 
 function parseBlock(s: Scanner): SqlBody | undefined {
   if (s.code === 0x28) return parseEnclosedSql(s);
-  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table');
+  return parseSelect(s) ?? parseFromFirst(s) ?? parseValues(s) ?? parseAll(s, 'table') ?? parsePivotStatement(s, parseTable) ?? parseDescribe(s, parseSqlQuery) ?? parseExplain(s);
 }
 
 /** `TABLE name`, `FROM name`: all of it. */
@@ -189,7 +194,7 @@ function parseFromFirst(s: Scanner): SqlSelect | undefined {
     s.pos = behind;
     const span = { start: s.byte(start), end: s.byte(s.pos) }, tail = parseSelectTail(s);
     // A plain `from x` is an operator of pipes.
-    if (from.kind === 'sql-join' || from.alias || Object.values(tail).some((part) => part !== undefined) || isAhead(s, /\s+(?:order\s+by|limit|offset)\b/iy)) {
+    if (from.kind === 'sql-join' || from.alias || (from.kind === 'sql-subquery-table' && from.query.ops.every((op) => op.kind === 'sql-op')) || Object.values(tail).some((part) => part !== undefined) || isAhead(s, /\s+(?:order\s+by|limit|offset)\b/iy)) {
       return { kind: 'sql-select', distinct: false, columns: [{ kind: 'sql-star', ...span }], from, ...tail, start: span.start, end: s.byte(s.pos) };
     }
   }
@@ -226,24 +231,33 @@ function parseDistinctOn(s: Scanner): readonly Expr[] | undefined {
   return undefined;
 }
 
-function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify'> {
+function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify' | 'sample'> {
   const where = parseClause(s, 'where', parseOrExpr);
   const before = s.pos;
   const groupBy = s.gapKeyword('group') ? parseClause(s, 'by', (scanner) => parseList(scanner, parseGroupItem)) : undefined;
   if (groupBy === undefined) s.pos = before;
-  return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s) };
+  return { where, groupBy, having: parseClause(s, 'having', parseExpr), windows: parseWindowClause(s), qualify: parseQualify(s), sample: parseUsingSample(s) };
 }
 
 function parseColumn(s: Scanner): SqlColumn | undefined {
   const start = s.pos;
   // Behind a comma too many.
   if (isAhead(s, /(?<=,\s*)from\s+[\p{L}_"'(]/iuy)) return s.fail();
-  const before = parsePrefixAlias(s), star = before ? undefined : parseStar(s);
+  const before = parsePrefixAlias(s), star = before || isColumnsAhead(s) ? undefined : parseStar(s);
   const expr = star === undefined ? parseExpr(s) : undefined;
   if (star === undefined && expr === undefined) return undefined;
-  const changes = star && parseStarChanges(s), as = before ?? parseAs(s, parseSqlId);
+  const whole: SqlStar | undefined = star && { kind: 'sql-star', ...star, ...parseStarChanges(s), start: s.byte(start), end: s.byte(s.pos) };
+  const found = expr ?? (whole && parseStarTest(s, whole)), as = before ?? parseTextAlias(s) ?? parseAs(s, parseSqlId);
   const span = { start: s.byte(start), end: s.byte(s.pos) };
-  return expr === undefined ? { kind: 'sql-star', table: star!.table, as, ...changes, ...span } : { kind: 'sql-column', expr, as, ...span };
+  return found === undefined ? { ...whole!, as, ...span } : { kind: 'sql-column', expr: found, as, ...span };
+}
+
+/** `AS 'alias'`. */
+function parseTextAlias(s: Scanner): NameNode | undefined {
+  const before = s.pos;
+  if (s.gapKeyword('as') && s.skip() && s.code === 0x27) return parseName(s);
+  s.pos = before;
+  return undefined;
 }
 
 /** `alias :` before what it names, as in DuckDB. */
@@ -253,16 +267,6 @@ export function parsePrefixAlias(s: Scanner): NameNode | undefined {
     s.skip();
     return alias;
   }
-  s.pos = start;
-  return undefined;
-}
-
-/** `*` or `t.*`. */
-function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
-  const start = s.pos;
-  if (s.take('*')) return {};
-  const table = parseSqlId(s);
-  if (table !== undefined && s.take('.') && s.take('*')) return { table };
   s.pos = start;
   return undefined;
 }

@@ -1,9 +1,19 @@
-/** What stands behind a star of SELECT (EXCLUDE, REPLACE, RENAME, as in DuckDB), and UNNEST as a table. None of the words is reserved. */
-import type { CallExpr, Expr, NameNode, SqlAlias, SqlQuery, SqlStar, SqlTableExpr, StarName } from './ast.ts';
+/** What stands behind a star of SELECT (EXCLUDE, REPLACE, RENAME, as in DuckDB). None of the words is reserved. */
+import type { Expr, NameNode, SqlStar, StarName } from './ast.ts';
 import { parseExpr } from './parser-expressions.ts';
 import { isAhead } from './parser-sets.ts';
 import { parseList, parseName, parseSqlId } from './parser-strings.ts';
 import type { Scanner } from './scanner.ts';
+
+/** `*` or `t.*`. */
+export function parseStar(s: Scanner): { readonly table?: NameNode } | undefined {
+  const start = s.pos;
+  if (s.take('*')) return {};
+  const table = parseSqlId(s);
+  if (table !== undefined && s.take('.') && s.take('*')) return { table };
+  s.pos = start;
+  return undefined;
+}
 
 // EXCEPT with a query behind it is the set operation.
 const exclude = /\s*(?:exclude|except)\b\s*(?!(?:all|distinct|select|values|from|with|table)\b|\(\s*(?:\(|(?:select|values|from|with|table)\b))/iy;
@@ -56,22 +66,3 @@ const parseRenamed = (s: Scanner): { readonly from: StarName; readonly to: NameN
   const to = parseSqlId(s);
   return to === undefined ? undefined : { from, to };
 };
-
-const unnest = /unnest\s*\(/iy;
-
-/** `UNNEST(list) [AS] t(column)`: a table of the elements, which may use columns of the tables before it. */
-export const parseUnnestTable = (s: Scanner, parseAs: (scanner: Scanner) => SqlAlias | undefined): SqlTableExpr | undefined => {
-  if ((s.code | 0x20) !== 0x75 || !isAhead(s, unnest)) return undefined;
-  const start = s.pos, call: Expr | undefined = parseExpr(s);
-  if (call?.kind !== 'call' || !isUnnest(call)) {
-    s.pos = start;
-    return undefined;
-  }
-  const span = { start: s.byte(start), end: s.byte(s.pos) }, as: NameNode = { kind: 'name', text: 'unnest', ...span };
-  const query: SqlQuery = { kind: 'sql-query', body: { kind: 'sql-select', distinct: false, columns: [{ kind: 'sql-column', expr: call, as, ...span }], ...span }, ...span };
-  const alias = parseAs(s);
-  return { kind: 'sql-subquery-table', lateral: true, query: { kind: 'query', decls: [], ops: [{ kind: 'sql-op', query, ...span }], ...span }, ordinality: false, ...(alias && { alias }), start: span.start, end: s.byte(s.pos) };
-};
-
-/** Whether a call is of UNNEST. */
-export const isUnnest = ({ callee }: CallExpr): boolean => callee.kind === 'name' && callee.text.toLowerCase() === 'unnest';

@@ -183,7 +183,8 @@ export function parseRegexp(s: Scanner): string | undefined {
   return found?.slice(1, -1).replaceAll('\\/', '/');
 }
 
-/** A list with commas; every element is required. Gives the elements read when the one behind a comma fails, with the scanner before that comma. */
+const closing: ReadonlySet<string> = new Set(')]}');
+/** A list with commas; every element is required, but in SQL a comma may stand before the closing bracket. Gives the elements read when the one behind a comma fails, with the scanner before that comma. */
 export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T[] | undefined {
   const first = parse(s);
   if (first === undefined) return undefined;
@@ -194,6 +195,7 @@ export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefi
     s.skip();
     const next = parse(s);
     if (next === undefined) {
+      if (s.sql && closing.has(s.text[s.pos]!)) return list;
       s.pos = before;
       return list;
     }

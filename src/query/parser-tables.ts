@@ -5,9 +5,12 @@ import type { Scanner } from './scanner.ts';
 import { parseJoinCondition } from './parser-operators.ts';
 import { parseEnclosedQuery } from './parser-primaries.ts';
 import { isAhead, isLateralAhead, takesAsof, takesNatural } from './parser-sets.ts';
+import { parseTableSample } from './parser-sample.ts';
+import { parsePivots } from './parser-pivot.ts';
 import { parseSource } from './parser-sources.ts';
 import { parseAlias, parseAs, parsePrefixAlias, parseValues } from './parser-sql.ts';
-import { parseUnnestTable } from './parser-stars.ts';
+import { statementWords } from './operator-table.ts';
+import { parseTableFunction } from './parser-table-functions.ts';
 
 /** Tables with their joins. */
 export function parseTables(s: Scanner): SqlTableExpr | undefined {
@@ -30,7 +33,7 @@ function parseJoins(s: Scanner): SqlTableExpr | undefined {
 
 function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
   const natural = takesNatural(s), asof = natural ? undefined : takesAsof(s), style = s.takeNext(',') ? 'cross' : parseJoinStyle(s, natural ?? asof);
-  if (style === undefined || (asof && style !== 'inner' && style !== 'left')) return undefined;
+  if (style === undefined) return undefined;
   s.skip();
   const right = parseTable(s);
   if (right === undefined) return undefined;
@@ -54,17 +57,25 @@ function parseJoinStyle(s: Scanner, natural: true | undefined): SqlJoin['style']
   }
 }
 
-const queryWords: ReadonlySet<string> = new Set(['select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
+const queryWords: ReadonlySet<string> = new Set([...statementWords, 'select', 'from', 'values', 'with', 'const', 'fn', 'let', 'op', 'pragma', 'type']);
 
-function parseTable(s: Scanner): SqlTableExpr | undefined {
+/** A table with its alias. */
+export function parseTable(s: Scanner): SqlTableExpr | undefined {
   // Without a blank a colon leads to metadata: `pool:objects`.
   const alias = isAhead(s, /[^\s:]+\s+:/y) ? parsePrefixAlias(s) : undefined, table = parseTablePart(s);
-  return alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table;
+  return withClauses(s, alias && table && table.kind !== 'sql-join' ? { ...table, alias: { kind: 'sql-alias', name: alias, start: alias.start, end: alias.end } } : table);
+}
+
+/** A table with what may stand behind it. */
+function withClauses(s: Scanner, table: SqlTableExpr | undefined): SqlTableExpr | undefined {
+  const sample = table && table.kind !== 'sql-join' ? parseTableSample(s) : undefined;
+  const sampled = table && sample ? { ...table, sample } as SqlTableExpr : table;
+  return sampled && parsePivots(s, sampled, (scanner) => parseAs(scanner, parseAlias));
 }
 
 function parseTablePart(s: Scanner): SqlTableExpr | undefined {
-  const unnest = parseUnnestTable(s, (scanner) => parseAs(scanner, parseAlias)) ?? parseValuesTable(s);
-  if (unnest !== undefined) return unnest;
+  const made = parseTableFunction(s, parseOrdinality, (scanner) => parseAs(scanner, parseAlias)) ?? parseValuesTable(s);
+  if (made !== undefined) return made;
   if (isLateralAhead(s)) return parseLateral(s) ?? parseSourceTable(s);
   if (s.code !== 0x28) return parseSourceTable(s);
   const start = s.pos;

@@ -301,8 +301,8 @@ export interface ResolvedSource {
 /** What a commit of a pool holds, told by its data objects: no row is read. */
 export interface PoolContent {
   readonly rowCount: number;
-  /** Names of the fields that any row has; undefined if they are not known. */
-  readonly fields: readonly string[] | undefined;
+  /** The fields that any row has, and the fusion of the types of their values; undefined if they are not known. */
+  readonly fields: readonly { readonly name: string; readonly type: Type }[] | undefined;
 }
 
 /** What analysis knows of a built-in function, an aggregate or a window function. */

@@ -80,6 +80,7 @@ class Printer {
       case 'exists': return `exists(${this.#query(expr.query)})`;
       case 'quantified': return `${this.expr(expr.left)}${expr.op}${expr.quantifier}(${this.#query(expr.query)})`;
       case 'interval': return `INTERVAL ${expr.unit === undefined || expr.amount.kind === 'literal' ? this.expr(expr.amount) : `(${this.expr(expr.amount)})`}${expr.unit === undefined ? '' : ` ${expr.unit}`}`;
+      case 'columns': return `${expr.unpacked ? '*' : ''}columns(${expr.pattern === undefined ? '*' : quote(expr.pattern)})`;
       case 'extract': return `EXTRACT(${this.expr(expr.part)} FROM ${this.expr(expr.expr)})`;
       case 'substring': return this.#substring(expr);
       case 'window': return `${this.expr(expr.call)}${expr.nulls ? ` ${expr.nulls} nulls` : ''} over ${expr.over.kind === 'name' ? name(expr.over.text) : this.#window(expr.over)}`;
@@ -138,7 +139,7 @@ class Printer {
   }
 
   #orderKeys(keys: readonly OrderKey[]): string {
-    return keys.map((k) => [this.expr(k.expr), k.order ?? '', k.nulls ? `nulls ${k.nulls}` : ''].filter((x) => x !== '').join(' ')).join(',');
+    return keys.map((k) => [this.expr(k.expr), k.collation ? `collate ${k.collation.join('.')}` : '', k.order ?? '', k.nulls ? `nulls ${k.nulls}` : ''].filter((x) => x !== '').join(' ')).join(',');
   }
 
   #agg(expr: Extract<Expr, { readonly kind: 'agg' }>): string {

@@ -13,6 +13,7 @@ import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceE
 import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { Scope } from './scope.ts';
+import { lowerTimeRange } from './sql-intervals.ts';
 import { alternatives } from './types-of.ts';
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
@@ -65,6 +66,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       if (e.args.length === 0) return { kind: 'record', elements: [] };
       return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
     }
+    case 'range': case 'generate_series': return lowerTimeRange(a, name, e.args.filter((arg) => arg.kind !== 'lambda' && arg.kind !== 'function-ref'), c);
     default: return lowerListAggregate(a, name, e, values);
   }
 };

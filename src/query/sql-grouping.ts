@@ -13,7 +13,7 @@ export const groupingsOf = (a: Analysis, items: readonly (Expr | SqlGroupingSets
   if (!items.some((item) => item.kind === 'sql-grouping')) return undefined;
   let all: readonly (readonly Expr[])[] = [[]];
   for (const item of items) {
-    const own = item.kind === 'sql-grouping' ? setsOf(item) : [[item]];
+    const own = item.kind === 'sql-grouping' ? setsOf(item) : [item.kind === 'tuple' ? item.elems : [item]];
     if (own.length * all.length > groupingsMax) {
       a.fault(`GROUP BY stands for more than ${groupingsMax} groupings`, item);
       return [[]];

@@ -113,3 +113,10 @@ export const dateArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanE
   const isWhole = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.int64;
   return (isDate(left) && isWhole(right)) || (operator === '+' && isWhole(left) && isDate(right)) ? castTo(sum, { kind: 'date' }) : undefined;
 };
+
+/** `range(from, to, interval)` of times, and `generate_series`; undefined where the third argument is written as no interval. */
+export const lowerTimeRange = (a: Analysis, name: string, args: readonly Expr[], c: ExprContext): PlanExpr | undefined => {
+  const [from, to, by] = args, step = args.length === 3 && by ? intervalOf(a, by, c) : undefined;
+  if (!step || !from || !to) return undefined;
+  return callOf(name, lowerExpr(a, from, c), lowerExpr(a, to, c), step.rest ?? duration(0n), ...(step.months ? [step.months] : []));
+};

@@ -34,6 +34,9 @@ export const joinAsof = (a: Analysis, e: SqlJoin, { base, left, right, flow }: A
     if (a.sourcesKnown) a.fault(`ASOF JOIN takes one inequality between its tables, such as left.time >= right.time, and finds ${found.length}`, e.condition ?? e);
     return { ops: [...left.ops, join], tables, star };
   }
+  // Whether a row has a nearest one is whether it has any.
+  if (e.style === 'semi' || e.style === 'anti') return { ops: [...left.ops, { ...join, ...splitCondition(a, conjunction(parts), 'left', 'right') }], tables, star };
+  if (e.style === 'right' || e.style === 'full') a.faultOfShape(`ASOF ${e.style.toUpperCase()} JOIN is not supported`, e.right, 'write ASOF LEFT JOIN, or UNION ALL BY NAME with the rows of the right table that have no match');
   const on = conjunction(parts), split = splitCondition(a, on && movePaths(on, (path) => (path[0] === 'left' ? ['left', row, ...path.slice(1)] : undefined)), 'left', 'right'), at = pathExpr(['left', number]);
   const pair: PlanOp = { kind: 'values', exprs: [{ kind: 'record', elements: [{ kind: 'field', name: 'left', value: pathExpr(['left', row]) }, { kind: 'field', name: 'right', value: pathExpr(['right']) }] }] };
   return {

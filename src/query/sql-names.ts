@@ -1,7 +1,7 @@
 /** Names in the clauses of a SQL operator: columns, tables, aliases. */
 import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
-import type { CallExpr, DotExpr, Expr, IdExpr, Span, WindowExpr } from './ast.ts';
+import type { CallExpr, DotExpr, Expr, IdExpr, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
@@ -55,7 +55,7 @@ export interface ClauseOptions {
   /** What `this` is, if not the input row. */
   readonly row?: () => PlanExpr;
   /** UNNEST; absent: it may not stand here. */
-  readonly unnest?: (list: PlanExpr, place: Span) => PlanExpr;
+  readonly unnest?: (call: CallExpr, list: PlanExpr) => PlanExpr;
   /** Names of the query around, asked for what is no name here. */
   readonly outer?: SqlNames;
 }
@@ -93,6 +93,8 @@ type QualifiedExpr = DotExpr & { readonly expr: IdExpr };
 const calledBare: Readonly<Record<string, string>> = { current_date: 'current_date', current_timestamp: 'now', localtimestamp: 'now' };
 
 const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
+  if (id.path) return column(clause, { explicit: false, path: id.path, merged: new Set() }, id.name);
+  if (id.position !== undefined) return atPosition(clause, id, id.position);
   const called = id.quoted ? undefined : calledBare[id.name.toLowerCase()];
   if (called && !clause.tables.some((t) => t.columns?.includes(id.name))) return callOf(called);
   const { a, tables, uses, options } = clause, alias = options.aliases?.(id.name);
@@ -120,6 +122,13 @@ const absent = (clause: Clause, id: IdExpr): PlanExpr | undefined => {
   }
   return clause.a.at(id, named(clause.a, column(clause, only, id.name), id));
 };
+/** `#n`: the column at that place of FROM. */
+const atPosition = (clause: Clause, id: IdExpr, position: number): PlanExpr => {
+  const { a, tables } = clause, known = tables.map((t) => knownColumns(t)?.filter((name) => !t.merged.has(name)).map((name) => ({ t, name })));
+  if (known.some((list) => !list)) return a.wrong(`position ${position} cannot be counted: the columns are not known before the query runs`, id, "write the column's name");
+  const found = known.flatMap((list) => list ?? [])[position - 1];
+  return found ? column(clause, found.t, found.name) : a.wrong(`position ${position} is out of range`, id);
+};
 const rowOfTable = (tables: readonly SqlTable[], name: string): PlanExpr | undefined => {
   const [table] = tablesNamed(tables, name);
   return table && pathExpr(table.path);
@@ -136,6 +145,8 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   if (alias) return named(a, fieldOf(alias, inner), dot.name);
   const owners = tablesNamed(tables, id.name);
   if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
+  // A column of the table goes before a field of a column of the table's name.
+  if (owners.length === 1 && mayHave(owners[0]!, inner) === true) return columnOfTable(clause, owners, dot);
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
   if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
   const found = unqualified(clause, id, dot);
@@ -201,6 +212,7 @@ const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
 };
 
 const hasName = ({ tables, options }: Clause, first: string, second?: string): boolean =>
+  (second === undefined && options.fallback?.has(first) === true) ||
   tables.some((t) => mayHave(t, first) === true) || tablesNamed(tables, first).some((t) => second === undefined || mayHave(t, second) !== false)
   || options.outer?.has(first, second) === true;
 

@@ -15,10 +15,10 @@ export interface Column {
 }
 
 /** Several values as one: a record of them. */
-export const rowOfKeys = (keys: readonly PlanExpr[]): PlanExpr => ({ kind: 'record', elements: keys.map((value, i) => ({ kind: 'field', name: `k${i}`, value })) });
+const rowOfKeys = (keys: readonly PlanExpr[]): PlanExpr => ({ kind: 'record', elements: keys.map((value, i) => ({ kind: 'field', name: `k${i}`, value })) });
 
 /** The sort by these keys; none without keys. */
-export const sorting = (keys: readonly SortKey[]): readonly PlanOp[] => (keys.length > 0 ? [{ kind: 'sort', keys, reverse: false }] : []);
+const sorting = (keys: readonly SortKey[]): readonly PlanOp[] => (keys.length > 0 ? [{ kind: 'sort', keys, reverse: false }] : []);
 
 /** The row of the output. */
 export const recordOfColumns = (a: Analysis, columns: readonly Column[]): PlanExpr => {
@@ -52,8 +52,20 @@ export const orderNames = (given: readonly Column[], columns: readonly Column[])
 /** Whether the expression stands for one with a fault. */
 const isMissing = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type.kind === 'error';
 
+/** What the rows of a SELECT end with. */
+interface Ending { readonly output: readonly Column[]; readonly sort: readonly SortKey[]; /** The keys of DISTINCT ON. */ readonly on: readonly PlanExpr[] | undefined; readonly distinct: boolean; /** The limits. */ readonly ends: readonly PlanOp[] }
+
+/** Sorting, DISTINCT, the limits and the columns: rows are sorted before the columns are made, unless DISTINCT needs these. */
+export const outputOps = (a: Analysis, { output, sort, on, distinct, ends }: Ending): readonly PlanOp[] => {
+  const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(a, output)] };
+  if (on) return [...sorting(sort), { kind: 'distinct', expr: rowOfKeys(on), sql: true }, ...ends, project];
+  if (!distinct) return [...sorting(sort), ...ends, project];
+  if (!sort.every((k) => isOverOutput(k.expr, output))) return [...distinctByHidden(recordOfColumns(a, output), sort), ...ends, { kind: 'values', exprs: [fieldOf(thisExpr, 'row')] }];
+  return [project, { kind: 'distinct', expr: thisExpr, sql: true }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends];
+};
+
 /** DISTINCT with sort keys that are no columns of the output: each row comes as `row` beside its keys, and of equal rows those of the first count, as in v0.2.0. */
-export const distinctByHidden = (row: PlanExpr, sort: readonly SortKey[]): readonly PlanOp[] => {
+const distinctByHidden = (row: PlanExpr, sort: readonly SortKey[]): readonly PlanOp[] => {
   const keyed: PlanExpr = { kind: 'record', elements: [{ kind: 'field', name: 'row', value: row }, ...sort.map((k, i) => ({ kind: 'field' as const, name: `k${i}`, value: k.expr }))] };
   return [
     { kind: 'values', exprs: [keyed] }, { kind: 'distinct', expr: fieldOf(thisExpr, 'row'), sql: true },
@@ -62,7 +74,7 @@ export const distinctByHidden = (row: PlanExpr, sort: readonly SortKey[]): reado
 };
 
 /** True if the key can be worked out from the output's columns. */
-export const isOverOutput = (key: PlanExpr, columns: readonly Column[]): boolean => {
+const isOverOutput = (key: PlanExpr, columns: readonly Column[]): boolean => {
   if (columns.some((c) => c.without)) return true;
   const keys = new Set(columns.map((c) => exprKey(c.expr)));
   const isCovered = (part: PlanExpr): boolean => {
@@ -78,7 +90,7 @@ export const isOverOutput = (key: PlanExpr, columns: readonly Column[]): boolean
 };
 
 /** A sort key of a DISTINCT query, over the output's columns. */
-export const overOutput = (e: PlanExpr, columns: readonly Column[]): PlanExpr => {
+const overOutput = (e: PlanExpr, columns: readonly Column[]): PlanExpr => {
   const keys = new Map(columns.filter((c) => !c.without).map((c) => [exprKey(c.expr), c.name]));
   const visit = (part: PlanExpr): PlanExpr => {
     const name = keys.get(exprKey(part));
@@ -86,3 +98,6 @@ export const overOutput = (e: PlanExpr, columns: readonly Column[]): PlanExpr =>
   };
   return visit(e);
 };
+
+/** The fault of a position behind a star whose columns are not known. */
+export const uncountable = (position: number): string => `position ${position} cannot be counted: the columns of * are not known before the query runs; write the column's name`;

@@ -4,7 +4,7 @@ import type { Analysis } from './analyze-context.ts';
 import { aggregateOf, formKey } from './analyze-aggregates.ts';
 import { type AggregateCall, type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
+import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroupingSets, SqlSelect, SqlStar } from './ast.ts';
 import { columnHint } from './hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
@@ -12,15 +12,15 @@ import { isName } from './sql-correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './sql.ts';
 import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns, meantOf, misplaced } from './sql-names.ts';
-import { type Column, distinctByHidden, isOverOutput, orderNames, overOutput, recordOfColumns, rowOfKeys, sorting, withDistinctNames } from './sql-output.ts';
+import { type Column, orderNames, outputOps, recordOfColumns, uncountable, withDistinctNames } from './sql-output.ts';
 import { SqlWindows } from './sql-windows.ts';
-import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
-import { SqlUnnest } from './sql-unnest.ts';
-import { type LoweredTables, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
+import { collated } from './sql-collation.ts';
+import { SqlColumns } from './sql-columns.ts';
+import { type ChangedColumn, changedStar, starValue, structColumns } from './sql-stars.ts';
+import { sampleOps } from './sql-sample.ts';
+import { SqlUnnest, isUnnestCall } from './sql-unnest.ts';
+import { type LoweredTables, type StarColumn, columnsOf, lowerTables, rowsOf, single } from './sql-tables.ts';
 import type { Type } from '../vectors/type.ts';
-
-/** What a SELECT counts for in the size of a query. */
-const selectParts = 20;
 
 /** A SELECT with the ORDER BY and limits behind it. `columns` is undefined if a `*` stands for columns that are not known before the query runs. */
 export const lowerSelect = (a: Analysis, select: SqlSelect, flow: Flow, tail: SqlTail): LoweredSql => new Select(a, select, flow).lower(tail);
@@ -33,6 +33,7 @@ class Select {
   /** A join of FROM has columns in its condition that could be of any of its tables. */
   readonly #joinFaulty: boolean;
   readonly #rowType: Type;
+  readonly #starred: SqlColumns;
   readonly #uses: ColumnUses = new WeakMap();
   readonly #aggregates: { readonly key: string; readonly name: string; readonly aggregate: Aggregate }[] = [];
   /** Expressions that stand for the result of an aggregate, and which. */
@@ -43,14 +44,16 @@ class Select {
 
   constructor(a: Analysis, select: SqlSelect, flow: Flow) {
     this.#a = a;
-    this.#select = select;
     this.#flow = flow;
-    a.grow(selectParts);
+    // What a SELECT counts for in the size of a query.
+    a.grow(20);
     const faults = a.faults.length;
-    this.#from = this.#lowerFrom();
+    this.#from = this.#lowerFrom(select);
     this.#joinFaulty = a.sourcesKnown && a.faults.slice(faults).some((f) => f.message.startsWith('join on dynamic column'));
+    this.#starred = new SqlColumns(a, this.#from, flow.scope);
+    this.#select = this.#starred.select(select);
     this.#rowType = a.typeOf(this.#from.ops, flow.input);
-    this.#unnest = new SqlUnnest(a);
+    this.#unnest = new SqlUnnest(a, (e) => a.typeByContent(this.#from.ops, flow.input, e));
     this.#groupingCalls = new GroupingCalls(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
       lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
@@ -61,53 +64,44 @@ class Select {
     const { where, groupBy, having, qualify, distinct, distinctOn } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
     if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE', fallback: this.#aliased({ clause: 'WHERE' }) }) });
-    const orderBy = tail.orderBy ?? [];
+    const orderBy = this.#starred.keys(tail.orderBy ?? []);
     const { faults } = this.#a, start = faults.length;
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const ofGroups = faults.splice(start), condition = having && this.#having(having, columns);
+    const ofGroups = faults.splice(start), condition = having && this.#notUnnest(this.#having(having, columns), having);
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
     faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
-    const qualified = qualify && this.#qualify(qualify, columns);
+    const qualified = qualify && this.#notUnnest(this.#qualify(qualify, columns), qualify);
     const isAsked = groupBy !== undefined || this.#aggregates.length > 0, isFaulty = condition && !isAsked && [condition, ...columns.map((c) => c.expr)].some((e) => this.#usesColumns(e));
     if (isFaulty) this.#a.fault('HAVING clause requires aggregation functions and/or a GROUP BY clause', having);
     const grouped = isAsked || (having !== undefined && !isFaulty);
     const group = grouped ? this.#grouping(keys, groupings) : undefined;
-    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), settle = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(this.#unnest.settle(e)));
+    const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), own = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e)), settle = (e: PlanExpr): PlanExpr => this.#unnest.settle(own(e));
     const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
-    if (this.#unnest.isUsed) {
-      if (grouped || this.#windows.isUsed) this.#a.fault('unnest beside aggregates, groups or windows', this.#select, 'write unnest in FROM, or around a subquery: select unnest(l) from (select list(x) as l from t group by k)');
-      ops.push(...this.#unnest.ops());
-    }
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
     const windows = this.#windows.op(grouping);
     if (windows) ops.push(windows);
-    if (qualified) ops.push({ kind: 'filter', expr: settle(qualified) });
+    if (qualified) ops.push({ kind: 'filter', expr: own(qualified) });
+    ops.push(...this.#unnest.ops(own));
     const sort = this.#sortKeys(orderBy, columns, grouped).map((k) => ({ ...k, expr: settle(k.expr) }));
-    const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(this.#a, output)] };
-    const ends = limits(this.#a, this.#flow, tail);
     const on = distinctOn?.map((e) => settle(this.#distinctKey(e, columns)));
-    if (on) ops.push(...sorting(sort), { kind: 'distinct', expr: rowOfKeys(on), sql: true }, ...ends, project);
-    else if (distinct) {
-      if (!sort.every((k) => isOverOutput(k.expr, output))) ops.push(...distinctByHidden(recordOfColumns(this.#a, output), sort), ...ends, { kind: 'values', exprs: [fieldOf(thisExpr, 'row')] });
-      else ops.push(project, { kind: 'distinct', expr: thisExpr, sql: true }, ...sorting(sort.map((k) => ({ ...k, expr: overOutput(k.expr, output) }))), ...ends);
-    } else ops.push(...sorting(sort), ...ends, project);
+    ops.push(...outputOps(this.#a, { output, sort, on, distinct, ends: limits(this.#a, this.#flow, tail) }));
     return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
   }
 
-  #lowerFrom(): LoweredTables {
-    const { from } = this.#select, flow = this.#flow;
+  #lowerFrom(select: SqlSelect): LoweredTables {
+    const { from } = select, flow = this.#flow;
     if (!from) {
       const columns = columnsOf(flow.input);
       return single(rowsOf(this.#a, [], flow.input), { explicit: false, path: [], ...(columns ? { columns } : {}), merged: new Set() });
     }
     const dynamic = from.kind === 'sql-table' && from.source.origin.kind === 'source-fstring';
     const tables = lowerTables(this.#a, from, flow);
-    if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', this.#select);
-    return tables;
+    if (flow.hasParent && !dynamic) this.#a.fault('SELECT cannot have both an embedded FROM clause and input from parents', select);
+    return select.sample ? { ...tables, ops: [...tables.ops, ...sampleOps(this.#a, select.sample)] } : tables;
   }
 
   /** Lowers an expression of a clause. */
@@ -191,9 +185,20 @@ class Select {
   #columns(c: SqlColumn): readonly Column[] {
     if (c.kind === 'sql-star') return this.#starColumns(c);
     const options = { ...this.#calls(), unnest: this.#unnest.collect };
+    const unnested = isUnnestCall(c.expr) ? this.#unnestColumns(c, c.expr, options) : undefined;
+    if (unnested) return unnested;
     const expr = this.#expr(c.expr, { ...options, fallback: this.#aliased(options, c) });
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
-    return [{ name: this.#nameOf(c) ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
+    const found = c.expr.kind === 'id' && c.expr.position !== undefined && !c.as && expr.kind === 'field' ? expr.name : this.#nameOf(c);
+    return [{ name: found ?? '', ...(c.as ? { alias: c.as.text } : { made: true }), expr }];
+  }
+
+  /** The columns of a struct, or of a list of structs that is taken apart; undefined for other calls of UNNEST. */
+  #unnestColumns(c: SqlExprColumn, call: CallExpr, options: ClauseOptions): readonly Column[] | undefined {
+    const [arg] = call.args;
+    if (!arg || arg.kind === 'lambda' || arg.kind === 'function-ref') return undefined;
+    const value = this.#expr(arg, { ...options, fallback: this.#aliased(options, c) }), columns = this.#unnest.columns(call, value);
+    return columns.map(({ name, expr }) => ({ name: name ?? this.#nameOf(c) ?? '', ...(c.as && name === undefined ? { alias: c.as.text } : { made: true }), expr: this.#a.at(call, expr) }));
   }
 
   /** What aliases of the select list stand for, where no column has their name; `before`: only those that are written before it count. */
@@ -214,7 +219,8 @@ class Select {
   }
 
   #starColumns(star: SqlStar): readonly Column[] {
-    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text);
+    const tables = this.#from.tables.filter((t) => !star.table || t.name === star.table.text), fields = star.table && tables.length === 0 ? structColumns(this.#a, star.table.text, this.#from, this.#flow.input) : undefined;
+    if (fields) return this.#changed(star, fields);
     if (star.table && tables.length === 0) {
       this.#a.fault(`"${star.table.text}" is not a column or table`, star.table, columnHint(star.table.text, this.#from.tables.map(({ name }) => ({ ...(name !== undefined && { name }) }))));
       return [];
@@ -223,7 +229,10 @@ class Select {
       this.#a.fault('the all-columns (*) pattern cannot be used for dynamic inputs', star, 'it can once the condition of the join is right');
       return [];
     }
-    const columns = star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star;
+    return this.#changed(star, star.table ? tables.flatMap((t) => single([], t).star) : this.#from.star);
+  }
+
+  #changed(star: SqlStar, columns: readonly StarColumn[]): readonly Column[] {
     const lower = (x: { readonly expr: Expr }): PlanExpr => this.#expr(x.expr, this.#calls());
     return changedStar(this.#a, star, columns, this.#from.tables, lower).map((c) => this.#starColumn(c, star));
   }
@@ -240,7 +249,7 @@ class Select {
     const keysOf = (list: readonly Expr[]): PlanExpr[] => list.map((e) => this.#groupKey(e, columns)).filter((e) => e !== undefined);
     const sets = groupingsOf(this.#a, items);
     if (sets) return sets.map(keysOf);
-    const [only] = items, plain = items.filter((item) => item.kind !== 'sql-grouping');
+    const [only] = items, plain = items.flatMap((item): readonly Expr[] => (item.kind === 'sql-grouping' ? [] : item.kind === 'tuple' ? item.elems : [item]));
     const all = plain.length === 1 && only?.kind === 'id' && isName(only, 'all') && !this.#from.tables.some((t) => t.columns?.includes(only.name));
     if (!all) return [keysOf(plain)];
     if (columns.some((c) => c.without)) this.#a.fault('GROUP BY ALL needs the names of the columns: write them instead of *', only);
@@ -249,7 +258,7 @@ class Select {
 
   /** A grouping expression: a position, an alias, or an expression over the input. */
   #groupKey(e: Expr, columns: readonly Column[]): PlanExpr | undefined {
-    const position = ordinalOf(e);
+    const position = e.kind === 'id' ? undefined : ordinalOf(e);
     if (position === undefined) {
       let isSound = true;
       const { pg } = this.#flow.scope;
@@ -265,7 +274,7 @@ class Select {
         isSound = false;
         return found;
       };
-      const key = this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e);
+      const key = this.#notUnnest(this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e), e);
       return isSound ? key : undefined;
     }
     const { exprs, isWhole } = this.#counted(columns), expr = exprs[position - 1];
@@ -274,7 +283,7 @@ class Select {
       return undefined;
     }
     const aggregate = this.#aggregateIn(expr);
-    if (aggregate === undefined) return this.#notWindow(expr, e);
+    if (aggregate === undefined) return this.#notUnnest(this.#notWindow(expr, e), e);
     this.#a.fault(`aggregate function "${aggregate}" cannot appear in GROUP BY via positional reference`, e);
     return undefined;
   }
@@ -307,6 +316,12 @@ class Select {
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
     const name = this.#windows.nameIn(expr);
     if (name !== undefined) this.#a.faultOfShape(`window function "${name}" cannot be called in GROUP BY`, place);
+    return expr;
+  }
+
+  /** Rows are grouped and filtered before lists are taken apart. */
+  #notUnnest(expr: PlanExpr, place: Span): PlanExpr {
+    if (this.#unnest.isIn(expr)) this.#a.faultOfShape('unnest cannot stand in this clause', place, 'write it in a subquery: select ... from (select unnest(l) as x from t) group by x');
     return expr;
   }
 
@@ -377,9 +392,7 @@ class Select {
       const expr = position === undefined
         ? this.#expr(k.expr, { aliases, aliasesFirst: true, ...this.#calls(), ...row })
         : this.#atPosition(k.expr, position, columns);
-      return { expr, ...directionOf(k) };
+      return { expr: collated(k, expr), ...directionOf(k) };
     });
   }
 }
-
-const uncountable = (position: number): string => `position ${position} cannot be counted: the columns of * are not known before the query runs; write the column's name`;

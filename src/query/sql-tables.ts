@@ -8,6 +8,8 @@ import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from '.
 import { columnHint } from './hints.ts';
 import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import { lowerPivot } from './sql-pivot.ts';
+import { sampleOps } from './sql-sample.ts';
 import { joinAsof, joinByPosition } from './sql-joins.ts';
 import { joinLateral, lowerRight } from './sql-lateral.ts';
 import { type SqlTable, clauseNames, knownColumns, shownTable } from './sql-names.ts';
@@ -22,19 +24,24 @@ export interface LoweredTables { readonly ops: readonly PlanOp[]; readonly table
 
 /** FROM. Rows of a join are records `{left,right}`, some with `using` for shared columns; joins in joins are nested so, and the paths of tables and columns lead there. */
 export const lowerTables = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
+  const sample = e.kind === 'sql-table' || e.kind === 'sql-subquery-table' ? e.sample : undefined, tables = lowerWhole(a, e, flow);
+  return sample ? { ...tables, ops: [...tables.ops, ...sampleOps(a, sample)] } : tables;
+};
+const lowerWhole = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => {
   switch (e.kind) {
     case 'sql-table': {
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
       const source = lowerFrom(a, e.source, flow);
       const ops = source.ops[0]?.kind === 'fromEach' ? source.ops : sourced(source.ops);
-      // The columns that WITH RECURSIVE names stay when the table gets another name here; v0.2.0 forgets those of a plain WITH.
-      const named = e.alias && source.alias?.columns && source.recursive ? aliased(a, ops, source.alias, source.name, flow.input).ops : ops;
+      // The columns that WITH names stay when the table gets another name here.
+      const named = e.alias && source.alias?.columns ? aliased(a, ops, source.alias, source.name, flow.input).ops : ops;
       return aliased(a, named, e.alias ?? source.alias, source.name, flow.input);
     }
     case 'sql-subquery-table':
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
       return aliased(a, lowerAlone(a, e.query, flow.scope, flow.outer).ops, e.alias, undefined, flow.input);
     case 'sql-join': return lowerSqlJoin(a, e, flow);
+    case 'sql-pivot': case 'sql-unpivot': return lowerPivot(a, e, flow);
   }
 };
 

@@ -3,20 +3,29 @@ import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
 import { countOf } from './analyze-ops.ts';
 import type { Flow } from './analyze-queries.ts';
-import type { Expr, LiteralExpr, OrderKey, SqlBody, SqlQuery, SqlSetOperation, SqlUnion, SqlValues, SqlWith } from './ast.ts';
+import type { Expr, LiteralExpr, OrderKey, SqlBody, SqlQuery, SqlSelect, SqlSetOperation, SqlUnion, SqlValues, SqlWith } from './ast.ts';
 import { callOf, compareOf, fieldOf, isSourced, literal, thisExpr } from './plan-walk.ts';
 import type { PlanExpr, PlanOp, SortKey, WindowCall } from './plan.ts';
+import { printExpr } from './print.ts';
 import { Scope } from './scope.ts';
 import { clauseNames } from './sql-names.ts';
+import { collated } from './sql-collation.ts';
 import { isName } from './sql-correlate.ts';
+import { lowerDescribe } from './sql-describe.ts';
 import { lowerRecursive } from './sql-recursive.ts';
 import { lowerSelect } from './sql-select.ts';
 import { lowerSetOperation } from './sql-setops.ts';
+import { sidesByName, sidesOfOneType } from './sql-sides.ts';
 import { columnsOf } from './sql-tables.ts';
 import { types } from '../vectors/type.ts';
 
 /** Operators and the names of the columns that their rows have. */
-export interface LoweredSql { readonly ops: readonly PlanOp[]; readonly columns: readonly string[] | undefined }
+export interface LoweredSql {
+  readonly ops: readonly PlanOp[];
+  readonly columns: readonly string[] | undefined;
+  /** Of a set operation the names that the columns have in its other sides: ORDER BY knows them, too. */
+  readonly others?: readonly (readonly string[])[];
+}
 
 /** What comes behind the body of a query. */
 export interface SqlTail { readonly orderBy?: readonly OrderKey[]; readonly limit?: Expr; readonly offset?: Expr; /** LIMIT counts in hundredths of the rows. */ readonly isPercent?: true }
@@ -30,7 +39,7 @@ export const lowerSqlQuery = (a: Analysis, query: SqlQuery, flow: Flow): Lowered
   const tail: SqlTail = query;
   if (query.body.kind === 'sql-select') return lowerSelect(a, query.body, inner, tail);
   const body = lowerSqlBody(a, query.body, recursive ? { ...inner, recursive } : inner);
-  return { ops: [...body.ops, ...orderOutput(a, body, inner, tail.orderBy ?? []), ...limits(a, inner, tail)], columns: body.columns };
+  return { ops: [...body.ops, ...orderOutput(a, body, inner, byPositions(query.body, tail.orderBy ?? [])), ...limits(a, inner, tail)], columns: body.columns };
 };
 
 const withScope = (a: Analysis, e: SqlWith, flow: Flow): Scope => {
@@ -51,6 +60,10 @@ export const lowerSqlBody = (a: Analysis, body: SqlBody, flow: Flow): LoweredSql
     case 'sql-union': return flow.recursive ? lowerRecursive(a, body, flow, flow.recursive) : lowerUnion(a, body, flow);
     case 'sql-set': return lowerSetOperation(a, body, withoutRecursion(flow));
     case 'sql-query': return lowerSqlQuery(a, body, flow);
+    case 'sql-describe': return lowerDescribe(a, body, flow);
+    case 'sql-explain':
+      a.fault('EXPLAIN is the whole query', body, 'write it first, before WITH and FROM');
+      return { ops: [{ kind: 'empty' }], columns: [] };
   }
 };
 
@@ -67,26 +80,30 @@ const holdsQuery = (node: unknown): boolean =>
 
 /** UNION: both sides as one stream, under the column names of the left; without ALL each row once. */
 export const lowerUnion = (a: Analysis, body: SqlUnion, flow: Flow): LoweredSql => {
-  const { left, right, alone, inline } = lowerSides(a, body, flow);
+  const { left, right, alone, inline, others } = lowerSides(a, body, flow);
   const branches = [{ ops: left.ops }, { ops: right }];
   const both: PlanOp = alone.every((x) => x) || inline
     ? { kind: 'combine', branches: branches.map((b, i) => (alone[i] ? b : { ops: [{ kind: 'null' }, ...b.ops] })) }
     : { kind: 'fork', branches };
-  return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' }, sql: true } as const] : [])], columns: left.columns };
+  return { ops: [both, ...(body.distinct ? [{ kind: 'distinct', expr: { kind: 'this' }, sql: true } as const] : [])], columns: left.columns, others };
 };
 
-interface Sides { readonly left: LoweredSql; readonly right: readonly PlanOp[]; readonly alone: readonly boolean[]; readonly inline: boolean }
+interface Sides { readonly left: LoweredSql; readonly right: readonly PlanOp[]; readonly others: readonly (readonly string[])[]; readonly alone: readonly boolean[]; readonly inline: boolean }
 
 /** The sides of a set operation, the right one under the columns of the left. `alone`: the side has sources of its own; `inline`: what comes in is one null for each. */
 export const lowerSides = (a: Analysis, body: SqlUnion | SqlSetOperation, outer: Flow): Sides => {
   const flow = withoutRecursion(outer), left = lowerSqlBody(a, body.left, flow), right = lowerSqlBody(a, body.right, flow);
-  if (left.columns && right.columns && left.columns.length !== right.columns.length) {
+  const isByName = body.kind === 'sql-union' && body.byName === true;
+  if (!isByName && left.columns && right.columns && left.columns.length !== right.columns.length) {
     a.fault('set operations can only be applied to sources with the same number of columns', body);
   }
   // Of `*` over pools the columns are those of their rows at present.
   const known = (side: LoweredSql): LoweredSql => ({ ops: side.ops, columns: side.columns ?? a.fieldsOf(side.ops, flow.input) });
-  const renamed = renameColumns(a, known(right), known(left).columns);
-  return { left, right: renamed, alone: [left.ops, renamed].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
+  const aligned = isByName ? sidesByName(a, known(left), known(right), body) : { left: known(left), right: renameColumns(a, known(right), known(left).columns) };
+  const made = sidesOfOneType(a, aligned, flow.input), isWritten = isByName || made.left.ops !== left.ops;
+  const sides = isWritten ? made : { ...made, left };
+  const others = isByName ? [] : [left, right].flatMap((side) => [...(side.columns ? [side.columns] : []), ...(side.others ?? [])]);
+  return { ...sides, others, alone: [sides.left.ops, sides.right].map((ops) => isSourced(ops)), inline: !flow.hasParent && flow.input === types.null };
 };
 
 /** The surroundings for what is only a part of the query of a recursive table. */
@@ -114,11 +131,39 @@ const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly O
     return [{ kind: 'sort', keys: (known ?? []).map((name) => ({ expr: fieldOf({ kind: 'this' }, name), ...directionOf(keys[0]!) })), reverse: false }];
   }
   const sort = keys.map((k): SortKey => {
-    const at = ordinalOf(k.expr);
+    const at = ordinalOf(k.expr) ?? positionIn(body, k.expr);
     const expr = at === undefined ? lowerExpr(a, k.expr, c) : outputColumn(a, k.expr, at, (known ?? []).map((name) => fieldOf({ kind: 'this' }, name)));
-    return { expr, ...directionOf(k) };
+    return { expr: collated(k, expr), ...directionOf(k) };
   });
   return [{ kind: 'sort', keys: sort, reverse: false }];
+};
+
+/** The position of a name that a column has in another side of a set operation alone. */
+const positionIn = ({ columns, others = [] }: LoweredSql, e: Expr): number | undefined => {
+  if (e.kind !== 'id' || columns?.includes(e.name)) return undefined;
+  const at = others.map((names) => names.indexOf(e.name)).find((i) => i >= 0);
+  return at === undefined ? undefined : at + 1;
+};
+
+/** Keys of ORDER BY behind set operations: what is written like a column of one of the SELECTs, or has its name, is its position. */
+const byPositions = (body: SqlBody, keys: readonly OrderKey[]): readonly OrderKey[] => {
+  const lists = selectsIn(body).map((select) => select.columns).filter((columns) => columns.every((c) => c.kind === 'sql-column'));
+  const texts = lists.map((columns) => columns.map((c) => ({ name: c.as?.text ?? (c.expr.kind === 'id' ? c.expr.name : undefined), text: printExpr(c.expr) })));
+  return keys.map((k) => {
+    // A name of the output, which are those of the first, is one already.
+    const name = k.expr.kind === 'id' ? k.expr.name : undefined, text = printExpr(k.expr);
+    if (k.expr.kind === 'literal' || (name !== undefined && texts[0]?.some((c) => c.name === name))) return k;
+    const at = texts.map((columns) => columns.findIndex((c) => (name !== undefined && c.name === name) || c.text === text)).find((i) => i >= 0);
+    return at === undefined ? k : { ...k, expr: { kind: 'literal', type: 'int64', text: String(at + 1), start: k.expr.start, end: k.expr.end } };
+  });
+};
+const selectsIn = (body: SqlBody): readonly SqlSelect[] => {
+  switch (body.kind) {
+    case 'sql-select': return [body];
+    case 'sql-union': case 'sql-set': return [...selectsIn(body.left), ...selectsIn(body.right)];
+    case 'sql-query': return selectsIn(body.body);
+    case 'sql-values': case 'sql-describe': case 'sql-explain': return [];
+  }
 };
 
 /** The direction of a key of ORDER BY, and where its nulls come. */
@@ -130,8 +175,11 @@ export const isByAll = (keys: readonly OrderKey[], isColumn: (name: string) => b
   return only?.expr.kind === 'id' && !another && isName(only.expr, 'all') && !isColumn(only.expr.name);
 };
 
-/** The number that a plain integer literal is: a position in the select list. */
-export const ordinalOf = (e: Expr): number | undefined => (e.kind === 'literal' && e.type === 'int64' ? Number((e as LiteralExpr).text) : undefined);
+/** The number that a plain integer literal or `#n` is: a position in the select list. */
+export const ordinalOf = (e: Expr): number | undefined => {
+  if (e.kind === 'id') return e.position;
+  return e.kind === 'literal' && e.type === 'int64' ? Number((e as LiteralExpr).text) : undefined;
+};
 
 /** The column at a position of ORDER BY. */
 export const outputColumn = (a: Analysis, e: Expr, position: number, columns: readonly PlanExpr[]): PlanExpr =>

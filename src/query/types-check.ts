@@ -15,6 +15,7 @@ import type { CompileEnvironment, Correlated, Pipeline, PlanExpr, PlanFunction, 
 import { someExpr } from './plan-walk.ts';
 import { RecordDraft } from './types-draft.ts';
 import { alternatives, bare, either, fieldType, fuseAll, hasUnknown, recordOf, unknownType } from './types-of.ts';
+import { modelType } from './sql-types.ts';
 import { pipelineType } from './types-ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
@@ -42,6 +43,9 @@ const callDepthMax = 24;
 /** How many calls of user functions are looked at. */
 const callsMax = 10_000;
 
+/** How types are looked at: where faults go, what rows sources have, whether casts of SQL give their type (which they do not where faults are told). */
+interface CheckOptions { readonly report?: Report; readonly typeOfSource?: (source: ResolvedSource) => Type; readonly knowsCasts?: boolean }
+
 /** Works out types; `report`, if there is one, is told of the faults on the way. */
 export class TypeChecker {
   readonly environment: CompileEnvironment;
@@ -61,11 +65,13 @@ export class TypeChecker {
   #path: Span | undefined;
   readonly #opTypes = new WeakMap<PlanOp, { readonly input: Type; readonly output: Type }>();
 
+  readonly #knowsCasts: boolean;
   /** Of what type the rows of a source are. */
   readonly typeOfSource: (source: ResolvedSource) => Type;
 
-  constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, { report, typeOfSource = ({ type }) => type ?? unknownType }: { readonly report?: Report; readonly typeOfSource?: (source: ResolvedSource) => Type } = {}) {
-    this.typeOfSource = typeOfSource;
+  constructor(environment: CompileEnvironment, functions: readonly PlanFunction[], places: Places, { report, typeOfSource, knowsCasts = false }: CheckOptions = {}) {
+    this.typeOfSource = typeOfSource ?? (({ type }): Type => type ?? unknownType);
+    this.#knowsCasts = knowsCasts;
     this.environment = environment;
     this.functions = functions;
     this.places = places;
@@ -170,7 +176,7 @@ export class TypeChecker {
       }
       case 'mapElements': return this.mapElements(e, self);
       case 'cast': return this.cast(e, self);
-      case 'sqlCast': this.expr(e.operand, self); return unknownType;
+      case 'sqlCast': this.expr(e.operand, self); return this.#knowsCasts ? either(modelType(e.type), types.null) : unknownType;
       case 'castNamed': this.expr(e.operand, self); return unknownType;
       case 'record': return this.record(e, self);
       case 'array': return arrayType(this.elements(e.elements, self));

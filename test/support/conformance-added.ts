@@ -11,7 +11,7 @@ interface AddedCase {
   readonly feature: string;
   readonly statement: string;
   readonly tables?: readonly DuckTable[];
-  readonly rows: readonly Readonly<Record<string, number | string>>[] | 'refused';
+  readonly rows: readonly Readonly<Record<string, number | string | null>>[] | 'refused';
 }
 
 /** By the case's id. */
@@ -39,6 +39,11 @@ export const addedCases: Readonly<Record<string, AddedCase>> = {
   'compiler/ztests/sql/scope-errors~3': {
     feature: 'columns qualified by the name of a table whose columns are not known', rows: 'refused',
     statement: "select * from (select 2 as x) as a join 'b.json' on x=b.c",
+  },
+  'compiler/ztests/sql/string-alias': { feature: 'an alias in single quotes', rows: [{ x: 1 }], statement: "select 1 as 'x'" },
+  'differential/b/00018': {
+    feature: 'columns that WITH names keep their names under another name of the table', rows: [{ id: 1, boss: null }, { id: 2, boss: 1 }, { id: 3, boss: 1 }],
+    statement: 'with t(id,boss) as (values (1,null),(2,1),(3,1)) select e.id, b.id as boss from t e left join t b on e.boss=b.id order by e.id',
   },
   'differential/b/00538': {
     feature: 'NaN is the greatest number in min', rows: [{ k: 'x', s: -128 }, { k: 'y', s: 255 }],

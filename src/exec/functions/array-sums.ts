@@ -9,6 +9,7 @@ import { castVector } from '../expressions/cast.ts';
 import { listsOf } from '../expressions/lists.ts';
 import { overlay, wrapErrors } from '../expressions/rows.ts';
 import { extremeOf } from './choices.ts';
+import { isTimeRange, timeRange } from './time-ranges.ts';
 import { byKernel, data, isNull, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { Refusal, byRow, isWhole, type Items } from './typed.ts';
 
@@ -69,8 +70,9 @@ const textIn = (items: Vector, at: number): string | undefined => {
 /** Elements of one range, at most. */
 const countMax = 2 ** 27;
 /** Whole numbers from a start (0) up or down to an end by a step (1). */
-const rangeKernel = (name: string, options: { readonly withEnd: boolean }): Kernel => (args, length) => {
+const rangeKernel = (name: string, options: { readonly withEnd: boolean }, ofTimes = timeRange(name, options)): Kernel => (args, length) => {
   if (args.some(isNull)) return nulls(length);
+  if (isTimeRange(args)) return ofTimes(args, length);
   const wrong = args.find((a) => !isWhole(a));
   if (wrong) return wrapErrors(`${name}: integer argument required`, wrong);
   const [a, b, c] = args.map((v) => data(v) as (i: number) => number | bigint);

@@ -146,7 +146,7 @@ const dateDiff: FunctionRow = {
 };
 
 /** The same clock of the same day so many months on; a day that the month has not is its last. */
-const monthsOn = (t: Nanos, count: Nanos): Nanos | Refusal => {
+export const monthsOn = (t: Nanos, count: Nanos): Nanos | Refusal => {
   const { year, month, day } = dateOfDays(dayOf(t)), all = year * 12 + month - 1 + Number(count), y = Math.floor(all / 12), m = all - y * 12 + 1;
   if (!Number.isSafeInteger(all) || Math.abs(y) > yearMax) return outOfRange;
   const moved = BigInt(daysOfDate(y, m, Math.min(day, daysOfMonth(y, m))) - dayOf(t)) * BigInt(secondsOfDay) * 1_000_000_000n + BigInt(t);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compile, compileFilter, notOneFilter } from '../../../src/query/analyze.ts';
 import { CompileError } from '../../../src/query/parse-error.ts';
 import type { CompileEnvironment } from '../../../src/query/plan.ts';
-import { exprText, planText } from '../../support/plan-text.ts';
+import { exprText, planText } from '../../../src/query/plan-text.ts';
 import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
 
 const planned = async (query: string, environment: CompileEnvironment = lakeEnvironment()): Promise<readonly string[]> =>

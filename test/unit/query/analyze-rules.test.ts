@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { compile } from '../../../src/query/analyze.ts';
-import { planText } from '../../support/plan-text.ts';
+import { planText } from '../../../src/query/plan-text.ts';
 import { rules } from '../../../src/query/rules.ts';
 import { lakeEnvironment } from '../../support/query-environment.ts';
 

@@ -22,8 +22,8 @@ describe('parse errors', () => {
     expect(errorText(']')).toBe('parse error at line 1, column 1:\n]\n^ ===');
   });
   test('stand where the grammar stops', () => {
-    expect(['values sensor +', 'x between 0 and 1', 'where b >', 'values t[', 'count() by ,x,y', "select 1 as 'x'", 'select 1|3', 'from `my pool` | values a', 'values 1e308*10', 'select from where'].map(column))
-      .toEqual([16, 11, 10, 10, 12, 13, 11, 6, 13, 18]);
+    expect(['values sensor +', 'x between 0 and 1', 'where b >', 'values t[', 'count() by ,x,y', 'select 1|3', 'from `my pool` | values a', 'values 1e308*10', 'select from where'].map(column))
+      .toEqual([16, 11, 10, 10, 12, 11, 6, 13, 18]);
   });
   test('what the language does not have', () => {
     const texts = ['values 1<2<3', 'values [1,]', 'values {a:1,}', "values 'it''s'", 'a not in b', 'select 1 intersect all', 'select * from t natural left u', 'select 1 from t fetch first x rows', 'select 1 from t where a similar b', 'select sum(a) over (order b)', 'from p:objects@main', 'sort x y'];

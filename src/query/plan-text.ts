@@ -1,9 +1,9 @@
 /** A plan as text, one operator a line, what is inside it indented: what the rules' cases compare. */
-import { quoteName, quoteText, typeText } from '../../src/vectors/type.ts';
-import { supText } from '../../src/vectors/sup-print.ts';
-import { sqlTypeText } from '../../src/query/sql-types.ts';
-import { pathOf } from '../../src/query/plan-walk.ts';
-import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey, WindowFrame } from '../../src/query/plan.ts';
+import { quoteName, quoteText, typeText } from '../vectors/type.ts';
+import { supText } from '../vectors/sup-print.ts';
+import { sqlTypeText } from './sql-types.ts';
+import { pathOf } from './plan-walk.ts';
+import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey, WindowFrame } from './plan.ts';
 
 /** The text of a plan, a newline behind each line. */
 export const planText = (plan: Plan): string => {

@@ -1,0 +1,69 @@
+/** The two sides of UNION, INTERSECT and EXCEPT, made to have the same columns of the same types. */
+import type { Analysis } from './analyze-context.ts';
+import type { Span } from './ast.ts';
+import { fieldOf, literal, thisExpr } from './plan-walk.ts';
+import type { PlanExpr, PlanOp } from './plan.ts';
+import type { LoweredSql } from './sql.ts';
+import { castTo } from './sql-casts.ts';
+import { alternatives, recordOf } from './types-of.ts';
+import { type PrimitiveType, type Type, isFloat, isInteger, isUnsigned, types } from '../vectors/type.ts';
+import { nullValue } from '../vectors/value.ts';
+
+/** The operators of both sides. */
+export interface AlignedSides { readonly left: LoweredSql; readonly right: readonly PlanOp[] }
+
+/** Both sides with the columns of both, which go together by their names: what one lacks is null in it. */
+export const sidesByName = (a: Analysis, left: LoweredSql, right: LoweredSql, place: Span): AlignedSides => {
+  const { columns: ours } = left, { columns: theirs } = right;
+  if (!ours || !theirs) {
+    if (a.sourcesKnown) a.fault('UNION BY NAME needs the names of the columns: write them instead of *', place);
+    return { left, right: right.ops };
+  }
+  const columns = [...ours, ...theirs.filter((name) => !ours.some((x) => isSame(x, name)))];
+  const filled = (ops: readonly PlanOp[], own: readonly string[]): readonly PlanOp[] => projected(a, ops, columns, (name) => {
+    const from = own.find((x) => isSame(x, name));
+    return from === undefined ? literal(nullValue) : fieldOf(thisExpr, from);
+  });
+  return { left: { ops: filled(left.ops, ours), columns }, right: filled(right.ops, theirs) };
+};
+const isSame = (x: string, y: string): boolean => x.toLowerCase() === y.toLowerCase();
+
+/** Both sides with numbers of one type in each column, as far as it is known of what types they are: rows are equal where their numbers are. */
+export const sidesOfOneType = (a: Analysis, { left, right }: AlignedSides, input: Type): AlignedSides => {
+  const { columns } = left, [ours, theirs] = [left.ops, right].map((ops) => recordOf(a.rowTypeByContent(ops, input)));
+  if (!columns || !ours || !theirs || ours === 'dynamic' || theirs === 'dynamic') return { left, right };
+  const casts = new Map<string, { readonly target: Type; readonly left: boolean; readonly right: boolean }>();
+  for (const name of columns) {
+    const of = [ours, theirs].map((record) => numberIn(record.fields.find((f) => f.name === name)?.type)), [x, y] = of;
+    if (!x || !y || x === y) continue;
+    const target = common(x, y);
+    casts.set(name, { target, left: x !== target, right: y !== target });
+  }
+  const cast = (ops: readonly PlanOp[], side: 'left' | 'right'): readonly PlanOp[] => {
+    if (![...casts.values()].some((c) => c[side])) return ops;
+    return projected(a, ops, columns, (name) => {
+      const found = casts.get(name), value = fieldOf(thisExpr, name);
+      return found?.[side] ? castTo(value, { kind: 'plain', type: found.target }) : value;
+    });
+  };
+  return { left: { ...left, ops: cast(left.ops, 'left') }, right: cast(right, 'right') };
+};
+
+/** The type of a column that has numbers of one type, or null, alone. */
+const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
+  const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
+  return only?.kind === 'primitive' && !another && (isFloat(only) || isInteger(only)) && only !== types.time && only !== types.duration ? only : undefined;
+};
+/** The type that holds the numbers of both: of whole numbers an integer, of any others a float64. */
+const common = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
+  if (isFloat(x) || isFloat(y)) return types.float64;
+  const wide = [x, y].toSorted((a, b) => bitsOf(b) - bitsOf(a))[0]!;
+  if (isUnsigned(x) === isUnsigned(y)) return wide;
+  const unsigned = bitsOf(isUnsigned(x) ? x : y), signed = bitsOf(isUnsigned(x) ? y : x);
+  if (signed > unsigned) return wide;
+  return unsigned === 8 ? types.int16 : unsigned === 16 ? types.int32 : types.int64;
+};
+const bitsOf = (t: PrimitiveType): number => Number(/\d+$/.exec(t.name)?.[0] ?? 64);
+
+const projected = (a: Analysis, ops: readonly PlanOp[], columns: readonly string[], valueOf: (name: string) => PlanExpr): readonly PlanOp[] =>
+  [...ops, { kind: 'values', exprs: [a.recordOfColumns(columns.map((name) => ({ name, value: valueOf(name) })))] }];
