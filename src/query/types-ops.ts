@@ -53,7 +53,10 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'setOperation':
       if (op.right) c.pipeline(op.right, types.null);
       return input;
-    case 'recursive': return fuseKnown(c.pipeline(op.first, types.null), c.pipeline(op.next, types.null));
+    case 'recursive': {
+      const all = fuseKnown(c.pipeline(op.first, types.null), c.pipeline(op.next, types.null));
+      return op.keyed ? c.pipeline(op.keyed.pipeline, types.null) : all;
+    }
     case 'working': return op.columns ? recordType(op.columns.map((name) => ({ name, type: unknownType }))) : unknownType;
     case 'lateral': return lateralType(c, op, input);
     case 'groupSlice':
