@@ -189,7 +189,7 @@ const windowType = (c: TypeChecker, op: PlanOp & { readonly kind: 'window' }, in
       const args = x.arguments.map((e) => c.expr(e, input));
       if (x.where) c.predicate(x.where, input);
       const known = args.map((t) => (hasUnknown(t) ? undefined : t));
-      return { name: x.target, type: c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]) };
+      return { name: x.target, type: x.order ? unknownType : c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]) };
     });
   });
   return recordType([{ name: op.row, type: input }, ...fields]);
