@@ -93,7 +93,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
       return e.negated ? { kind: 'not', operand: within } : within;
     }
     case 'is-null': {
-      const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr) };
+      const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr), ...(isSql(c) && { sql: true }) };
       return e.negated ? { kind: 'not', operand: isNull } : isNull;
     }
     case 'conditional': return { kind: 'conditional', test: sub(e.condition), then: sub(e.then), otherwise: sub(e.otherwise) };

@@ -44,7 +44,8 @@ export type PlanExpr =
   | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true; /** Null gives null, as in SQL. */ readonly sql?: true }
   /** `operand ~ "re"`: RE2 search. */
   | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
-  | { readonly kind: 'isNull'; readonly operand: PlanExpr }
+  /** `sql`: what is missing is null too. */
+  | { readonly kind: 'isNull'; readonly operand: PlanExpr; readonly sql?: true }
   | { readonly kind: 'conditional'; readonly test: PlanExpr; readonly then: PlanExpr; readonly otherwise: PlanExpr }
   | { readonly kind: 'case'; readonly sql?: true; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
   /** A built-in function of the catalog, by its lower-case name. */
@@ -285,6 +286,8 @@ export interface Plan {
   readonly functions: readonly PlanFunction[];
   /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
   readonly rowType?: RecordType;
+  /** What whoever asks is told, such as names that no row has. */
+  readonly warnings?: readonly string[];
 }
 
 /** A source as the query names it. */

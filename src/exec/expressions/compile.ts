@@ -97,7 +97,7 @@ const compilers: Compilers = {
     const test = regexpTest(pattern);
     return unary(operand, context, (v) => matchVector(v, (rows) => testRows(rows, test)));
   },
-  isNull: ({ operand }, context) => unary(operand, context, isNullVector),
+  isNull: ({ operand, sql }, context) => unary(operand, context, (v) => isNullVector(v, sql)),
   conditional: ({ test, then, otherwise }, context) => conditional(compile(test, context), compile(then, context), compile(otherwise, context)),
   case: ({ operand, branches, otherwise, sql }, context) => caseOf({
     ...(sql && { sql }),
