@@ -7,7 +7,7 @@ import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias } from './ast.
 import { wordHint } from './hints.ts';
 import type { PlanExpr, PlanOp, SourceRequest } from './plan.ts';
 import { Scope } from './scope.ts';
-import { lowerRecursiveReference } from './sql-recursive.ts';
+import { lowerRecurring, lowerRecursiveReference } from './sql-recursive.ts';
 import { lowerSqlQuery } from './sql.ts';
 import { types } from '../vectors/type.ts';
 import { type Value, underValue } from '../vectors/value.ts';
@@ -59,10 +59,17 @@ const boundText = (a: Analysis, { text, quoted, ...place }: NamedSource, source:
       const ops = lowerRecursiveReference(a, table, place);
       return ops ? { ops, name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive } : failed;
     }
+    const { usingKey, query } = table.cte;
+    if (usingKey && !(table.recursive && query.body.kind === 'sql-union')) a.fault('USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next)', usingKey[0]!);
     table.open = true;
-    const ops = lowerSqlQuery(a, table.cte.query, { scope: table.scope, input: types.null, hasParent: false, ...(table.recursive ? { recursive: table } : {}), ...(table.inner && flow.outer ? { outer: flow.outer } : {}) }).ops;
+    const ops = lowerSqlQuery(a, query, { scope: table.scope, input: types.null, hasParent: false, ...(table.recursive ? { recursive: table } : {}), ...(table.inner && flow.outer ? { outer: flow.outer } : {}) }).ops;
     table.open = false;
     return { ops: sourced(ops), name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive };
+  }
+  const recurring = quoted ? undefined : lowerRecurring(a, text, scope, place);
+  if (recurring) {
+    const { ops, table: { cte, recursion } } = recurring;
+    return ops.length > 0 ? { ops, name: cte.alias.name.text, alias: cte.alias, recursive: recursion !== undefined } : failed;
   }
   const symbol = scope.lookup(text);
   // A named query without a source reads what comes in at this place.

@@ -470,12 +470,14 @@ export interface SqlGroupingSets extends Span { readonly kind: 'sql-grouping'; r
 export interface SqlValues extends Span { readonly kind: 'sql-values'; readonly rows: readonly TupleExpr[] }
 /** `with [recursive] a as (..), b as (..)`. */
 export interface SqlWith extends Span { readonly kind: 'sql-with'; readonly recursive: boolean; readonly ctes: readonly SqlCte[] }
-/** `name [(column, ..)] as [[not] materialized] (query)`. */
+/** `name [(column, ..)] [using key (column, aggregate [as column], ..)] as [[not] materialized] (query)`. */
 export interface SqlCte extends Span {
   readonly kind: 'sql-cte';
   readonly alias: SqlAlias;
   /** Absent: neither is written. Nothing depends on it. */
   readonly materialized?: boolean;
+  /** Columns, and aggregates for others of them; the rows are kept by the former. */
+  readonly usingKey?: readonly SqlExprColumn[];
   readonly query: SqlQuery;
 }
 /** One item of a select list. */

@@ -283,7 +283,7 @@ export const isSteady = (ops: Ops): boolean => !readsWorking(ops, new Set());
 /** Whether a pipeline reads the rows of a recursion that goes on around it, in subqueries too. */
 export const readsWorking = (ops: Ops, inside: ReadonlySet<number>): boolean => ops.some((op) => {
   if (op.kind === 'working') return !inside.has(op.id);
-  const known = op.kind === 'recursive' ? new Set([...inside, op.id]) : inside;
+  const known = op.kind === 'recursive' ? new Set([...inside, op.id, op.all ?? op.id, op.keyed?.log ?? op.id]) : inside;
   return pipelinesOf(op).some((p) => readsWorking(p.ops, known)) || exprsOf(op).some((e) => subqueryReadsWorking(e, known));
 });
 

@@ -1,5 +1,5 @@
 /** SQL queries as operators (grammar.md, section 6). Everything below runs with `scanner.sql` set, save for pipelines in parentheses. */
-import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlOp, SqlQuery, SqlSelect, SqlStar, SqlWith, TupleExpr } from './ast.ts';
+import type { Expr, NameNode, SqlAlias, SqlBody, SqlColumn, SqlCte, SqlExprColumn, SqlOp, SqlQuery, SqlSelect, SqlStar, SqlWith, TupleExpr } from './ast.ts';
 import { memoSqlQuery } from './scanner.ts';
 import { reservedWords, statementWords } from './operator-table.ts';
 import type { Scanner } from './scanner.ts';
@@ -130,7 +130,9 @@ function parseWith(s: Scanner): SqlWith | undefined {
 
 function parseCte(s: Scanner): SqlCte | undefined {
   const alias = parseAlias(s);
-  if (alias === undefined || !s.keywordNext('as')) return undefined;
+  if (alias === undefined) return undefined;
+  const usingKey = parseUsingKey(s);
+  if (!s.keywordNext('as')) return undefined;
   const not = s.spaceKeyword('not');
   const materialized = s.spaceKeyword('materialized') ? !not : undefined;
   if (not && materialized === undefined) return undefined;
@@ -139,7 +141,28 @@ function parseCte(s: Scanner): SqlCte | undefined {
   s.nestings++;
   const query = parseSqlQuery(s);
   if (query === undefined || !s.takeNext(')')) return undefined;
-  return { kind: 'sql-cte', alias, materialized, query, start: alias.start, end: s.byte(s.pos) };
+  return { kind: 'sql-cte', alias, materialized, ...(usingKey && { usingKey }), query, start: alias.start, end: s.byte(s.pos) };
+}
+
+/** `USING KEY (column, aggregate [AS column], ..)`. */
+function parseUsingKey(s: Scanner): readonly SqlExprColumn[] | undefined {
+  const before = s.pos;
+  if (s.keywordNext('using') && s.spaceKeyword('key') && s.takeNext('(')) {
+    s.skip();
+    s.nestings++;
+    const keys = parseList(s, parseKeyColumn);
+    if (keys !== undefined && s.takeNext(')')) return keys;
+  }
+  s.pos = before;
+  return undefined;
+}
+
+function parseKeyColumn(s: Scanner): SqlExprColumn | undefined {
+  const start = s.pos, expr = parseExpr(s);
+  if (expr === undefined) return undefined;
+  const end = s.pos, as = s.gapKeyword('as') && s.space() ? parseSqlId(s) : undefined;
+  if (as === undefined) s.pos = end;
+  return { kind: 'sql-column', expr, ...(as && { as }), start: s.byte(start), end: s.byte(s.pos) };
 }
 
 /** UNION and EXCEPT from the left, INTERSECT before both. */

@@ -258,7 +258,7 @@ export const mapPipelines = (op: PlanOp, f: (pipeline: Pipeline) => Pipeline): P
   switch (op.kind) {
     case 'unnest': return op.into ? { ...op, into: f(op.into) } : op;
     case 'join': case 'setOperation': return op.right ? { ...op, right: f(op.right) } : op;
-    case 'recursive': return { ...op, first: f(op.first), next: f(op.next) };
+    case 'recursive': return { ...op, first: f(op.first), next: f(op.next), ...(op.keyed && { keyed: { ...op.keyed, pipeline: f(op.keyed.pipeline) } }) };
     case 'lateral': return { ...op, body: { ...op.body, pipeline: f(op.body.pipeline) } };
     case 'fork': case 'combine': return { ...op, branches: op.branches.map(f) };
     case 'switch': return { ...op, cases: op.cases.map((c) => ({ ...c, branch: f(c.branch) })) };
@@ -271,7 +271,7 @@ export const pipelinesOf = (op: PlanOp): readonly Pipeline[] => {
   switch (op.kind) {
     case 'unnest': return op.into ? [op.into] : [];
     case 'join': case 'setOperation': return op.right ? [op.right] : [];
-    case 'recursive': return [op.first, op.next];
+    case 'recursive': return [op.first, op.next, ...(op.keyed ? [op.keyed.pipeline] : [])];
     case 'lateral': return [op.body.pipeline];
     case 'fork': case 'combine': return op.branches;
     case 'switch': return op.cases.map((c) => c.branch);

@@ -231,6 +231,8 @@ export type PlanOp =
       readonly kept?: true;
       /** A left row is wanted once, however many matches it has. */
       readonly firstOnly?: true;
+      /** Of the matches by an inequality only the one with the greatest or least value on the right is wanted (ASOF); others may come too. */
+      readonly nearest?: true;
       /** Nobody relies on the order of the rows, as in SQL: sides may be exchanged. */
       readonly anyOrder?: true;
       /** What stands for the row of a side that has none: nulls in the columns of its tables, as in SQL. Absent: nothing does. */
@@ -240,8 +242,13 @@ export type PlanOp =
    *  before gives two streams. */
   | { readonly kind: 'setOperation'; readonly operator: 'intersect' | 'except'; readonly all: boolean; readonly right?: Pipeline }
   /** WITH RECURSIVE: the rows of `first`, then those of `next` run on the rows that came last, until none come. `distinct`: rows that were there before are left out. */
-  | { readonly kind: 'recursive'; readonly id: number; readonly name: string; readonly distinct: boolean; readonly first: Pipeline; readonly next: Pipeline }
-  /** Inside `next` of the recursion of that id: the rows that came last. */
+  | {
+      readonly kind: 'recursive'; readonly id: number; readonly name: string; readonly distinct: boolean; readonly first: Pipeline; readonly next: Pipeline;
+      /** `working` of this id: all rows so far. */
+      readonly all?: number;
+      readonly keyed?: KeyedRecursion;
+    }
+  /** Inside `next` of the recursion of that id: the rows that came last; see also `all` and `keyed` of it. */
   | { readonly kind: 'working'; readonly id: number; readonly columns?: readonly string[] }
   /** Each row with each result of `body` for it: {[leftName]: V, [rightName]: result}. `residual` sees the pair; `left`: rows without results come alone, or with `absentRight`. */
   | {
@@ -259,6 +266,13 @@ export type PlanOp =
   | { readonly kind: 'combine'; readonly branches: readonly Pipeline[] }
   /** A `from f"..."` that depends on the row: opens what the text names, once a row. */
   | { readonly kind: 'fromEach'; readonly expr: PlanExpr; readonly format?: string };
+/** USING KEY: what the rows of a recursion are put together to, one row a key. */
+export interface KeyedRecursion {
+  /** One row a key, of the rows that are `working` of the id `log`. */
+  readonly pipeline: Pipeline; readonly log: number;
+  /** What came out once may stand for the rows that it was made of. */
+  readonly folds: boolean;
+}
 /** The kinds of operators; exec has a maker for each. */
 export type PlanOpKind = PlanOp['kind'];
 

@@ -38,7 +38,7 @@ export type OperatorStack = readonly { readonly decl: object; readonly name: str
 /** A table of a WITH clause. `open`: it is being lowered (a reference now is recursive); `recursion` is there while the part is that may refer to the table itself. */
 export interface CteBinding { readonly cte: SqlCte; readonly scope: Scope; readonly recursive: boolean; /** Of a subquery: it may use columns of the queries around. */ readonly inner: boolean; open: boolean; recursion?: Recursion }
 /** The rows that came last in a recursion. `used`: something refers to them. */
-interface Recursion { readonly id: number; readonly columns: readonly string[] | undefined; used: boolean }
+export interface Recursion { readonly id: number; readonly columns: readonly string[] | undefined; used: boolean; /** By which `recurring.name` has all rows so far; `usedAll`: something refers to them. */ readonly all?: number; usedAll?: boolean }
 
 /** One scope, with the way to those around it. Symbols are found by their exact names, tables in any letter case; inner ones hide outer ones. */
 export class Scope {

@@ -41,7 +41,7 @@ export const joinAsof = (a: Analysis, e: SqlJoin, { base, left, right, flow }: A
   const pair: PlanOp = { kind: 'values', exprs: [{ kind: 'record', elements: [{ kind: 'field', name: 'left', value: pathExpr(['left', row]) }, { kind: 'field', name: 'right', value: pathExpr(['right']) }] }] };
   return {
     ops: [
-      ...numbered(left.ops), { ...join, ...split },
+      ...numbered(left.ops), { ...join, ...split, nearest: true },
       { kind: 'sort', reverse: false, keys: [{ expr: at, order: 'asc', nulls: 'last' }, { expr: only.key, order: only.isGreatest ? 'desc' : 'asc', nulls: 'last' }] },
       { kind: 'groupSlice', group: at, skip: 0, count: 1 }, pair,
     ],

@@ -28,6 +28,17 @@ export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): P
 
 const nameOf = (e: WindowExpr): string => (e.call.kind === 'agg' ? e.call.name.text : e.call.callee.kind === 'name' ? e.call.callee.text : '').toLowerCase();
 
+const isOrdered = (call: WindowExpr['call']): call is AggExpr => call.kind === 'agg' && (call.order ?? call.within) !== undefined;
+const ends: Readonly<Record<string, 'first' | 'last'>> = { first_value: 'first', first: 'first', last_value: 'last', last: 'last' };
+/** `first_value(v order by k)` looks for the first row of the frame in that order: the aggregate of ordered rows does. */
+const orderedPlace = (e: WindowExpr, name: string): WindowExpr | undefined => {
+  const { call } = e, end = ends[name], nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
+  if (!end || !isOrdered(call) || !call.order || call.distinct || call.filter || (end === name && !nulls)) return undefined;
+  const { nulls: _, ...rest } = call, { nulls: __, ...whole } = e, { arg } = call;
+  const filter: Expr | undefined = nulls === 'ignore' && arg ? { kind: 'is-null', negated: true, expr: arg, start: arg.start, end: arg.end } : undefined;
+  return { ...whole, call: { ...rest, name: { ...call.name, text: end }, ...(filter && { filter }) } };
+};
+
 /** How a SELECT lowers what is inside a call. */
 interface WindowSource {
   readonly lower: (e: Expr) => PlanExpr;
@@ -218,7 +229,9 @@ export class SqlWindows {
 
   /** The call without its window; undefined, and a fault, if there is no such function or it cannot be called so. */
   #call(e: WindowExpr, name: string): Omit<WindowCall, 'target' | 'frame'> | undefined {
-    const a = this.#a, { call } = e, f = a.environment.windows.find(name), nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
+    const ordered = orderedPlace(e, name);
+    if (ordered) return this.#call(ordered, nameOf(ordered));
+    const a = this.#a, { call } = e, f = isOrdered(e.call) && a.environment.aggregates.find(name) ? undefined : a.environment.windows.find(name), nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
     const before = a.faults.length, aggregate = f ? undefined : aggregateCall(a, call, new Scope(undefined), true);
     if (a.faults.length > before) return undefined;
     if (aggregate && a.environment.aggregates.find(name)) return this.#aggregate(aggregate, call, nulls);

@@ -53,7 +53,10 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     case 'setOperation':
       if (op.right) c.pipeline(op.right, types.null);
       return input;
-    case 'recursive': return fuseKnown(c.pipeline(op.first, types.null), c.pipeline(op.next, types.null));
+    case 'recursive': {
+      const all = fuseKnown(c.pipeline(op.first, types.null), c.pipeline(op.next, types.null));
+      return op.keyed ? c.pipeline(op.keyed.pipeline, types.null) : all;
+    }
     case 'working': return op.columns ? recordType(op.columns.map((name) => ({ name, type: unknownType }))) : unknownType;
     case 'lateral': return lateralType(c, op, input);
     case 'groupSlice':
@@ -186,7 +189,7 @@ const windowType = (c: TypeChecker, op: PlanOp & { readonly kind: 'window' }, in
       const args = x.arguments.map((e) => c.expr(e, input));
       if (x.where) c.predicate(x.where, input);
       const known = args.map((t) => (hasUnknown(t) ? undefined : t));
-      return { name: x.target, type: c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]) };
+      return { name: x.target, type: x.order ? unknownType : c.environment.windows.find(x.name)?.result?.(known) ?? resultType(x.name, args[0]) };
     });
   });
   return recordType([{ name: op.row, type: input }, ...fields]);

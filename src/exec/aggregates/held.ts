@@ -1,6 +1,6 @@
 /** Aggregates that look at all the values of a group when it is complete: the least and greatest few, the most frequent ones, how often each comes. */
 import { checkStop, checked } from '../../vectors/stop.ts';
-import { isInteger } from '../../vectors/type.ts';
+import { isInteger, types } from '../../vectors/type.ts';
 import { type Value, arrayValue, floatValue, intValue, mapValue, nullValue, textError, underValue } from '../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -17,7 +17,7 @@ import { pick } from './parts.ts';
 /** The rows of a group in the order of arrival. `code`: equal for equal values. */
 interface HeldRow { readonly value: Value; readonly by: Value; readonly third: Value; readonly code: number }
 /** What comes of a group; `arity`: of how many arguments, the last of which is the same for each row but where there is one. */
-interface Rule { readonly arity: number; readonly result: (rows: readonly HeldRow[], name: string) => Value; readonly empty: Value }
+interface Rule { readonly arity: number; /** Rows count whose values are null. */ readonly nulls?: true; readonly result: (rows: readonly HeldRow[], name: string) => Value; readonly empty: Value }
 
 export class HeldState extends CollectState {
   private readonly name: string;
@@ -28,8 +28,8 @@ export class HeldState extends CollectState {
     this.rule = rule;
   }
   override update(ids: Uint32Array, argument: Vector): void {
-    const { arity } = ruleNamed(this.rule);
-    if (arity === 1) return super.update(ids, argument);
+    const { arity, nulls } = ruleNamed(this.rule);
+    if (arity === 1 || nulls) return super.update(ids, argument);
     const looked = arity === 3 ? ['value', 'by'] : ['value'], marks = present(argument.length, ...looked.map((name) => fieldOf(argument, name)));
     const rows = rowsWith(marks, argument.length, 1);
     if (rows.length > 0) super.update(pick(ids, rows), take(argument, rows));
@@ -55,6 +55,12 @@ const firstOf = (rows: readonly HeldRow[], name: string, count: Value, compare: 
 };
 const extremes = (sign: 1 | -1): Rule => ({ arity: 2, empty: nullValue, result: (rows, name) => firstOf(rows, name, rows[0]!.by, (a, b) => order(a.value, b.value) * sign) });
 const extremesBy = (sign: 1 | -1): Rule => ({ arity: 3, empty: nullValue, result: (rows, name) => firstOf(rows, name, rows[0]!.third, (a, b) => order(a.by, b.by) * sign) });
+/** The same where nulls count: rows by nulls come last. */
+const extremesByNulls = (sign: 1 | -1): Rule => ({
+  arity: 3, nulls: true, empty: nullValue,
+  result: (rows, name) => firstOf(rows, name, rows[0]!.third, (a, b) => Number(isNull(a.by)) - Number(isNull(b.by)) || (isNull(a.by) ? 0 : order(a.by, b.by) * sign)),
+});
+const isNull = ({ type }: Value): boolean => type === types.null;
 
 interface Counted { readonly row: HeldRow; count: number }
 /** Each value once, in the order of arrival. */
@@ -69,7 +75,7 @@ const counted = (rows: readonly HeldRow[]): readonly Counted[] => {
 };
 
 const rules = {
-  least: extremes(1), greatest: extremes(-1), leastBy: extremesBy(1), greatestBy: extremesBy(-1),
+  least: extremes(1), greatest: extremes(-1), leastBy: extremesBy(1), greatestBy: extremesBy(-1), leastByNulls: extremesByNulls(1), greatestByNulls: extremesByNulls(-1),
   frequent: {
     arity: 2, empty: nullValue, result: (rows, name) => {
       const counts = new Map(counted(rows).map((c) => [c.row, c.count]));

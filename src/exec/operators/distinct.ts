@@ -92,3 +92,9 @@ export class Seen {
     this.known = 0;
   }
 }
+
+/** The rows that are new, each once. */
+export const newRows = (seen: Seen, batch: Vector): Vector => {
+  const rows = seen.fresh(plainRows(batch));
+  return rows.length === batch.length ? batch : take(batch, rows);
+};

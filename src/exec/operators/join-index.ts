@@ -11,6 +11,7 @@ import { mix, none, wordsOf } from '../aggregates/tables.ts';
 import { alikeForSql } from '../expressions/compare-sql.ts';
 import { lift } from '../expressions/lift.ts';
 import { flatSize } from './compact.ts';
+import type { Sorted } from './join-ranges.ts';
 import { kinds, kindsOf } from './kinds.ts';
 
 /** What a row of the built side takes besides itself. */
@@ -43,6 +44,8 @@ export class JoinIndex {
   readonly order: Uint32Array | undefined;
   /** The place of the next row of the same key, in order; `none` after the last. */
   readonly next: Uint32Array;
+  /** The rows by what inequalities compare, once it is asked for; null: they cannot be sorted. */
+  sorted: Sorted | null | undefined;
   private readonly keys: readonly Vector[];
   private readonly typed: Typed | undefined;
   private coded: Coded | undefined;
@@ -62,6 +65,12 @@ export class JoinIndex {
   }
   /** Bytes besides the rows, and those counted by `heldBytes`. */
   get bytes(): number { return this.coded?.table.bytes ?? 0; }
+  /** Rows a key, on average. */
+  get chainMean(): number {
+    let followed = 0;
+    for (const place of this.next) if (place !== none) followed++;
+    return this.next.length / (this.next.length - followed);
+  }
   /** For another run: no row has had a match. */
   anew(): JoinIndex { return Object.assign(Object.create(JoinIndex.prototype) as JoinIndex, { ...this, matched: new Uint8Array(this.rows.length) }); }
 

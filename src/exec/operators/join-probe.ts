@@ -11,6 +11,7 @@ import { type Item, type Side, batches, evaluate } from '../operator.ts';
 import { Breath } from './breath.ts';
 import type { Build } from './build.ts';
 import type { JoinIndex, Keys } from './join-index.ts';
+import { type Ranges, candidates } from './join-ranges.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import { field, record } from './records.ts';
 
@@ -21,6 +22,8 @@ export type JoinOp = Extract<PlanOp, { kind: 'join' }>;
 export interface JoinParts {
   readonly op: JoinOp; readonly build: Build;
   readonly leftKeys: readonly AsyncEvaluator[]; readonly rightKeys: readonly AsyncEvaluator[]; readonly residual: AsyncEvaluator | undefined;
+  /** What the residual says about numbers of both sides. */
+  readonly ranges?: Ranges | undefined;
 }
 
 /** Left rows without a match are given. */
@@ -74,18 +77,26 @@ interface Piece { readonly matched: Uint8Array; readonly isLast: boolean }
 export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?: Piece): Generator<Item> {
   const left = withoutUnions(batch);
   const { op, build } = parts, { batchRows: rowsMax, signal } = build.context, pairsMax = Math.min(rowsMax, Math.max(pairsMin, left.length));
-  const keys = yield* keysOf(left, parts.leftKeys, op), { out } = keys, { heads, order, next } = index.find(keys, left.length);
+  const keys = yield* keysOf(left, parts.leftKeys, op), { out } = keys, found = index.find(keys, left.length), { heads, order, next } = found;
+  const near = parts.ranges && (yield* candidates(parts.ranges, index, left, found));
   let lefts = new Uint32Array(pairsMax), rights = new Uint32Array(pairsMax);
   /** Whether a row had a match; those before row `first` have no candidates to come. */
   const matched = piece?.matched ?? new Uint8Array(left.length), breath = new Breath(signal), single = op.firstOnly && !parts.residual;
   let n = 0, first = 0;
   for (let row = 0; row < left.length; row++) {
     if (piece && op.firstOnly && matched[row]) continue;
-    for (let place = heads[row]!; place !== none;) {
+    const list = near?.(row);
+    // Along the chain, or the list of candidates.
+    for (let place = list ? (list.length > 0 ? 0 : none) : heads[row]!; place !== none;) {
       lefts[n] = row;
-      rights[n++] = order ? order[place]! : place;
-      // One candidate is enough where one match is wanted and nothing more is asked of it.
-      place = single ? none : next[place]!;
+      if (list) {
+        rights[n++] = list[place]!;
+        place = place + 1 < list.length ? place + 1 : none;
+      } else {
+        rights[n++] = order ? order[place]! : place;
+        // One candidate is enough where one match is wanted and nothing more is asked of it.
+        place = single ? none : next[place]!;
+      }
       if (n < pairsMax) continue;
       const end = place === none ? row + 1 : row;
       yield* give(lefts, rights, first, end);

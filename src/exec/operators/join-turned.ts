@@ -26,7 +26,7 @@ interface Sides { readonly lefts: Vector[]; readonly rights: Vector[]; readonly 
 /** What the run holds, and how it counts more (negative: less). */
 interface Holding { readonly bytes: number; readonly memory: Memory; hold(bytes: number): void }
 
-export const isTurnable = ({ kept, style, firstOnly, equal }: JoinOp): boolean => kept === true && style === 'inner' && !firstOnly && equal.length > 0;
+export const isTurnable = ({ kept, style, firstOnly, nearest, equal }: JoinOp): boolean => kept === true && style === 'inner' && !firstOnly && !nearest && equal.length > 0;
 
 /** Reads the left side, and the right one until it is known which is to be indexed. */
 export function* sidesOf(left: Iterator<Item>, right: Iterator<Item>, turns: Turns, holding: Holding): Generator<Item, Sides> {
@@ -62,7 +62,7 @@ export function* sidesOf(left: Iterator<Item>, right: Iterator<Item>, turns: Tur
 export function* turned({ lefts, rights }: Sides, rest: Iterator<Item>, parts: JoinParts): Generator<Item> {
   const { op } = parts, all = withoutUnions(concat(lefts)), index = new JoinIndex(all, yield* keysOf(all, parts.leftKeys, op));
   const other: JoinParts = {
-    ...parts, leftKeys: parts.rightKeys, rightKeys: parts.leftKeys,
+    ...parts, leftKeys: parts.rightKeys, rightKeys: parts.leftKeys, ranges: undefined,
     op: { ...op, leftName: op.rightName, rightName: op.leftName, equal: op.equal.map(({ left, right }) => ({ left: right, right: left })) },
   };
   for (let batch = rights.shift(); batch; batch = rights.shift()) yield* probe(batch, index, other);

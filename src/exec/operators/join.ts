@@ -1,5 +1,6 @@
 /**
- * join: the right side is held and indexed by its keys (type and value), the left side streams past it. Without equalities every pair is a candidate.
+ * join: the right side is held and indexed by its keys (type and value), the left side streams past it. Without equalities every pair is a candidate,
+ * unless inequalities say less (join-ranges.ts).
  *
  * Candidates are made and tested a batch of pairs at a time. Left rows keep their order; right rows without a match come last.
  * A row whose key is error("missing") takes part in nothing, unmatched output included.
@@ -16,6 +17,7 @@ import type { Build } from './build.ts';
 import { compact } from './compact.ts';
 import { JoinIndex, heldBytes } from './join-index.ts';
 import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './join-probe.ts';
+import { rangesOf } from './join-ranges.ts';
 import { Aside } from './join-spill.ts';
 import { type Turns, isTurnable, sidesOf, turned } from './join-turned.ts';
 import { rightFirst } from './right-first.ts';
@@ -27,6 +29,7 @@ export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) =
     leftKeys: op.equal.map((e) => build.expression(e.left)),
     rightKeys: op.equal.map((e) => build.expression(e.right)),
     residual: op.residual && build.expression(op.residual),
+    ranges: rangesOf(op, build),
   };
   const kept: Kept = { index: undefined, turns: 0 };
   return (left, right) => run(left, right, parts, kept, 0);

@@ -8,29 +8,36 @@ import { exprsOf, pipelinesOf } from '../../query/plan-walk.ts';
 import { readsWorking, subqueryReadsWorking } from '../../query/correlated.ts';
 import type { PlanOp } from '../../query/plan.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
-import { type Vector, take } from '../../vectors/vector.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import { type Item, type Step, type Stream, isBatch } from '../operator.ts';
 import { recursionMax } from '../source.ts';
 import { Breath } from './breath.ts';
 import type { Build, Working } from './build.ts';
 import { compact } from './compact.ts';
-import { plainRows } from '../expressions/lift.ts';
-import { Seen } from './distinct.ts';
+import { Seen, newRows } from './distinct.ts';
+import { runKeyed } from './recursive-keyed.ts';
 import { nothing } from './scan.ts';
 
 type RecursiveOp = Extract<PlanOp, { kind: 'recursive' }>;
 
 /** The recursion as a source: each call is a run of its own. @throws recursion-rounds, recursion-rows beyond the limits, query-memory when its rows do not fit the budget */
 export const recursive = (op: RecursiveOp, build: Build): (() => Stream) => {
-  const first = build.step(op.first), working: Working = { rows: [] };
-  build.working.set(op.id, working);
-  const next = build.step(op.next), anew = keepsResults(op);
+  const first = build.step(op.first), working: Working = { rows: [] }, all: Working = { rows: [] }, log: Working = { rows: [] };
+  const bind = (): void => {
+    build.working.set(op.id, working);
+    if (op.all !== undefined) build.working.set(op.all, all);
+    if (op.keyed) build.working.set(op.keyed.log, log);
+  };
+  bind();
+  const next = build.step(op.next), anew = keepsResults(op), parts = { op, build, first, working, all, log };
   const nextOf = (): Step => {
     if (!anew) return next;
-    build.working.set(op.id, working);
+    bind();
     return build.step(op.next);
   };
-  return () => run({ op, build, first, nextOf, working });
+  if (!op.keyed) return () => run({ ...parts, nextOf });
+  const keyed = build.step(op.keyed.pipeline);
+  return () => runKeyed({ ...parts, nextOf, keyed, folds: op.keyed!.folds });
 };
 
 /** The rows that came last, in `next`. */
@@ -47,11 +54,14 @@ const keepsResults = ({ next }: RecursiveOp): boolean => {
   return inside(next.ops);
 };
 
-interface Parts { readonly op: RecursiveOp; readonly build: Build; readonly first: Step; readonly nextOf: () => Step; readonly working: Working }
+/** What a recursion is run with; `all` and `log` hold all rows so far, where somebody asks for them. */
+export interface RecursionParts {
+  readonly op: RecursiveOp; readonly build: Build; readonly first: Step; readonly nextOf: () => Step; readonly working: Working; readonly all: Working; readonly log: Working;
+}
 
-function* run({ op, build, first, nextOf, working }: Parts): Generator<Item> {
+function* run({ op, build, first, nextOf, working, all }: RecursionParts): Generator<Item> {
   const { memory } = build, seen = op.distinct ? new Seen() : undefined, limits = build.context.recursion ?? recursionMax;
-  const breath = new Breath(build.context.signal);
+  const breath = new Breath(build.context.signal), keepsAll = op.all !== undefined;
   let held = 0, rounds = 0, count = 0;
   const hold = (bytes: number): void => {
     held += bytes;
@@ -79,21 +89,18 @@ function* run({ op, build, first, nextOf, working }: Parts): Generator<Item> {
   }
   try {
     working.rows = yield* pass(first(nothing()));
+    if (keepsAll) all.rows = working.rows;
     while (working.rows.length > 0) {
       yield* breath.take();
       if (++rounds > limits.rounds) throw new LakeError('recursion-rounds', { name: op.name, limit: limits.rounds });
       const last = working.rows, rows: Vector[] = yield* pass(nextOf()(nothing()));
-      hold(-last.reduce((n, v) => n + sizeOf(v), 0));
+      if (keepsAll) all.rows = [...all.rows, ...rows];
+      else hold(-last.reduce((n, v) => n + sizeOf(v), 0));
       working.rows = rows;
     }
   } finally {
     working.rows = [];
+    all.rows = [];
     memory.add(-held);
   }
 }
-
-/** The rows that are new, each once. */
-const newRows = (seen: Seen, batch: Vector): Vector => {
-  const rows = seen.fresh(plainRows(batch));
-  return rows.length === batch.length ? batch : take(batch, rows);
-};

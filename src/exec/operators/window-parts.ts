@@ -70,15 +70,19 @@ export const partsOf = (group: WindowGroup, columns: Columns, build: Build): Win
 });
 
 const ranks: ReadonlySet<string> = new Set(['row_number', 'rank', 'dense_rank']);
-const looksBack = ({ name, frame }: WindowCall): boolean =>
-  ranks.has(name) || (windowNamed(name) === undefined && frame.start.kind === 'unbounded' && frame.end.kind === 'current' && frame.exclude === 'none');
+/** The window function that is called; first and last of ordered rows are aggregates. */
+const functionOf = ({ name, order }: WindowCall): ReturnType<typeof windowNamed> => (order ? undefined : windowNamed(name));
+const looksBack = (call: WindowCall): boolean => {
+  const { name, frame } = call;
+  return ranks.has(name) || (functionOf(call) === undefined && frame.start.kind === 'unbounded' && frame.end.kind === 'current' && frame.exclude === 'none');
+};
 
 /** The edges of the frame whose offsets are arguments. */
 const offsetsOf = ({ frame }: WindowCall): readonly FrameEdge[] => [frame.start, frame.end].filter((edge) => 'argument' in edge);
 
 const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] => {
   const given = call.arguments.map((e) => columns.add(e)), where = call.where && columns.add(call.where, true);
-  const own = windowNamed(call.name), args = given.slice(0, given.length - offsetsOf(call).length);
+  const own = functionOf(call), args = given.slice(0, given.length - offsetsOf(call).length);
   const framesIn = (segment: Segment, all: readonly Vector[]) => framesFor(segment, call.frame, (index) => given[index]!(all, segment.length));
   if (own) {
     return (segment, all) => own.compute({ segment, arguments: args.map((c) => c(all, segment.length)), ignoreNulls: call.ignoreNulls, frames: framesIn(segment, all) });

@@ -143,6 +143,17 @@ describe('SQL over tables of known type', () => {
     'with recursive t(n) as (select n from t union all select 1) select n from t': [
       '"t" cannot refer to itself here: write with recursive t as (first union all next), where only the query behind union uses t @39+1',
     ],
+    'with recursive t(k) using key (z) as (select 1 union all select k from t where k>1) table t': ['USING KEY: the table has no column "z" @32+1'],
+    'with recursive t(k) using key (max(k)) as (select 1 union all select k from t where k>1) table t': ['USING KEY needs a column as the key @32+6'],
+    'with recursive t(k,v) using key (k, max(v+1)) as (select 1,1 union all select k,v from t where k>1) table t': [
+      'USING KEY: it is not clear which column this aggregate gives @37+8',
+    ],
+    'with recursive t(k,v) using key (k, max(v), min(v)) as (select 1,1 union all select k,v from t where k>1) table t': ['USING KEY: two aggregates give the column "v" @45+6'],
+    'with recursive t(k,v) using key (k, max(k)) as (select 1,1 union all select k,v from t where k>1) table t': [
+      'USING KEY: the column "k" cannot be both a key and an aggregate @37+6',
+    ],
+    'with recursive t(k) using key (k) as (select 1) table t': ['USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next) @32+1'],
+    'with t(k) as (select 1) select * from recurring.t': ['recurring.t stands only in the query behind union of with recursive t @39+11'],
     'select * from a.sup natural join (values (1)) v(z)': ['NATURAL JOIN finds no column that both tables have: write CROSS JOIN, or ON with a condition @34+17'],
     'select 1 as x except select 1, 2': ['set operations can only be applied to sources with the same number of columns @1+32'],
     'select id, count(*) from a.sup group by rollup (name)': ['column "id" must appear in GROUP BY clause @8+2'],
