@@ -13,6 +13,7 @@ import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceE
 import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { FunctionSignature, PlanExpr } from './plan.ts';
 import { Scope } from './scope.ts';
+import { sqlCondition } from './sql-conditions.ts';
 import { alternatives } from './types-of.ts';
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
@@ -64,6 +65,11 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       const [only] = e.args;
       if (e.args.length === 0) return { kind: 'record', elements: [] };
       return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
+    }
+    case 'if': case 'iff': {
+      if (e.args.length !== 3) return undefined;
+      const [test, then, otherwise] = values();
+      return { kind: 'conditional', test: sqlCondition(test!), then: then!, otherwise: otherwise! };
     }
     default: return lowerListAggregate(a, name, e, values);
   }

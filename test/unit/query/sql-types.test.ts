@@ -16,7 +16,7 @@ const fails = async (select: string, input?: string): Promise<string> => {
 describe('names of types', () => {
   test.each([
     ["'1.5'::double", '{x:1.5}'], ["CAST('1.5' AS DOUBLE PRECISION)", '{x:1.5}'], ["'1.5'::Float8", '{x:1.5}'], ["'7'::int8", '{x:7}'], ["'7'::int2", '{x:7::int16}'], ["'7'::utinyint", '{x:7::uint8}'],
-    ["'7'::hugeint", '{x:7}'], ["'a'::varchar(10)", '{x:"a"}'], ["'a'::character varying", '{x:"a"}'], ["'t'::logical", '{x:true}'], ["'a'::bytea", '{x:0x61}'],
+    ["'7'::hugeint", '{x:7}'], ["'a'::varchar(10)", '{x:"a"}'], ["'a'::character varying", '{x:"a"}'], ["'t'::logical", '{x:true}'], ["'a'::bytea", '{x:0x61}'], ["$$a 'b'$$", `{x:"a 'b'"}`], ['$t$ $$ $t$', '{x:" $$ "}'], ["$$[a, 'b c']$$::text[]", '{x:["a","b c"]}'],
     ["'1992-1-2'::date", '{x:1992-01-02T00:00:00Z}'], ["'1992-01-02 03:04:05.678'::timestamp", '{x:1992-01-02T03:04:05.678Z}'], ["'1992-01-02 03:04:05+02'::timestamp with time zone", '{x:1992-01-02T01:04:05Z}'],
     ["'1992-01-02 03:04:05.678'::timestamp_s", '{x:1992-01-02T03:04:06Z}'], ["'1992-01-02 03:04'::datetime", '{x:1992-01-02T03:04:00Z}'],
     ["'{A0EEBC999C0B4EF8BB6D6BB9BD380A11}'::uuid", '{x:"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}'], ["'1 day 02:00:00'::interval", '{x:1d2h}'],
@@ -94,6 +94,27 @@ describe('comparisons of unlike types', () => {
     // Texts among the data are no mistakes of the query.
     expect(await runQuery('select n, n = 1 as e, n <> 1 as d, n < 2 as l', '{n:1} {n:"x"} {n:"1"}')).toBe('{n:1,e:true,d:false,l:true}\n{n:"x",e:false,d:true,l:null}\n{n:"1",e:true,d:false,l:true}\n');
   });
+});
+
+describe('conditions', () => {
+  test.each([
+    ['not 0', '{x:true}'], ['1 and 2.5', '{x:true}'], ['0 or null', '{x:null}'], ['42 is true', '{x:true}'], ['0 is not false', '{x:false}'], ["case when 2 then 'y' end", '{x:"y"}'], ["if(0, 'y', 'n')", '{x:"n"}'],
+    ["'yes' and true", '{x:true}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test('numbers are conditions in every clause', async () => {
+    const rows = '{i:1,g:1} {i:0,g:1} {i:null,g:0} {i:2,g:0}';
+    expect(await runQuery('select i where i', rows)).toBe('{i:1}\n{i:2}\n');
+    expect(await runQuery('select count(*) as n where not i and i is not null', rows)).toBe('{n:1}\n');
+    expect(await runQuery('select count(*) filter (where i) as n', rows)).toBe('{n:2}\n');
+    expect(await runQuery('select g, sum(i) as s group by g having g', rows)).toBe('{g:1,s:1}\n');
+    expect(await runQuery('select row_number() over (order by i) as n where g qualify n - 1', rows)).toBe('{n:2}\n');
+    expect(await runQuery('with t as (values (1), (0)), u as (values (5)) select * from t a(x) join u b(y) on a.x', undefined)).toBe('{x:1,y:5}\n');
+  });
+  test('what is no condition ends the query', async () => {
+    expect(await fails("case when 'maybe' then 1 end")).toContain('condition: "maybe" cannot be cast to bool');
+    await expect(runQuery('select i where i', '{i:[1]}')).rejects.toThrow('cannot be cast to bool');
+  });
+  test('pipes keep their conditions', async () => { expect(await runQuery('values not this', '1')).toBe('error({message:"not type bool",on:1})\n'); });
 });
 
 test('sum, min and max of bools', async () => {
