@@ -33,7 +33,7 @@ const average = (list: Items): number | null | Refusal => {
 const greatest = extremeOf('list_max', 1), least = extremeOf('list_min', -1);
 
 /** Elements are cast to text; without a text for nulls they are left out. */
-const joined: Kernel = (args, length) => {
+export const joinedElements: Kernel = (args, length) => {
   if (args.some(isNull)) return nulls(length);
   const [list, ...others] = args, v = flatten(list!);
   if (v.form !== 'list') return wrapErrors('array_to_string: list argument required', list!);
@@ -147,7 +147,7 @@ export const arraySums: readonly FunctionRow[] = [
       { query: 'array_to_string([1,2,null],",")', output: '"1,2"' }, { query: 'array_to_string(["a",null],",","*")', output: '"a,*"' },
       { query: 'array_to_string(1,",")', output: 'error({message:"array_to_string: list argument required",on:1})' }, { query: 'array_to_string(["a"],1)', output: 'error({message:"array_to_string: string argument required",on:1})' },
     ],
-    make: byKernel(joined, 'bare'),
+    make: byKernel(joinedElements, 'bare'),
   },
   rangeRow('range', 'The whole numbers from a start (0) to before the end, by a step (1), as an array.', '[1,2,3]'),
   rangeRow('generate_series', 'The whole numbers from a start (0) to the end, by a step (1), as an array.', '[1,2,3,4]'),

@@ -33,9 +33,11 @@ export const extract = (s: string, pattern: string, group: number | bigint = 0, 
 export const extractAll = (s: string, pattern: string, group: number | bigint = 0, options = ''): Iterable<string> | Refusal => {
   const re = compiled(pattern, options, 3);
   if (re instanceof Refusal) return re;
-  if (!isGroup(group) || Number(group) > re.groupCount()) return new Refusal(`no group of this number`, 2);
+  if (!hasGroup(re, group)) return new Refusal(`no group of this number`, 2);
   return groupsOf(re, s, Number(group));
 };
+/** Whether there is a group of a number; 0 is the whole match. */
+export const hasGroup = (re: RE2JS, group: number | bigint): boolean => isGroup(group) && Number(group) <= re.groupCount();
 function* groupsOf(re: RE2JS, s: string, group: number): Generator<string> {
   for (const matcher = re.matcher(s); matcher.find();) {
     checkStop();
