@@ -11,7 +11,7 @@ import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from './ast.ts';
 import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
-import type { FunctionSignature, PlanExpr } from './plan.ts';
+import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
 import { Scope } from './scope.ts';
 import { sqlCondition } from './sql-conditions.ts';
 import { alternatives } from './types-of.ts';
@@ -32,7 +32,7 @@ export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanEx
 /** `of[from:to:step]`; bounds that are left out are the ends. */
 export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanExpr => {
   const bound = (part: SliceExpr['from'], end: number): PlanExpr => (part ? lowerExpr(a, part, c) : literal(intValue(end)));
-  const parts = [lowerExpr(a, e.expr, c), bound(e.from, 1), bound(e.to, -1)];
+  const parts = [lowerExpr(a, e.expr, c), bound(e.from, -openBound), bound(e.to, openBound)];
   return callOf('array_slice', ...parts, ...(e.step ? [lowerExpr(a, e.step, c)] : []));
 };
 

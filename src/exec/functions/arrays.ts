@@ -1,15 +1,15 @@
 /** Functions on arrays and sets: what is in them, and their elements in another order. Nulls among the elements are values, but for what counts or sorts them. */
 import { checked } from '../../vectors/stop.ts';
-import { equalValues } from '../../vectors/compare.ts';
 import { arrayType, types } from '../../vectors/type.ts';
-import { type Value, arrayValue, encodeBody } from '../../vectors/value.ts';
+import { type Value, arrayValue } from '../../vectors/value.ts';
 import { wrapErrors } from '../expressions/rows.ts';
 import { order } from '../expressions/value-order.ts';
+import { keyOf, sameValues } from './lists.ts';
 import { aliasOf, byKernel, inner, isText, type FunctionRow, type Kernel } from './row.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
 
 const isNull = (v: Value): boolean => v.type === types.null;
-const isSame = (a: Value, b: Value): boolean => !isNull(a) && a.type.kind !== 'error' && equalValues(a, b);
+const isSame = (a: Value, b: Value): boolean => !isNull(a) && a.type.kind !== 'error' && sameValues(a, b);
 /** An array of elements of a list; one without elements keeps the type. */
 const arrayOf = (list: Items, values: readonly Value[]): Value => (values.length === 0 ? { type: arrayType(list.element), data: [] } : arrayValue(values));
 
@@ -36,7 +36,7 @@ const distinct = (list: Items): readonly Value[] => {
   const found = new Map<string, Value>();
   for (const v of list.values) {
     if (isNull(v)) continue;
-    const key = `${v.type.id} ${Buffer.from(encodeBody(v.type, v.data)).toString('latin1')}`;
+    const key = keyOf(v);
     if (!found.has(key)) found.set(key, v);
   }
   return [...found.values()];

@@ -1,8 +1,7 @@
 /** Functions on records as SQL's structs: fields taken out, put in, listed and looked for. */
 import { recordType, types } from '../../vectors/type.ts';
 import { type Data, type Value, intValue, recordValue, stringValue, underUnion } from '../../vectors/value.ts';
-import { equalValues } from '../../vectors/compare.ts';
-import { fieldAt, listOf } from './lists.ts';
+import { fieldAt, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from './row.ts';
 import { Refusal, byRow } from './typed.ts';
 
@@ -30,7 +29,7 @@ const updated = (record: Value, changes: Value): Value => {
   return recordOf([...fields.values()]);
 };
 const without = (record: Value, ...names: readonly string[]): Value => recordOf(fieldsOf(record).filter((f) => !names.includes(f.name)));
-const placeOf = (record: Value, v: Value | null): number => fieldsOf(record).findIndex((f) => (v === null ? f.value.type === types.null : f.value.type !== types.null && equalValues(f.value, v))) + 1;
+const placeOf = (record: Value, v: Value | null): number => fieldsOf(record).findIndex((f) => (v === null ? f.value.type === types.null : f.value.type !== types.null && sameValues(f.value, v))) + 1;
 const valuesOf = (record: Value): Value => recordOf(fieldsOf(record).map((f, k) => ({ name: `c${k}`, value: f.value })));
 
 const recordError = (name: string, rest = ''): readonly [string, string] => [`${name}(1${rest})`, `error({message:"${name}: record argument required",on:1})`];
@@ -47,7 +46,7 @@ export const structs: readonly FunctionRow[] = [
     [['struct_keys({a:1,b:2})', '["a","b"]'], recordError('struct_keys')]),
   ...rowsOf('struct_values(r)', 'The values of a record\'s fields, as a record of places.', byRow('struct_values', ['record'], 'value', valuesOf),
     [['struct_values({a:1,b:"x"})', '{c0:1,c1:"x"}'], recordError('struct_values')]),
-  ...rowsOf('struct_contains(r, v)', 'Whether a field of a record has the value.', byRow('struct_contains', ['record', 'value?'], 'bool', (r, v) => placeOf(r, v) > 0),
+  ...rowsOf('struct_contains(r, v)', 'Whether a field of a record has the value.', byRow('struct_contains', ['record', 'value'], 'bool', (r, v) => placeOf(r, v) > 0),
     [['values struct_contains({a:1,b:2},2)', 'true'], recordError('struct_contains', ',1')], { also: ['struct_has'] }),
   ...rowsOf('struct_position(r, v)', 'The place of the first field of a record that has the value; null if there is none.', byRow('struct_position', ['record', 'value?'], 'value', (r, v) => {
     const at = placeOf(r, v);
