@@ -17,7 +17,7 @@ import { alternatives } from './types-of.ts';
 import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
-import { lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
+import { besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
 import { lowerWindow } from './sql-windows.ts';
 
@@ -228,7 +228,8 @@ const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: Expr
 };
 
 /** A comparison; in SQL a text beside another type is cast. */
-const comparison = (c: ExprContext, left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right, ...(c.sql && { sql: true }) });
+const comparison = (c: ExprContext, left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr =>
+  (c.sql ? { kind: 'compare', operator, left: besideClock(left, right), right: besideClock(right, left), sql: true } : { kind: 'compare', operator, left, right });
 
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
 

@@ -11,7 +11,7 @@ import type { BinaryExpr, Expr, IntervalExpr, Span, UnaryExpr } from './ast.ts';
 import { type Interval, type IntervalUnit, intervalOfText, intervalUnit } from './intervals.ts';
 import { callOf, literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
-import { asDuration, castTo, isDate } from './sql-casts.ts';
+import { asDuration, castTo, isClock, isDate } from './sql-casts.ts';
 
 /** The parts of an interval as expressions: whole months, and a duration. */
 interface Lowered { readonly months?: PlanExpr; readonly rest?: PlanExpr }
@@ -102,6 +102,8 @@ export const lowerIntervalArithmetic = (a: Analysis, e: BinaryExpr | UnaryExpr, 
 };
 /** A time that an interval is added to or taken from: first its months, then the rest. */
 const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered): PlanExpr => {
+  // A clock goes round: whole days and months leave it where it is.
+  if (isClock(time)) return castTo({ kind: 'arithmetic', operator, left: asDuration(time), right: rest ?? duration(0n) }, { kind: 'clock', digits: 9 });
   const at = months ? callOf('add_months', time, operator === '-' ? product(months, literal(intValue(-1))) : months) : time;
   return rest ? { kind: 'arithmetic', operator, left: at, right: rest } : at;
 };
@@ -109,7 +111,13 @@ const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered): 
 /** Dates among themselves and with whole numbers: days. Undefined where the query does not say that there are dates. */
 export const dateArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
   if (operator === '-' && isDate(left) && isDate(right)) return callOf('date_diff', literal(stringValue('day')), right, left);
+  if (isClock(left) || isClock(right)) return clockArithmetic(operator, left, right);
   const sum: PlanExpr = { kind: 'arithmetic', operator, left, right, sql: true };
   const isWhole = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.int64;
   return (isDate(left) && isWhole(right)) || (operator === '+' && isWhole(left) && isDate(right)) ? castTo(sum, { kind: 'date' }) : undefined;
+};
+/** A date with a time of day is a moment, the difference of two times of day a duration. */
+const clockArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanExpr): PlanExpr => {
+  const span = (e: PlanExpr): PlanExpr => (isClock(e) ? asDuration(e) : e);
+  return { kind: 'arithmetic', operator, left: span(left), right: span(right), sql: true };
 };

@@ -2,12 +2,10 @@
  * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one;
  * texts are read with blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
-import { LakeError } from '../../errors.ts';
-import { type SqlType, modelType, sqlTypeText } from '../../query/sql-types.ts';
-import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, typeText, types } from '../../vectors/type.ts';
-import { type Value, integer, underValue } from '../../vectors/value.ts';
+import { type SqlType, modelType, sqlTypeOfName } from '../../query/sql-types.ts';
+import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
+import { integer, underValue } from '../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../vectors/literal.ts';
-import { supText } from '../../vectors/sup-print.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import {
   type BytesVector, type DictionaryVector, type Field, type FlatVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type Vector, bools, compacted, compactedParts, dataAt, flatten, gather, itemsOf, nulls, numbers, textAt, valueAt,
@@ -15,13 +13,14 @@ import {
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { intervalOfText } from '../../query/intervals.ts';
+import { castError, digitsExact, mayHoldMore, refuseBeyond } from './sql-cast-errors.ts';
 import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
 import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
 import { entriesOfText, listOfText } from './sql-nested-text.ts';
-import { faultOfSqlTime, scaledDecimal, sqlBool, sqlBytes, sqlDateText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
+import { knownText, scaledDecimal, sqlBool, sqlBytes, sqlClock, sqlClockText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from './time-bytes.ts';
 
 /** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead; `inside` of a list, struct or map null is of no type. */
@@ -63,7 +62,7 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
       const { slots, parts } = compacted(v, v.members);
       return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
     }
-    case 'named': return castRows(v.inner, type, cast);
+    case 'named': return castRows(v.inner, type, namedCast(v.name, cast));
     case 'null': return cast.inside ? nulls(v.length) : nullOf(modelType(type), v.length);
     case 'error': return v;
     default:
@@ -74,6 +73,7 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
     case 'date': return toTime(v, nanosOfDay, type, cast);
     case 'timestamp': return toTime(v, type.unit, type, cast);
     case 'uuid': return toUuid(v, type, cast);
+    case 'clock': return toClock(v, type, cast);
     case 'decimal': return toDecimal(v, type, cast);
     case 'list': return v.form === 'list' ? castList(v, type, cast) : isText(v) ? listsOfTexts(v, type, cast) : refuse(v, type, cast);
     case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : isText(v) ? structsOfTexts(v, type, cast) : refuse(v, type, cast);
@@ -89,39 +89,6 @@ const settle = (values: Vector, bad: Uint8Array, v: Vector, type: SqlType, cast:
   if (mayHoldMore(type)) for (let i = first; i < v.length; i++) if (bad[i]) refuseBeyond(underValue(valueAt(v, i)), type, cast);
   return overlay(values, bad, nulls(values.length));
 };
-const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError => {
-  const shown = supText(value), reason = reasonOf(value, type);
-  return new LakeError('query-cast', { cast: cast.written, value: shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown, type: sqlTypeText(type), advice: reason === undefined ? cast.advice ?? '; TRY_CAST gives null for such values' : ` (${reason})` });
-};
-/** What SQL's type could hold and ours cannot: that is no null in TRY_CAST either. */
-const mayHoldMore = ({ kind }: SqlType): boolean => kind === 'date' || kind === 'timestamp' || kind === 'decimal' || kind === 'wide';
-const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
-  if (reasonOf(value, type) !== undefined) throw castError(value, type, cast);
-};
-const reasonOf = (value: Value, type: SqlType): string | undefined => {
-  switch (type.kind) {
-    case 'date': case 'timestamp': return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
-    case 'wide': {
-      const x = digitsOf(value), whole = x === undefined ? undefined : scaledDecimal(x, 0), { low, high } = bounds128(type);
-      return whole !== undefined && whole >= low && whole <= high ? `there is no type of 128 bits: ${modelName(type)} holds 64` : undefined;
-    }
-    case 'decimal': {
-      const x = digitsOf(value), scaled = x === undefined ? undefined : scaledDecimal(x, type.scale);
-      return scaled !== undefined && String(scaled).replace('-', '').length <= type.precision ? `a decimal has at most ${digitsExact} digits that count` : undefined;
-    }
-    default: return undefined;
-  }
-};
-const modelName = (type: SqlType): string => typeText(modelType(type));
-const bounds128 = (type: SqlType & { readonly kind: 'wide' }): { readonly low: bigint; readonly high: bigint } =>
-  (type.unsigned ? { low: 0n, high: (1n << 128n) - 1n } : { low: -(1n << 127n), high: (1n << 127n) - 1n });
-/** A number, or the text of one, in decimal digits. */
-const digitsOf = ({ type, data }: Value): string | undefined => {
-  if (type === types.string) return data as string;
-  if (typeof data === 'bigint') return String(data);
-  return typeof data === 'number' && Number.isFinite(data) ? decimalFloatText(data, type === types.float32 ? 32 : 64) : undefined;
-};
-const shownMax = 100;
 const refuse = (v: Vector, type: SqlType, cast: SqlCast): Vector => settle(nulls(v.length), new Uint8Array(v.length).fill(1), v, type, cast);
 
 const isText = (v: FlatVector): v is BytesVector => v.form === 'bytes' && v.type === types.string;
@@ -250,6 +217,21 @@ const cutTimes = (v: FlatVector, unit: number): Vector => {
   return out.finish();
 };
 
+/** What a named type says of its values is known, unless the query says more. */
+const namedCast = (name: string, cast: SqlCast): SqlCast => {
+  const from = cast.from ?? sqlTypeOfName(name);
+  return from ? { ...cast, from } : cast;
+};
+const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast: SqlCast): Vector => {
+  if (isText(v)) {
+    return byText(v, type, cast, (text) => {
+      const nanos = sqlClock(text, type.digits);
+      return nanos === undefined ? undefined : sqlClockText(nanos);
+    }, textsOf);
+  }
+  if (v.form !== 'number' || (v.type !== types.time && v.type !== types.duration)) return refuse(v, type, cast);
+  return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(v.values[i]!)));
+};
 const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
 const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
@@ -269,8 +251,6 @@ const textsOf = (list: readonly (string | undefined)[]): Vector => {
   return out.finish();
 };
 
-/** Digits that a float64 keeps exactly. */
-const digitsExact = 15;
 /** Rounded at the digits of the type; undefined for what does not fit it, or has more digits than a float64 keeps. */
 const decimalOf = (digits: string, { precision, scale }: SqlType & { readonly kind: 'decimal' }): number | undefined => {
   const scaled = scaledDecimal(digits, scale);
@@ -298,8 +278,7 @@ const numberDigits = (v: NumberVector, i: number): string =>
 const toText = (v: FlatVector, { from }: SqlCast): Vector => {
   if (isText(v)) return v;
   const out = new BytesBuilder(types.string);
-  const text = from?.kind === 'date' ? (i: number) => sqlDateText(dataAt(v, i) as number | bigint)
-    : from?.kind === 'decimal' ? (i: number) => (dataAt(v, i) as number).toFixed(from.scale) : (i: number) => sqlText(valueAt(v, i));
+  const text = (i: number): string => (from && knownText(from, dataAt(v, i))) ?? sqlText(valueAt(v, i));
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
     out.text(text(i));

@@ -2,7 +2,7 @@
 import { chargeText, checkStopAt } from '../../vectors/stop.ts';
 import { int64Max, int64Min } from '../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Value, floatValue, integer, intValue, underUnion } from '../../vectors/value.ts';
+import { type Value, floatValue, integer, intValue, underUnion, underValue } from '../../vectors/value.ts';
 import { type Vector, flatten, nulls, valueAt } from '../../vectors/vector.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { castVector } from '../expressions/cast.ts';
@@ -12,7 +12,7 @@ import { extremeOf } from './choices.ts';
 import { byKernel, data, isNull, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { Refusal, byRow, isWhole, type Items } from './typed.ts';
 
-const present = (list: Items): readonly Value[] => list.values.filter((v) => v.type !== types.null);
+const present = (list: Items): readonly Value[] => list.values.map(underValue).filter((v) => v.type !== types.null);
 const notNumbers = new Refusal('list of numbers required');
 const areNumbers = (values: readonly Value[]): boolean => values.every((v) => isInteger(v.type) || isFloat(v.type));
 

@@ -125,6 +125,7 @@ const nullForNull = (make: FunctionRow['make']): FunctionRow['make'] => (call) =
   return (args, length) => apply(args, length, (given, n): Vector => (given.some(isNull) ? nulls(n) : evaluate(given, n)), 'bare');
 };
 
+const epochOf = (v: Value): Value | Refusal => datePart(stringValue('epoch'), v, 0);
 const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning[] => {
   const own = (name: string): FunctionRow['make'] => rows.get(name)!.make;
   const sized = (name: string): SqlMeaning => ({
@@ -132,17 +133,18 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
   });
   return [
     splitMeaning('string_split'), splitMeaning('string_to_array'),
+    { name: 'epoch', text: 'In SQL also of durations and times of day', argumentsMin: 1, argumentsMax: 1, make: byRow('epoch', ['timely'], 'value', epochOf), examples: [["select epoch(time '00:01:30') as n", '{n:90.}']] },
     sized('len'), sized('length'), sized('array_length'),
     { name: 'flatten', text: 'In SQL the elements of a list of lists', argumentsMin: 1, argumentsMax: 1, make: byRow('flatten', ['list'], 'value', flattenedLists), examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']] },
     { name: 'repeat', text: 'In SQL also a list', argumentsMin: 2, argumentsMax: 2, make: byRow('repeat', ['value', 'integer'], 'value', repeatedValue), examples: [['select repeat([1,2],2) as a', '{a:[1,2,1,2]}']] },
-    { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated, 'bare'), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },
-    { name: 'concat_ws', text: 'In SQL the elements of lists count one by one', argumentsMin: 2, argumentsMax: Infinity, make: byKernel(joinedBy, 'bare'), examples: [["select concat_ws('-',['a','b'],1) as s", '{s:"a-b-1"}']] },
+    { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },
+    { name: 'concat_ws', text: 'In SQL the elements of lists count one by one', argumentsMin: 2, argumentsMax: Infinity, make: byKernel(joinedBy), examples: [["select concat_ws('-',['a','b'],1) as s", '{s:"a-b-1"}']] },
     { name: 'log', text: 'In SQL the logarithm to the base 10', argumentsMin: 1, argumentsMax: 2, make: (call) => (call.literals.length > 1 ? logarithm : byRow('log', ['number'], 'number', Math.log10))(call), examples: [['select log(100) as n', '{n:2.}']] },
     { name: 'hex', text: 'In SQL the digits of a number, or of the bytes of a text', argumentsMin: 1, argumentsMax: 1, make: byRow('hex', ['value'], 'string', hexDigits), examples: [["select hex('ab') as s", '{s:"6162"}'], ['select hex(255) as s', '{s:"FF"}']] },
     { name: 'strftime', text: 'In SQL the time may stand first, and formats are as in DuckDB: %h, %f, %g, %G, %-d and others', argumentsMin: 2, argumentsMax: 2, make: byKernel(strftimeEither, 'bare'), examples: [["select strftime(timestamp '2024-07-30','%-d %h %Y') as s", '{s:"30 Jul 2024"}']] },
     {
-      name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, and a record of the parts that a list names', argumentsMin: 2, argumentsMax: 2,
-      make: byRow('date_part', ['value', 'time'], 'value', datePart),
+      name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, a record of the parts that a list names, and parts of durations and of times of day', argumentsMin: 2, argumentsMax: 2,
+      make: byRow('date_part', ['value', 'timely'], 'value', (part, of) => datePart(part, of)),
       examples: [["select date_part('week',timestamp '2024-07-30') as n", '{n:31}'], ["select date_part(['year','doy'],timestamp '2024-07-30') as r", '{r:{year:2024,doy:212}}']],
     },
     {

@@ -31,7 +31,7 @@ describe('names of types', () => {
     expect(await runQuery('values double+date', '{double:1,date:2}')).toBe('3\n');
   });
   test.each([
-    ["'1'::intt", 'no such type name: "intt"'], ["now()::time", 'there is no time of day'], ["'1'::bit", 'there are no bit strings'],
+    ["'1'::intt", 'no such type name: "intt"'], ["'12:00'::timetz", 'a time of day has no zone'], ["'1'::bit", 'there are no bit strings'],
   ])('%s is no type', async (select, message) => { expect(await fails(select)).toContain(message); });
 });
 
@@ -74,6 +74,19 @@ describe('dates and intervals', () => {
     ["TIMESTAMP '2024-01-31 10:00:00' + 2 * INTERVAL '1 month'", '{x:2024-03-31T10:00:00Z}'], ["DATE '2024-01-01' + to_months(1)", '{x:2024-02-01T00:00:00Z}'], ["DATE '2024-01-01' + to_days(2)", '{x:2024-01-03T00:00:00Z}'],
     ["DATE '2024-01-01' + 5", '{x:2024-01-06T00:00:00Z}'], ["(DATE '2024-01-01' + 5)::varchar", '{x:"2024-01-06"}'], ["DATE '2024-03-01' - DATE '2024-02-01'", '{x:29}'], ["TIMESTAMP '2024-03-01' - TIMESTAMP '2024-02-01'", '{x:29d}'],
   ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test.each([
+    ["TIME '12:30'", '{x:"12:30:00"}'], ["'2024-01-01 10:11:12.50'::time", '{x:"10:11:12.5"}'], ["TIMESTAMP '2024-01-01 10:11:12'::time", '{x:"10:11:12"}'], ["TIME '9:05:06' < TIME '10:00'", '{x:true}'], ["try_cast('25:00' as time)", '{x:null}'],
+    ["TIME '23:00' + INTERVAL 2 HOUR", '{x:"01:00:00"}'], ["TIME '00:30' - INTERVAL '1 hour'", '{x:"23:30:00"}'], ["INTERVAL 5 SECOND + TIME '10:00'", '{x:"10:00:05"}'], ["TIME '10:00' - TIME '09:30'", '{x:30m}'], ["DATE '2024-01-01' + TIME '10:00'", '{x:2024-01-01T10:00:00Z}'],
+    ["extract(hour from TIME '14:21:13')", '{x:14}'], ["epoch(TIME '00:01:30')", '{x:90.}'], ["TIME '10:00'::interval", '{x:10h}'],
+    ["extract(day from INTERVAL '3 days 04:05:06')", '{x:3}'], ["date_part(['hour','minute'], INTERVAL '3 days 04:05:06')", '{x:{hour:4,minute:5}}'], ["year(INTERVAL '3 days')", '{x:0}'], ["week(INTERVAL '3 days')", '{x:error({message:"week: a duration has no such part",on:3d})}'],
+    ["ROUND(100.3908::DECIMAL(10,4), 1)::varchar", '{x:"100.4"}'], ["floor(2.5::DECIMAL(3,1))::varchar", '{x:"2"}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test('columns of files say by their names what they are', async () => {
+    const rows = '{t:1970-01-01T12:11:49.5Z::=arrow_time64_us,d:2024-01-02T00:00:00Z::=arrow_date32,p:12.5::=deciaml_2_9,i:0x0e000000030000006568e000::=arrow_fixed_size_binary_12}';
+    expect(await runQuery("select t::varchar as a, d::varchar as b, p::varchar as c, d || '' as e, concat(t) as f, [d]::varchar as g, {d}::varchar as h", rows)).toBe('{a:"12:11:49.5",b:"2024-01-02",c:"12.50",e:"2024-01-02",f:"12:11:49.5",g:"[2024-01-02]",h:"{\'d\': 2024-01-02}"}\n');
+    expect(await runQuery("select t < TIME '12:12' as a, t::time + INTERVAL 1 MINUTE as b, year(i) as c, month(i) as d, date_part('epoch', i) as e, d + i as f, d - i as g, list_sum([p, p]) as h", rows))
+      .toBe('{a:true,b:"12:12:49.5",c:1,d:2,e:3.7015506789e+07,f:2025-03-05T04:05:06.789Z,g:2022-10-29T19:54:53.211Z,h:25.}\n');
+  });
   test('columns', async () => {
     expect(await runQuery('select t + INTERVAL (n) MONTH as a, t - INTERVAL (n) DAY as b, t + n as c', '{t:2024-01-31T00:00:00Z,n:1}')).toBe('{a:2024-02-29T00:00:00Z,b:2024-01-30T00:00:00Z,c:2024-02-01T00:00:00Z}\n');
   });
