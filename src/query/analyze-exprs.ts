@@ -80,7 +80,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   switch (e.kind) {
     case 'literal': return literal(literalValue(a, e));
     case 'date': return c.sql ? lowerSqlDate(a, e, faultOfTime) : lowerDate(a, e);
-    case 'interval': return lowerInterval(a, e, c);
+    case 'interval': return lowerInterval(a, e, c)!;
     case 'type-value': return typeValueExpr(a, e.type, c.scope);
     case 'fstring': return lowerFString(a, e, c);
     case 'id': return lowerId(a, e, c);

@@ -13,7 +13,9 @@ import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceE
 import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
 import { Scope } from './scope.ts';
+import { castTo } from './sql-casts.ts';
 import { sqlCondition } from './sql-conditions.ts';
+import { lowerInterval } from './sql-intervals.ts';
 import { alternatives } from './types-of.ts';
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
@@ -66,6 +68,9 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       if (e.args.length === 0) return { kind: 'record', elements: [] };
       return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
     }
+    case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': return lowerNamedOperator(a, name, e, c);
+    case 'age': return a.wrong('age gives years and months, which have no length of their own', e, "write a - b for a duration, or date_diff('month', a, b)");
+    case 'to_years': case 'to_months': case 'to_quarters': case 'to_decades': case 'to_centuries': case 'to_millennia': return lowerInterval(a, e, c);
     case 'if': case 'iff': {
       if (e.args.length !== 3) return undefined;
       const [test, then, otherwise] = values();
@@ -73,6 +78,15 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     }
     default: return lowerListAggregate(a, name, e, values);
   }
+};
+
+const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//' } as const;
+/** Calls that are an operator or a cast by another name. */
+const lowerNamedOperator = (a: Analysis, name: 'date' | keyof typeof namedOperators, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
+  const [left, right, ...more] = e.args, span = { start: e.start, end: e.end };
+  if (!left || left.kind === 'lambda' || left.kind === 'function-ref' || more.length > 0) return undefined;
+  if (name === 'date') return right ? undefined : castTo(lowerExpr(a, left, c), { kind: 'date' }, { attempt: c.attempt ?? false, written: 'date(..)' });
+  return right && right.kind !== 'lambda' && right.kind !== 'function-ref' ? lowerExpr(a, { kind: 'binary', op: namedOperators[name], left, right, ...span }, c) : undefined;
 };
 
 /** `list_sum(l)` is the aggregate `sum` over the elements, for every aggregate that has no function of that name. */

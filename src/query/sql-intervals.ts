@@ -7,7 +7,7 @@ import { types } from '../vectors/type.ts';
 import { integer, intValue, stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
-import type { BinaryExpr, Expr, IntervalExpr, Span, UnaryExpr } from './ast.ts';
+import type { BinaryExpr, CallExpr, Expr, IntervalExpr, Span, UnaryExpr } from './ast.ts';
 import { type Interval, type IntervalUnit, intervalOfText, intervalUnit } from './intervals.ts';
 import { callOf, literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
@@ -16,8 +16,11 @@ import { asDuration, castTo, isClock, isDate } from './sql-casts.ts';
 /** The parts of an interval as expressions: whole months, and a duration. */
 interface Lowered { readonly months?: PlanExpr; readonly rest?: PlanExpr }
 
-/** `INTERVAL ..` as a value. */
-export const lowerInterval = (a: Analysis, e: IntervalExpr, c: ExprContext): PlanExpr => alone(a, intervalOf(a, e, c)!, e);
+/** `INTERVAL ..` as a value, or a call such as to_months(n), undefined for other calls. */
+export const lowerInterval = (a: Analysis, e: IntervalExpr | CallExpr, c: ExprContext): PlanExpr | undefined => {
+  const found = intervalOf(a, e, c);
+  return found && alone(a, found, e);
+};
 const alone = (a: Analysis, { months, rest }: Lowered, place: Span): PlanExpr => (months
   ? a.wrong('an interval of months or years has no length of its own', place, 'add it to a date or timestamp: t + INTERVAL 1 MONTH; or write days')
   : rest ?? duration(0n));
@@ -38,7 +41,7 @@ const intervalOf = (a: Analysis, e: Expr, c: ExprContext): Lowered | undefined =
       return of && times(of, literal(intValue(-1)));
     }
     case 'call': {
-      const unit = e.callee.kind === 'name' && /^to_[a-z]+s$/i.test(e.callee.text) && e.args.length === 1 ? intervalUnit(e.callee.text.slice(3)) : undefined, [amount] = e.args;
+      const unit = e.callee.kind === 'name' && /^to_[a-z]+[sa]$/i.test(e.callee.text) && e.args.length === 1 ? intervalUnit(e.callee.text.slice(3)) : undefined, [amount] = e.args;
       return unit && amount && amount.kind !== 'lambda' && amount.kind !== 'function-ref' ? ofUnits(lowerExpr(a, amount, c), unit) : undefined;
     }
     case 'binary': return ofOperation(a, e, c);

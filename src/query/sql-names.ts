@@ -113,7 +113,7 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const { a, tables, options, isDynamicJoin } = clause, id = dot.expr, inner = dot.name.text;
   const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
   if (alias) return named(a, fieldOf(alias, inner), dot.name);
-  const owners = tables.filter((t) => t.name === id.name);
+  const owners = tablesNamed(tables, id);
   if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
   if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
@@ -124,6 +124,12 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   if (late) return named(a, fieldOf(late, inner), dot.name);
   if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
   return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables.map(shownTable)));
+};
+/** The tables of a name; where none has it as it is written, those that have it in other letters. */
+const tablesNamed = (tables: readonly SqlTable[], { name, quoted }: IdExpr): readonly SqlTable[] => {
+  const exact = tables.filter((t) => t.name === name), lower = name.toLowerCase(), alike = exact.length > 0 || quoted ? exact : tables.filter((t) => t.name?.toLowerCase() === lower);
+  // A column that is called so goes before: its field is meant.
+  return alike !== exact && alike.length > 0 && tables.some((t) => knownColumns(t)?.includes(name)) ? exact : alike;
 };
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
   const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined, fitting = owners.filter((t) => (isOneOfMany ? knownColumns(t) : t.columns)?.includes(inner) !== false);

@@ -6,6 +6,7 @@ import { type SqlType, modelType, sqlTypeOfName } from '../../query/sql-types.ts
 import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
 import { integer, underValue } from '../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../vectors/literal.ts';
+import { supText } from '../../vectors/sup-print.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import {
   type BytesVector, type DictionaryVector, type Field, type FlatVector, type ListVector, type MapVector, type NumberVector, type RecordVector, type Vector, bools, compacted, compactedParts, dataAt, flatten, gather, itemsOf, nulls, numbers, textAt, valueAt,
@@ -19,7 +20,7 @@ import { nullOf } from './cast.ts';
 import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
-import { entriesOfText, listOfText } from './sql-nested-text.ts';
+import { entriesOfText, listOfText, rowOfText } from './sql-nested-text.ts';
 import { knownText, scaledDecimal, sqlBool, sqlBytes, sqlClock, sqlClockText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from './time-bytes.ts';
 
@@ -230,8 +231,10 @@ const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast
     }, textsOf);
   }
   if (v.form !== 'number' || (v.type !== types.time && v.type !== types.duration)) return refuse(v, type, cast);
-  return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(v.values[i]!)));
+  const unit = 10n ** BigInt(9 - type.digits);
+  return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(flooredTo(BigInt(v.values[i]!), unit))));
 };
+const flooredTo = (x: bigint, unit: bigint): bigint => x - (((x % unit) + unit) % unit);
 const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
 const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
@@ -297,7 +300,21 @@ const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast
 const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
   const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), inner = withoutFrom(cast), model = modelType(type);
   const keys = castRows(itemsOf(v, v.keys), type.key, inner), values = castRows(itemsOf(v, v.values), type.value, inner);
-  return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
+  const bad = new Uint8Array(v.length);
+  markKeys(offsets, keys, bad);
+  return model.kind === 'map' ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast) : refuse(v, type, cast);
+};
+/** Marks maps with keys that are null or come twice once they are cast. */
+const markKeys = (offsets: Uint32Array, keys: Vector, bad: Uint8Array): void => {
+  for (let i = 0; i < bad.length; i++) {
+    const seen = new Set<string>();
+    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+      checkStopAt(at);
+      const key = underValue(valueAt(keys, at)), text = supText(key);
+      if (key.data === null || seen.has(text)) bad[i] = 1;
+      seen.add(text);
+    }
+  }
 };
 /** Texts, of which some are null, as a column. */
 const nullableTexts = (list: readonly (string | null)[]): Vector => overlay(textsOf(list.map((x) => x ?? '')), Uint8Array.from(list, (x) => (x === null ? 1 : 0)), nulls(list.length));
@@ -321,7 +338,7 @@ const listsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'list' },
 };
 const structsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
   const names = new Set(type.fields.map((f) => f.name.toLowerCase())), { rows, bad } = insides(v, (text) => {
-    const entries = entriesOfText(text, ':');
+    const entries = entriesOfText(text, ':') ?? byPlace(rowOfText(text), type);
     // A name that the struct has not is a mistake.
     return entries?.every(([name]) => name !== null && names.has(name.toLowerCase())) ? entries : undefined;
   });
@@ -331,9 +348,13 @@ const structsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'struct
   });
   return settle({ form: 'record', length: v.length, fields }, bad, v, type, cast);
 };
+/** The elements of a row by the names of the struct's fields; undefined for another number of them. */
+const byPlace = (row: readonly (string | null)[] | undefined, { fields }: SqlType & { readonly kind: 'struct' }): readonly (readonly [string, string | null])[] | undefined =>
+  (row?.length === fields.length ? row.map((x, k) => [fields[k]!.name, x] as const) : undefined);
 const mapsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
   const { parts, offsets, bad } = insides(v, (text) => entriesOfText(text, '=')), inner = withoutFrom(cast), model = modelType(type);
   const keys = castRows(nullableTexts(parts.map(([key]) => key)), type.key, inner), values = castRows(nullableTexts(parts.map(([, value]) => value)), type.value, inner);
+  markKeys(offsets, keys, bad);
   return model.kind === 'map' ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast) : refuse(v, type, cast);
 };
 /** A record as a map: the names of its fields are the keys. */

@@ -1,6 +1,6 @@
 /** Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a text counts for nothing. */
 import { dateOfDays, daysOfDate, daysOfMonth, int64Max, int64Min, ipText, netText, shortestDigits } from '../../vectors/literal.ts';
-import { type Type, isFloat, types } from '../../vectors/type.ts';
+import { type RecordType, type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../vectors/value.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import { type SqlType, sqlTypeOfName } from '../../query/sql-types.ts';
@@ -110,12 +110,12 @@ export const sqlClockText = (t: number | bigint): string => {
   return clockText(seconds, nanos);
 };
 const clockSyntax = /^(?:\d{1,7}-\d{1,2}-\d{1,2}[T ])?\s*(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9})\d*)?)?$/;
-/** The nanoseconds since midnight of a time of day, rounded to so many digits of a second; undefined for what is none. */
+/** The nanoseconds since midnight of a time of day, cut to so many digits of a second; undefined for what is none. */
 export const sqlClock = (text: string, digits: number): bigint | undefined => {
   const m = clockSyntax.exec(text.trim()), [hour, minute, second] = [m?.[1], m?.[2], m?.[3] ?? 0].map(Number);
   if (!m || hour! > 23 || minute! > 59 || second! > 59) return undefined;
   const unit = 10n ** BigInt(9 - digits), nanos = BigInt((m[4] ?? '').padEnd(9, '0'));
-  return BigInt(hour! * 3600 + minute! * 60 + second!) * 1_000_000_000n + (nanos + unit / 2n) / unit * unit;
+  return BigInt(hour! * 3600 + minute! * 60 + second!) * 1_000_000_000n + nanos / unit * unit;
 };
 /** `2 days 01:00:00`. */
 export const sqlDurationText = (d: number | bigint): string => {
@@ -145,11 +145,13 @@ export const sqlText = (v: Value): string => {
     case 'primitive': return primitiveText(type, data);
     case 'enum': return type.symbols[data as number] ?? '';
     case 'array': case 'set': return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x })).join(', ')}]`;
-    case 'record': return `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
+    case 'record': return isRow(type) ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k]!.type, data: x ?? null })).join(', ')})` : `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
     case 'map': return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k })}=${innerText({ type: type.value, data: x })}`).join(', ')}}`;
     default: return supText(v);
   }
 };
+/** A record of places alone, as `(1, 'a')` makes it. */
+const isRow = (type: RecordType): boolean => type.fields.length > 0 && type.fields.every((f, k) => f.name === `c${k}`);
 /** What the name of a value's type says of it in SQL. */
 const knownByName = (v: Value): SqlType | undefined => {
   if (v.type.kind === 'union') return knownByName(v.data as Value);
