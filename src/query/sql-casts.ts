@@ -56,7 +56,7 @@ export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) =
 /** Types that the data model lacks, and what to write instead. */
 const lacking: Readonly<Record<string, string>> = {
   timetz: 'a time of day has no zone: write ::time for the clock, or ::timestamptz for a moment',
-  json: 'write parse_sup(s) for the value that a text of JSON has', bit: 'there are no bit strings', bitstring: 'there are no bit strings', money: 'write decimal(18,2)',
+  bit: "there are no bit strings: a & b, a << n and bit_count(a) take whole numbers, '0b101'::bigint", bitstring: 'there are no bit strings', money: 'write decimal(18,2)',
 };
 const familiar = ['time', 'bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'uuid', 'struct', 'map'];
 

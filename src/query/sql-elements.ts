@@ -40,7 +40,7 @@ export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanEx
 
 /** The functions that operators stand for. */
 const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*'>, string>> = {
-  '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
+  '->': 'json_extract', '->>': 'json_extract_string', '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
 };
 /** An operator that SQL alone has; undefined for others. */
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {

@@ -9,6 +9,8 @@ import type { PrimitiveName } from './ast.ts';
 export type SqlType =
   | { readonly kind: 'plain'; readonly type: Type }
   | { readonly kind: 'date' | 'uuid' }
+  /** JSON as text. */
+  | { readonly kind: 'json' }
   /** A time of day, with as many digits of a second: its texts have the order of the times. */
   | { readonly kind: 'clock'; readonly digits: number }
   /** An integer of 128 bits, of which 64 are held: what is beyond is an error, in TRY_CAST too. */
@@ -41,6 +43,7 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
   if (plain !== undefined) return { kind: 'plain', type: primitiveNamed(plain)! };
   if (unit !== undefined) return { kind: 'timestamp', unit };
   if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128') return { kind: 'wide', unsigned: name.startsWith('u') };
+  if (name === 'json') return { kind: 'json' };
   if (name === 'date') return { kind: 'date' };
   if (name === 'time' || name === 'time_ns') return { kind: 'clock', digits: name === 'time' ? 6 : 9 };
   if (name === 'uuid' || name === 'guid') return { kind: 'uuid' };
@@ -63,7 +66,7 @@ export const modelType = (t: SqlType): Type => {
     case 'plain': return t.type;
     case 'date': case 'timestamp': return types.time;
     case 'wide': return t.unsigned ? types.uint64 : types.int64;
-    case 'uuid': case 'clock': return types.string;
+    case 'uuid': case 'clock': case 'json': return types.string;
     case 'decimal': return types.float64;
     case 'list': return arrayType(modelType(t.element));
     case 'struct': return recordType(t.fields.map((f) => ({ name: f.name, type: modelType(f.type) })));
@@ -75,7 +78,7 @@ export const modelType = (t: SqlType): Type => {
 export const sqlTypeText = (t: SqlType): string => {
   switch (t.kind) {
     case 'plain': return typeText(t.type);
-    case 'date': case 'uuid': return t.kind;
+    case 'date': case 'uuid': case 'json': return t.kind;
     case 'clock': return 'time';
     case 'wide': return t.unsigned ? 'uhugeint' : 'hugeint';
     case 'timestamp': return 'timestamp';

@@ -14,6 +14,7 @@ import {
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { intervalOfText } from '../../query/intervals.ts';
+import { jsonOf, jsonText, parseJson } from './json-text.ts';
 import { castError, digitsExact, mayHoldMore, refuseBeyond } from './sql-cast-errors.ts';
 import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
@@ -75,6 +76,7 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
     case 'timestamp': return toTime(v, type.unit, type, cast);
     case 'uuid': return toUuid(v, type, cast);
     case 'clock': return toClock(v, type, cast);
+    case 'json': return isText(v) ? byText(v, type, cast, (text) => (parseJson(text) === undefined ? undefined : text), textsOf) : textsOf(Array.from({ length: v.length }, (_, i) => jsonText(jsonOf(valueAt(v, i)))));
     case 'decimal': return toDecimal(v, type, cast);
     case 'list': return v.form === 'list' ? castList(v, type, cast) : isText(v) ? listsOfTexts(v, type, cast) : refuse(v, type, cast);
     case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : isText(v) ? structsOfTexts(v, type, cast) : refuse(v, type, cast);
