@@ -33,6 +33,8 @@ const cases: Readonly<Record<string, string>> = {
   'select id from people intersect select id from orders order by id': '{id:2}\n{id:3}\n',
   'select * from people where name ilike \'_N%\'': '{id:1,name:"ann",boss:null}\n',
   'from people | where boss==1 | select count(*) as n': '{n:2}\n',
+  'select P.NAME, Total as t from people as p join orders o on p.ID = O.id where T > 4 order by T': '{NAME:"bob",t:5}\n{NAME:"bob",t:7.5}\n',
+  'select Name, sum(TOTAL) over (order by NO) as s from people, orders where people.Id = Orders.iD order by NO limit 1': '{Name:"bob",s:5}\n',
   'select name, no from people, orders where people.id = orders.id and total > 2 order by no': '{name:"bob",no:10}\n{name:"bob",no:11}\n',
   'select name, no, total from people p join orders o on p.id = o.id where note = \'late\'': '{name:"cy",no:12,total:1}\n',
   'select b.name as boss, count(*) as n from orders, people p, people b where orders.id = p.id and p.boss = b.id group by b.name': '{boss:"ann",n:3}\n',
@@ -55,6 +57,8 @@ const cases: Readonly<Record<string, string>> = {
     '{name:"ann",boss:null}\n{name:"bob",boss:"ann"}\n{name:"cy",boss:"ann"}\n{name:"di",boss:"cy"}\n',
   'select name from people semi join orders on people.id = orders.id order by name':
     '{name:"bob"}\n{name:"cy"}\n',
+  'select id from people where city is null order by id limit 2': '{id:1}\n{id:2}\n',
+  'select count(*) as n from people where city is not null or boss.x is null and id = 1': '{n:2}\n',
   'select name from people anti join orders using (id) order by name':
     '{name:"ann"}\n{name:"di"}\n',
   'select p.name, o.no from people p asof join orders o on p.id >= o.id order by 1':
@@ -115,6 +119,13 @@ const cases: Readonly<Record<string, string>> = {
 describe('over pools', () => {
   test.each(Object.entries(cases))('%s', async (query, rows) => { expect(await service.query(query)).toBe(rows); });
 
+  test('a name that no row has is missing in all, and the answer says so', async () => {
+    const ask = (query: string, format = 'x-ndjson', parameters = ''): ReturnType<TestService['ask']> => service.ask('POST', `/query${parameters}`, { headers: { ...json, accept: `application/${format}` }, body: JSON.stringify({ query }) });
+    const warned = await ask('select nme, id from people where id = 1');
+    expect([warned.headers.get('warning'), warned.body]).toEqual(['299 - "no row has a column \\"nme\\" in people: it is missing in all; did you mean \\"name\\"?"', '{"nme":{"error":"missing"},"id":1}\n']);
+    expect((await ask('select x.nme from people x where id = 1', 'x-jsup', '?ctrl=T')).body).toMatch(/^\{"type":"QueryWarning","value":\{"warning":"no row has a column \\"nme\\" in x: /);
+    expect((await ask('select name, city from people')).headers.get('warning')).toBeNull();
+  });
   test('a recursion without an end is an error that names the option', async () => {
     const { body } = await service.ask('POST', '/query', { headers: { ...json, accept: 'application/x-ndjson' }, body: JSON.stringify({ query: 'with recursive r(n) as (select 1 union all select n from r) select count(*) from r' }) });
     expect(body).toContain('with recursive r goes on after 100 rounds (option -recursion.rounds.max)');

@@ -5,6 +5,7 @@ import { linesOf } from './lines.ts';
 import type { Requests } from './requests.ts';
 import type { Type } from './types.ts';
 import type { LakeValue } from './values.ts';
+import { warningsOf } from './warnings.ts';
 
 /** Media types of the formats that a query answers in. */
 export const mediaTypes = {
@@ -40,6 +41,7 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
   readonly #abort = new AbortController();
   #requestId: string | undefined;
   #stats: QueryStats | undefined;
+  #warnings: readonly string[] = [];
 
   constructor(requests: Requests, text: string, options: QueryOptions) {
     this.text = text;
@@ -51,6 +53,8 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
   get requestId(): string | undefined { return this.#requestId; }
   /** What was read, once the values have ended. */
   get stats(): QueryStats | undefined { return this.#stats; }
+  /** What the text may not mean as it was written, such as names that no row has; from the first value on. */
+  get warnings(): readonly string[] { return this.#warnings; }
   /** Ends it, here and in the service. */
   cancel(): void { this.#abort.abort(); }
 
@@ -105,6 +109,7 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
       signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
     });
     this.#requestId = response.headers.get('x-request-id') ?? undefined;
+    this.#warnings = warningsOf(response.headers.get('warning'));
     return response;
   }
 }

@@ -10,6 +10,7 @@ import { LakeError } from '../errors.ts';
 import { formatOfFile, isFormatName, requestMediaType } from '../formats/formats.ts';
 import type { CommandIo } from './io.ts';
 import { ProgressLine } from './progress.ts';
+import { warningsOf } from '../client/warnings.ts';
 
 /** Runs the command; gives its exit status. @throws ConfigError, and what the service refuses */
 export const loadCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
@@ -29,8 +30,8 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   const url = new URL(`/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}`, text('lake'));
   if (text('csv.delim') !== ',') url.searchParams.set('csv.delim', text('csv.delim'));
   for (const path of rest) {
-    const { commit, warning } = await send(url, path, mediaType(path, text('i')), { note, token }, io);
-    if (warning) io.complain(`${path}: warning: ${warning}\n`);
+    const { commit, warnings } = await send(url, path, mediaType(path, text('i')), { note, token }, io);
+    for (const warning of warnings) io.complain(`${path}: warning: ${warning}\n`);
     await io.write(Buffer.from(`${commit} ${path === '-' ? 'standard input' : path}\n`));
   }
   return 0;
@@ -45,8 +46,8 @@ const mediaType = (path: string, format: string): string | undefined => {
   return known && requestMediaType(known);
 };
 
-/** A commit that was made; `warning` is the header of that name. */
-interface Loaded { readonly commit: string; readonly warning: string | null }
+/** A commit that was made. */
+interface Loaded { readonly commit: string; readonly warnings: readonly string[] }
 /** Sends one body. */
 const send = async (url: URL, path: string, type: string | undefined, { note, token }: { readonly note: Readonly<Record<string, string>>; readonly token: string }, io: CommandIo): Promise<Loaded> => {
   const bytes = path === '-' ? io.stdin : createReadStream(resolvePath(io.cwd, path), { highWaterMark: 1 << 18 });
@@ -60,7 +61,7 @@ const send = async (url: URL, path: string, type: string | undefined, { note, to
   } as RequestInit).catch((cause: unknown) => { throw new Error(`${url.origin}: no service answers there (${reason(cause)})`, { cause }); }).finally(() => { shown.end(); });
   const body = await response.text();
   if (!response.ok) throw new Error(`${path}: ${(parse(body) as { error?: string }).error ?? `${response.status} ${body}`}`);
-  return { commit: (parse(body) as { commit: string }).commit, warning: response.headers.get('warning') };
+  return { commit: (parse(body) as { commit: string }).commit, warnings: warningsOf(response.headers.get('warning')) };
 };
 
 /** How often the service is asked. */

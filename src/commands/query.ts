@@ -88,6 +88,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   const drawing = line.isOn ? setInterval(() => { line.tell(state); }, 100) : undefined;
   try {
     const plan = await compiled(texts, sources, { hasInput: options.rest.length > 0, advice: io.stderrIsTerminal === true, engine, signal });
+    for (const warning of plan.warnings ?? []) io.complain(`warning: ${warning}\n`);
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
     await output.end(plan.rowType);
   } finally {

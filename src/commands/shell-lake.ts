@@ -7,12 +7,15 @@ import { type Vector, valueAt } from '../vectors/vector.ts';
 /** The pool and branch that a query without `from` reads. */
 export interface Head { readonly pool: string; readonly branch?: string }
 
+/** How a query is asked. `warn` is told what the text may not mean as it was written, before the first batch. */
+export interface Asked { readonly head?: Head | undefined; readonly signal?: AbortSignal; readonly warn?: (text: string) => void }
+
 /** A lake that answers queries. */
 export interface ShellLake {
   /** What it is, for the greeting. */
   readonly title: string;
   /** Batches of the answer. @throws ShellFault, or `signal`'s reason */
-  query(text: string, options?: { readonly head?: Head | undefined; readonly signal?: AbortSignal }): AsyncIterable<Vector>;
+  query(text: string, options?: Asked): AsyncIterable<Vector>;
   close(): Promise<void>;
 }
 

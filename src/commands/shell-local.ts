@@ -8,7 +8,7 @@ import type { Vector } from '../vectors/vector.ts';
 import type { FromPolicy } from '../workers/from-policy.ts';
 import { startWorkerPool } from '../workers/pool.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
-import { type Head, ShellFault, type ShellLake, faultsOf } from './shell-lake.ts';
+import { type Asked, ShellFault, type ShellLake, faultsOf } from './shell-lake.ts';
 
 /** Which lake is opened. `workers`: threads; `memoryBytesMax`: the budget of operators, as of `lake serve`; `from`: what `from` may read besides pools. */
 interface LocalOptions { readonly directory: string; readonly workers: number; readonly memoryBytesMax: number; readonly from: FromPolicy }
@@ -25,7 +25,7 @@ export const openLocalLake = async ({ directory, workers: threads, memoryBytesMa
   const workers = startWorkerPool({ lakeDirectory: directory, threads, loadMemoryBytesMax: Math.floor(memoryBytesMax / 4), queryMemoryBytesMax: Math.floor(memoryBytesMax / 2), from, cancelMsMax }, lake);
   return {
     title: directory,
-    query: (text, { head, signal } = {}) => run(workers, text, head, signal),
+    query: (text, asked = {}) => run(workers, text, asked),
     close: async () => {
       await workers.close();
       await lake.close();
@@ -33,9 +33,10 @@ export const openLocalLake = async ({ directory, workers: threads, memoryBytesMa
   };
 };
 
-async function* run(workers: WorkerPool, text: string, head: Head | undefined, signal: AbortSignal | undefined): AsyncGenerator<Vector> {
+async function* run(workers: WorkerPool, text: string, { head, signal, warn }: Asked): AsyncGenerator<Vector> {
   try {
-    const { chunks } = await workers.query({ id: randomUUID(), text, format: 'bsup', control: false, ...(head && { head }), ...(signal && { signal }) });
+    const { chunks, warnings } = await workers.query({ id: randomUUID(), text, format: 'bsup', control: false, ...(head && { head }), ...(signal && { signal }) });
+    for (const warning of warnings) warn?.(warning);
     yield* await openReader('bsup', chunks);
   } catch (cause) {
     signal?.throwIfAborted();

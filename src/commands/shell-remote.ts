@@ -1,6 +1,7 @@
 /** A running service as a shell's lake: queries over HTTP, answers in BSUP. */
 import { openReader } from '../formats/formats.ts';
-import { ShellFault, type Head, type ShellLake, faultsOf } from './shell-lake.ts';
+import { type Asked, ShellFault, type ShellLake, faultsOf } from './shell-lake.ts';
+import { warningsOf } from '../client/warnings.ts';
 import type { Vector } from '../vectors/vector.ts';
 
 /** Asks who is there. @throws ShellFault if nobody answers */
@@ -9,7 +10,7 @@ export const connectLake = async (address: string, token = ''): Promise<ShellLak
   await ask(service, '/version', {});
   return {
     title: service.base.origin,
-    query: (text, { head, signal } = {}) => run(service, text, head, signal),
+    query: (text, asked = {}) => run(service, text, asked),
     close: async () => undefined,
   };
 };
@@ -26,12 +27,13 @@ const reasonOf = (problem: unknown): string => {
   return cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(problem);
 };
 
-async function* run(service: Remote, query: string, head: Head | undefined, signal: AbortSignal | undefined): AsyncGenerator<Vector> {
+async function* run(service: Remote, query: string, { head, signal, warn }: Asked): AsyncGenerator<Vector> {
   const response = await ask(service, '/query', {
     method: 'POST', headers: { 'content-type': 'application/json', 'accept': 'application/x-bsup', 'accept-encoding': 'identity' },
     body: JSON.stringify({ query, ...(head && { head }) }), ...(signal && { signal }),
   });
   if (!response.ok) throw await faultOf(response);
+  for (const text of warningsOf(response.headers.get('warning'))) warn?.(text);
   try {
     if (response.body) yield* await openReader('bsup', response.body as AsyncIterable<Uint8Array>);
   } catch (cause) {

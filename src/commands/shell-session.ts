@@ -61,7 +61,7 @@ export class ShellSession {
     const start = performance.now();
     try {
       if (isCommand(statement.text)) return await this.command(statement.text, signal);
-      const rows = await this.show(this.lake.query(statement.text, { head: this.head, signal }));
+      const rows = await this.show(this.lake.query(statement.text, { head: this.head, signal, warn: (text) => { this.output.complain(`warning: ${text}\n`); } }));
       if (this.timing) await this.output.write(this.colors.dim(`${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'} in ${secondsText(performance.now() - start)}`) + '\n');
       return 'done';
     } catch (problem) {

@@ -21,6 +21,7 @@ import { filter } from './operators/filter.ts';
 import { fork, inTurn, switchOver, through, together } from './operators/fork.ts';
 import { fromEach } from './operators/from-each.ts';
 import { fuse } from './operators/fuse.ts';
+import { gathering } from './operators/gather.ts';
 import { groupSlice } from './operators/group-slice.ts';
 import { head } from './operators/head.ts';
 import { join } from './operators/join.ts';
@@ -192,8 +193,8 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   null: () => source(oneNull),
   empty: () => source(nothing),
   pass: () => (inputs) => inputs,
-  values: (op, build) => step(values(op.exprs.map(build.expression), build.context.batchRows)),
-  filter: (op, build) => step(filter(build.expression(op.expr))),
+  values: (op, build) => step(gathering(values(op.exprs.map(build.expression), build.context.batchRows), op.exprs, build)),
+  filter: (op, build) => step(gathering(filter(build.expression(op.expr)), [op.expr], build)),
   cut: (op, build) => step(cut(assigns(op.assignments, build))),
   put: (op: OpOf<'put'> & { readonly isPassing?: boolean }, build) => {
     const assignments = assigns(op.assignments, build);

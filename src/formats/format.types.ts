@@ -121,7 +121,7 @@ export interface WriteOptions {
  * Messages between the values of a query's answer; BSUP and JSUP only. The value is a plain record: `channel`; `error`; or `start_time`, `update_time`
  * (times), `bytes_read`, `bytes_matched`, `records_read`, `records_matched`. They come before `end()`.
  */
-export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChannelEnd' | 'QueryStats' | 'QueryError'; readonly value: Value }
+export interface ControlMessage { readonly type: 'QueryChannelSet' | 'QueryChannelEnd' | 'QueryStats' | 'QueryError' | 'QueryWarning'; readonly value: Value }
 
 /** Batches to bytes. Chunks are the caller's to keep or transfer, with their buffers; none is empty. @throws LakeError for what the format cannot hold */
 export interface Writer {

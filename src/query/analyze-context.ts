@@ -50,6 +50,8 @@ export class Analysis {
   /** The query text. */
   readonly text: string;
   readonly faults: CompileFault[] = [];
+  /** What a query is told that runs all the same. */
+  readonly warnings = new Set<string>();
   /** Aggregates where none can be; told when nothing else is wrong, each place once. */
   readonly #misplaced = new Map<string, CompileFault>();
   /** Faults without a place, found when all else is well; only the first is told. */
@@ -88,6 +90,11 @@ export class Analysis {
     this.checker = new TypeChecker(environment, this.functions, this.places);
     this.#contents = contents;
     this.#byContent = new TypeChecker(environment, this.functions, this.places, { typeOfSource: (source) => this.#typeByContent(source) });
+  }
+
+  /** Says something about a query that runs all the same, once. */
+  warn(message: string): void {
+    this.warnings.add(message);
   }
 
   fault(message: string, place: Span, hint?: string): void {

@@ -6,9 +6,9 @@ import { lowerAgg, lowerCall } from './analyze-calls.ts';
 import { typeHint } from './hints.ts';
 import type { Analysis } from './analyze-context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
-import { lowerSubquery, subqueryOf } from './analyze-queries.ts';
+import { lowerSubquery, sourced, subqueryOf } from './analyze-queries.ts';
 import type { ArrayExpr, BinaryExpr, CallExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, OrderKey, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
-import { callOf, compareOf, fieldOf, literal } from './plan-walk.ts';
+import { callOf, compareOf, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
 import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
@@ -19,6 +19,7 @@ import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOper
 import { conditionIn } from './sql-conditions.ts';
 import { besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
+import { columnsOf } from './sql-tables.ts';
 import { lowerWindow } from './sql-windows.ts';
 
 /** How names resolve inside the clause of a SQL operator. */
@@ -93,7 +94,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
       return e.negated ? { kind: 'not', operand: within } : within;
     }
     case 'is-null': {
-      const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr) };
+      const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr), ...(isSql(c) && { sql: true }) };
       return e.negated ? { kind: 'not', operand: isNull } : isNull;
     }
     case 'conditional': return { kind: 'conditional', test: conditionIn(c, sub(e.condition)), then: sub(e.then), otherwise: sub(e.otherwise) };
@@ -238,9 +239,10 @@ const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr
   if (e.kind !== 'subquery' || !c.sql) return { kind: 'in', left, right: queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c), ...(c.sql && { sql: true }) };
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
-  const right = a.at(e, subqueryOf(found.ops, 'list'));
+  const [column, ...others] = columnsOf(a.typeOf(sourced(found.ops), types.null)) ?? [], ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
+  const right = a.at(e, subqueryOf(ofColumn ? [...found.ops, { kind: 'values', exprs: [fieldOf(thisExpr, column)] }] : found.ops, 'list'));
   a.places.untyped.add(right);
-  return { kind: 'in', left, right, ofQuery: true, sql: true };
+  return { kind: 'in', left, right, ofQuery: true, ...(ofColumn && { ofColumn }), sql: true };
 };
 
 /** All results of a subquery or named query as an array; undefined for other expressions. */

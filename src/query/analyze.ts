@@ -62,7 +62,7 @@ const finish = (analysis: Analysis, pipeline: Pipeline, environment: CompileEnvi
   if (analysis.typesKnown) analysis.check(pipeline);
   analysis.throwFaults();
   analysis.throwLateFaults();
-  const plan = applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff);
+  const plan: Plan = { ...applyRules({ pipeline, functions: analysis.functions }, environment, options.rulesOff), ...(analysis.warnings.size > 0 && { warnings: [...analysis.warnings] }) };
   // Rules may leave less to tell types by: of a filter that lets nothing pass they make no rows at all.
   const rowType = options.rowType ? definiteRecord(analysis.checker.pipeline(pipeline, types.null)) : undefined;
   return rowType ? { ...plan, rowType } : plan;

@@ -42,12 +42,13 @@ export type PlanExpr =
   /** `sql`: as SQL has it, of lists too, and of any value with a text. */
   | { readonly kind: 'concat'; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `ofQuery`: of SQL's IN over a query, where in an empty list nothing is, null neither. */
-  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true; readonly sql?: true }
+  | { readonly kind: 'in'; readonly left: PlanExpr; readonly right: PlanExpr; readonly ofQuery?: true; /** The query gives the values of one column, not rows. */ readonly ofColumn?: true; readonly sql?: true }
   /** LIKE with a constant pattern (`%`, `_`); `caseless` for ILIKE. */
   | { readonly kind: 'like'; readonly operand: PlanExpr; readonly pattern: string; readonly caseless?: true; /** Null gives null, as in SQL. */ readonly sql?: true }
   /** `operand ~ "re"`: RE2 search. */
   | { readonly kind: 'match'; readonly operand: PlanExpr; readonly pattern: string }
-  | { readonly kind: 'isNull'; readonly operand: PlanExpr }
+  /** `sql`: what is missing is null too. */
+  | { readonly kind: 'isNull'; readonly operand: PlanExpr; readonly sql?: true }
   | { readonly kind: 'conditional'; readonly test: PlanExpr; readonly then: PlanExpr; readonly otherwise: PlanExpr }
   | { readonly kind: 'case'; readonly sql?: true; readonly operand?: PlanExpr; readonly branches: readonly { readonly when: PlanExpr; readonly then: PlanExpr }[]; readonly otherwise?: PlanExpr }
   /** A built-in function of the catalog, by its lower-case name. */
@@ -274,6 +275,8 @@ export interface Plan {
   readonly functions: readonly PlanFunction[];
   /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
   readonly rowType?: RecordType;
+  /** What whoever asks is told, such as names that no row has. */
+  readonly warnings?: readonly string[];
 }
 
 /** A source as the query names it. */

@@ -16,6 +16,7 @@ import { filterThroughJoin } from './rules/filter-through-join.ts';
 import { filterThroughSort } from './rules/filter-through-sort.ts';
 import { filterThroughValues } from './rules/filter-through-values.ts';
 import { headThroughValues } from './rules/head-through-values.ts';
+import { inJoin } from './rules/in-join.ts';
 import { joinOrder } from './rules/join-order.ts';
 import { passRemoval } from './rules/pass-removal.ts';
 import { projectionPushdown } from './rules/projection-pushdown.ts';
@@ -47,7 +48,7 @@ export interface Rule {
 
 /** In the order in which they are applied. */
 export const rules = [
-  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, existsJoin, filterSplit, predicatePushdown,
+  constantFolding, passRemoval, filterThroughValues, filterThroughSort, filterMerge, joinOrder, filterThroughJoin, filterSplit, existsJoin, inJoin, predicatePushdown,
   headThroughValues, topK, scanLimit, sortedAggregate, unorderedScan, projectionPushdown,
 ] as const satisfies readonly Rule[];
 

@@ -103,7 +103,7 @@ const anyOf = (a: Analysis, operator: CompareOperator, left: PlanExpr, ops: Ops,
   if (columns.length !== (isRow ? parts.length : 1)) return a.wrong(widthFault(columns.length, parts?.length ?? 1), place);
   const pairs = (isRow ? parts : [left]).map((x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]!) }));
   const exists = (tests: readonly PlanExpr[]): PlanExpr => capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr } as const))], 'exists');
-  const unsure = (e: PlanExpr): PlanExpr => ({ kind: 'or', left: { kind: 'isNull', operand: e }, right: callOf('missing', e) });
+  const unsure = (e: PlanExpr): PlanExpr => ({ kind: 'isNull', operand: e, sql: true });
   const test = compareRows(operator, pairs), found = exists([test]);
   if (isRow) return { kind: 'case', branches: [{ when: found, then: yes }, { when: exists([unsure(test)]), then: unknown }], otherwise: no };
   return {
@@ -160,7 +160,7 @@ export const lowerCorrelatedSubquery = (
 
 /** `a is distinct from b`: null and what is missing are values like others. */
 export const distinctFrom = (left: PlanExpr, right: PlanExpr): PlanExpr => {
-  const isNull = (e: PlanExpr): PlanExpr => ({ kind: 'or', left: { kind: 'isNull', operand: e }, right: callOf('missing', e) });
+  const isNull = (e: PlanExpr): PlanExpr => ({ kind: 'isNull', operand: e, sql: true });
   return {
     kind: 'case',
     branches: [{ when: isNull(left), then: { kind: 'not', operand: isNull(right) } }, { when: isNull(right), then: yes }],

@@ -24,6 +24,12 @@ export interface SqlTable {
 
 /** The columns that a table has as far as anybody knows: those of its type, or those of its rows at present. */
 export const knownColumns = ({ columns, fields }: SqlTable): readonly string[] | undefined => columns ?? fields?.();
+/** Which of these names is meant: that very name, or the only one that differs from it in letter case alone. */
+export const meantOf = (names: readonly string[], name: string): string | undefined => {
+  if (names.includes(name)) return name;
+  const lower = name.toLowerCase(), [found, ...more] = names.filter((n) => n.toLowerCase() === lower);
+  return more.length === 0 ? found : undefined;
+};
 /** A table as hints tell of it. */
 export const shownTable = (t: SqlTable): { readonly name?: string; readonly columns?: readonly string[] } => {
   const columns = knownColumns(t);
@@ -102,18 +108,33 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
     return row;
   }
   if (options.outer?.has(id.name)) return options.outer.name(id);
-  return a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)));
+  return absent(clause, id) ?? a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)));
+};
+/** A column that no row of the only table has at present: it is missing in all, and the query says so. */
+const absent = (clause: Clause, id: IdExpr): PlanExpr | undefined => {
+  const [only, ...others] = clause.tables, columns = only && !only.columns && others.length === 0 ? only.fields?.() : undefined;
+  if (!only || only.columns || others.length > 0 || (clause.options.outer && columns)) return undefined;
+  if (columns && columns.length > 0) {
+    const hint = columnHint(id.name, [{ columns }]);
+    clause.a.warn(`no row has a column "${id.name}"${only.name === undefined ? '' : ` in ${only.name}`}: it is missing in all${hint === undefined ? '' : `; ${hint}`}`);
+  }
+  return clause.a.at(id, named(clause.a, column(clause, only, id.name), id));
 };
 const rowOfTable = (tables: readonly SqlTable[], name: string): PlanExpr | undefined => {
-  const table = tables.find((t) => t.name === name);
+  const [table] = tablesNamed(tables, name);
   return table && pathExpr(table.path);
+};
+/** Tables of that very name, or else those whose name differs from it in letter case alone. */
+const tablesNamed = (tables: readonly SqlTable[], name: string): readonly SqlTable[] => {
+  const exact = tables.filter((t) => t.name === name);
+  return exact.length > 0 ? exact : tables.filter((t) => t.name?.toLowerCase() === name.toLowerCase());
 };
 
 const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const { a, tables, options, isDynamicJoin } = clause, id = dot.expr, inner = dot.name.text;
   const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
   if (alias) return named(a, fieldOf(alias, inner), dot.name);
-  const owners = tablesNamed(tables, id);
+  const owners = tablesNamed(tables, id.name);
   if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
   if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
@@ -123,46 +144,54 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const late = options.aliases?.(id.name);
   if (late) return named(a, fieldOf(late, inner), dot.name);
   if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
+  const lacking = absent(clause, id);
+  if (lacking) return named(a, fieldOf(lacking, inner), dot);
   return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables.map(shownTable)));
 };
-/** The tables of a name; where none has it as it is written, those that have it in other letters. */
-const tablesNamed = (tables: readonly SqlTable[], { name, quoted }: IdExpr): readonly SqlTable[] => {
-  const exact = tables.filter((t) => t.name === name), lower = name.toLowerCase(), alike = exact.length > 0 || quoted ? exact : tables.filter((t) => t.name?.toLowerCase() === lower);
-  // A column that is called so goes before: its field is meant.
-  return alike !== exact && alike.length > 0 && tables.some((t) => knownColumns(t)?.includes(name)) ? exact : alike;
-};
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
-  const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined, fitting = owners.filter((t) => (isOneOfMany ? knownColumns(t) : t.columns)?.includes(inner) !== false);
+  const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined;
+  const fitting = owners.flatMap((t): readonly { readonly t: SqlTable; readonly meant: string | undefined }[] => {
+    const known = knownColumns(t), meant = known ? meantOf(known, inner) : inner;
+    if (meant !== undefined) return [{ t, meant }];
+    return isOneOfMany || t.columns ? [] : [{ t, meant: undefined }];
+  });
   if (fitting.length > 1) return a.wrong(`ambiguous qualified reference "${dot.expr.name}"."${inner}"`, dot);
-  if (fitting[0]) return named(a, column(clause, fitting[0], inner), dot.name);
+  const [only] = fitting;
+  if (only?.meant !== undefined) return named(a, column(clause, only.t, only.meant), dot.name);
+  if (only) return absent(clause, { ...dot.expr, name: inner })!;
   if (options.outer?.has(dot.expr.name, inner)) return options.outer.qualified(dot);
   return a.wrong(`column "${inner}" does not exist in table "${dot.expr.name}"`, dot, columnHint(inner, owners.map((t) => ({ columns: knownColumns(t) ?? [] }))));
 };
 
 /** The column that a name is which stands alone or begins `whole`; `none` if there is no such column. */
 const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanExpr | 'none' => {
-  const { a, tables, options, isDynamicJoin } = clause, { name } = id;
-  // What USING took from the table on the left is left out.
-  const owners = tables.filter((t) => t.columns?.includes(name) && !t.merged.has(name)), shared = owners.find((t) => t.using);
-  if (shared) return column(clause, shared, name);
-  if (isDynamicJoin) {
-    const known = tables.map(knownColumns);
-    // While sources are not read yet, what is told of them is not the last word.
-    if (known.some((names) => !names)) return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
-    const found = tables.filter((t, i) => known[i]!.includes(name) && !t.merged.has(name));
-    if (found.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
-    return found[0] ? column(clause, found[0], name) : 'none';
-  }
+  const { a, tables, isDynamicJoin } = clause, { name } = id;
   const [only] = tables;
-  if (only && !only.columns) {
+  if (only && tables.length === 1 && !only.columns) {
     if (only.explicit && only.name === name) {
       return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
     }
+    const known = knownColumns(only), meant = known ? meantOf(known, name) : name;
     // What the table has not may be an alias, or in a subquery a column of the query around.
-    return (options.outer || options.fallback?.has(name)) && knownColumns(only)?.includes(name) === false ? 'none' : column(clause, only, name);
+    return meant === undefined ? 'none' : column(clause, only, meant);
   }
+  // While sources are not read yet, what is told of them is not the last word.
+  if (isDynamicJoin && tables.some((t) => !knownColumns(t)) && !tables.some((t) => t.columns?.includes(name) && t.using)) {
+    return a.wrong(`join on dynamic column "${name}" requires table-qualified reference`, whole);
+  }
+  const owners = ownersOf(tables, name), shared = owners.find(({ table }) => table.using);
+  if (shared) return column(clause, shared.table, shared.meant);
   if (owners.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
-  return owners[0] ? column(clause, owners[0], name) : 'none';
+  return owners[0] ? column(clause, owners[0].table, owners[0].meant) : 'none';
+};
+/** The tables that have a column of that name, or else those that have one which differs from it in letter case alone. What USING took from a table on the left is left out. */
+const ownersOf = (tables: readonly SqlTable[], name: string): readonly { readonly table: SqlTable; readonly meant: string }[] => {
+  const found = tables.flatMap((table) => {
+    const known = knownColumns(table), meant = known && meantOf(known, name);
+    return meant === undefined || table.merged.has(meant) ? [] : [{ table, meant }];
+  });
+  const exact = found.filter(({ meant }) => meant === name);
+  return exact.length > 0 ? exact : found;
 };
 
 const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
@@ -172,17 +201,21 @@ const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
 };
 
 const hasName = ({ tables, options }: Clause, first: string, second?: string): boolean =>
-  tables.some((t) => knownColumns(t)?.includes(first) === true
-    || (t.name === first && (second === undefined || knownColumns(t)?.includes(second) !== false)))
+  tables.some((t) => mayHave(t, first) === true) || tablesNamed(tables, first).some((t) => second === undefined || mayHave(t, second) !== false)
   || options.outer?.has(first, second) === true;
 
-const hasTable = ({ tables, options }: Clause, name: string): boolean => tables.some((t) => t.name === name) || options.outer?.hasTable(name) === true;
+/** Whether a table has a column that is meant by a name; undefined if its columns are not known. */
+const mayHave = (t: SqlTable, name: string): boolean | undefined => {
+  const known = knownColumns(t);
+  return known && meantOf(known, name) !== undefined;
+};
+const hasTable = ({ tables, options }: Clause, name: string): boolean => tablesNamed(tables, name).length > 0 || options.outer?.hasTable(name) === true;
 
 /** Whether all columns that the arguments of an aggregate name are of the query around: then so is the aggregate. One without columns is not, nor one with a subquery in it. */
 export const isOfQueryAround = ({ argument, others, filter, order }: AggregateCall, tables: readonly SqlTable[], outer: SqlNames): boolean => {
   const isOwn = (first: string, second?: string): boolean => tables.some((t) => {
-    const known = knownColumns(t);
-    return t.name === first || (known ? known.includes(first) : second === undefined || !outer.hasTable(first));
+    const isKnown = mayHave(t, first);
+    return t.name?.toLowerCase() === first.toLowerCase() || (isKnown ?? (second === undefined || !outer.hasTable(first)));
   });
   let found = false, isOuter = true;
   const visit = (node: unknown): void => {

@@ -12,7 +12,7 @@ import { sqlCondition } from './sql-conditions.ts';
 import { isName } from './sql-correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './sql.ts';
-import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns, misplaced } from './sql-names.ts';
+import { type ClauseOptions, type ColumnUses, clauseNames, isOfQueryAround, knownColumns, meantOf, misplaced } from './sql-names.ts';
 import { type Column, distinctByHidden, isOverOutput, orderNames, overOutput, recordOfColumns, rowOfKeys, sorting, withDistinctNames } from './sql-output.ts';
 import { SqlWindows } from './sql-windows.ts';
 import { type ChangedColumn, changedStar, starValue } from './sql-stars.ts';
@@ -119,7 +119,7 @@ class Select {
   }
 
   #having(e: Expr, columns: readonly Column[]): PlanExpr {
-    const aliases = (name: string): PlanExpr | undefined => (this.#isInput(name) ? undefined : columns.find((c) => c.alias === name)?.expr);
+    const aliases = (name: string): PlanExpr | undefined => (this.#isInput(name) ? undefined : this.#byAlias(columns, name)?.expr);
     return sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) }));
   }
 
@@ -130,6 +130,15 @@ class Select {
   /** Whether a table is known to have a column of that name, which then goes before an alias. */
   #isInput(name: string): boolean {
     return this.#from.tables.some((t) => knownColumns(t)?.includes(name));
+  }
+
+  /** Which of the names of the output is meant: a column of the input that has the very name goes before one of other letter case. */
+  #meant(names: readonly string[], name: string): string | undefined {
+    return names.includes(name) || !this.#isInput(name) ? meantOf(names, name) : undefined;
+  }
+  #byAlias(columns: readonly Column[], name: string): Column | undefined {
+    const meant = this.#meant(columns.flatMap((c) => c.alias ?? []), name);
+    return meant === undefined ? undefined : columns.find((c) => c.alias === meant);
   }
 
   readonly #noteGrouping = (e: CallExpr): PlanExpr => {
@@ -156,10 +165,11 @@ class Select {
 
   /** Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is one of `names`, of the output, or else of the input. */
   #probeOrder(keys: readonly OrderKey[], names: ReadonlySet<string>): void {
+    const known = [...names];
     if (isByAll(keys, (name) => names.has(name) || this.#isInput(name))) return;
     for (const k of keys) {
       if (ordinalOf(k.expr) !== undefined) continue;
-      this.#expr(k.expr, { aliases: (name) => (names.has(name) || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, ...this.#calls() });
+      this.#expr(k.expr, { aliases: (name) => (this.#meant(known, name) !== undefined || this.#isOutputColumn(name) ? thisExpr : undefined), aliasesFirst: true, ...this.#calls() });
     }
   }
 
@@ -190,7 +200,11 @@ class Select {
   /** What aliases of the select list stand for, where no column has their name; `before`: only those that are written before it count. */
   #aliased(options: ClauseOptions, before?: SqlColumn): Exclude<ClauseOptions['fallback'], undefined> {
     const { columns } = this.#select;
-    const find = (name: string): SqlColumn | undefined => (before ? columns.slice(0, columns.indexOf(before)) : columns).find((c) => c.kind === 'sql-column' && c.as?.text === name);
+    const known = before ? columns.slice(0, columns.indexOf(before)) : columns, names = known.flatMap((c) => (c.kind === 'sql-column' ? c.as?.text ?? [] : []));
+    const find = (name: string): SqlColumn | undefined => {
+      const meant = this.#meant(names, name);
+      return meant === undefined ? undefined : known.find((c) => c.kind === 'sql-column' && c.as?.text === meant);
+    };
     return {
       has: (name) => find(name) !== undefined,
       of: (name) => {
@@ -243,8 +257,9 @@ class Select {
       const aliases = (name: string): PlanExpr | undefined => {
         if (pg !== false && this.#isInput(name)) return undefined;
         // The first of that name in the select list counts, be it an alias or a column of the input.
-        const first = this.#select.columns.find((c) => (c.as ? c.as.text === name : c.kind === 'sql-column' && c.expr.kind === 'id' && c.expr.name === name));
-        const found = first?.as && columns.find((c) => c.alias === name)?.expr;
+        const named = (c: SqlColumn): string | undefined => c.as?.text ?? (c.kind === 'sql-column' && c.expr.kind === 'id' ? c.expr.name : undefined);
+        const meant = this.#meant(this.#select.columns.flatMap((c) => named(c) ?? []), name), first = this.#select.columns.find((c) => meant !== undefined && named(c) === meant);
+        const found = first?.as && this.#byAlias(columns, name)?.expr;
         const aggregate = found && this.#aggregateIn(found);
         if (aggregate === undefined) return found;
         this.#a.faultOfShape(`aggregate function "${aggregate}" called in non-aggregate context`, this.#a.places.whole.get(found!) ?? e);
@@ -287,7 +302,7 @@ class Select {
   #distinctKey(e: Expr, columns: readonly Column[]): PlanExpr {
     const position = ordinalOf(e);
     if (position !== undefined) return this.#atPosition(e, position, columns);
-    return this.#expr(e, { aliases: (name) => columns.find((c) => c.alias === name)?.expr, aliasesFirst: true, ...this.#calls() });
+    return this.#expr(e, { aliases: (name) => this.#byAlias(columns, name)?.expr, aliasesFirst: true, ...this.#calls() });
   }
 
   #notWindow(expr: PlanExpr, place: Span): PlanExpr {
@@ -297,7 +312,7 @@ class Select {
   }
 
   #qualify(e: Expr, columns: readonly Column[]): PlanExpr {
-    const aliases = (name: string): PlanExpr | undefined => columns.find((c) => c.alias === name)?.expr;
+    const aliases = (name: string): PlanExpr | undefined => this.#byAlias(columns, name)?.expr;
     const expr = sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, ...this.#calls() }));
     if (!this.#windows.isUsed) this.#a.fault('QUALIFY needs a window function in the select list or in its condition', e, 'WHERE filters without one');
     return expr;
@@ -357,7 +372,7 @@ class Select {
     }
     const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
     const aliases = (name: string): PlanExpr | undefined =>
-      columns.find((c) => c.name === name)?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
+      columns.find((c) => c.name === this.#meant(columns.map((x) => x.name), name))?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
       const expr = position === undefined

@@ -66,7 +66,7 @@ export type FromWorker =
   | { readonly type: 'credit'; readonly task: number; readonly bytes: number }
   | { readonly type: 'chunk'; readonly task: number; readonly bytes: Uint8Array; readonly stats: QueryStats }
   /** A step of the task for its machine. */
-  | { readonly type: 'step'; readonly task: number; readonly step: Step }
+  | { readonly type: 'step'; readonly task: number; readonly step: Step; /** Of a query that was compiled. */ readonly warnings?: readonly string[] }
   | { readonly type: 'call'; readonly task: number; readonly call: number; readonly request: Call }
   | { readonly type: 'done'; readonly task: number; readonly outcome: TaskOutcome }
   /** `told`: the error is in the chunks already, as a control message. */

@@ -157,7 +157,8 @@ class Workers implements WorkerPool {
     const stream = new QueryStream(), session = new LakeSession(lake ?? lentTo?.lake ?? this.lake, this.options.from), trail = new QueryTrail(() => this.queryActor(id, (lentTo ?? this.options).inspect), this.untold);
     let task: RunningTask | undefined;
     const events: TaskEvents = {
-      step: () => {
+      step: (_step, warnings = []) => {
+        stream.warnings = warnings;
         watch?.compiled();
         trail.note({ type: 'compiled' });
       },

@@ -91,6 +91,8 @@ export interface QueryReply {
   readonly id: string;
   /** Whether there are any bytes at all; if not, no Content-Type is sent. */
   readonly empty: boolean;
+  /** What the text may not mean as it was written, such as names that no row has. */
+  readonly warnings: readonly string[];
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Tells, before the next chunk is asked for, that the bytes of this one are not needed any more: its memory is used again. */
   readonly sent?: (chunk: Uint8Array) => void;

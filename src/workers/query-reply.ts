@@ -9,6 +9,8 @@ type End = { readonly error?: LakeError };
 /** The answer of one query: the worker's side pushes chunks and closes it, `reply` is the client's side. */
 export class QueryStream {
   stats: QueryStats = { startMs: Date.now(), updateMs: Date.now(), bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+  /** Of the text, known before its first byte. */
+  warnings: readonly string[] = [];
   private readonly queue: Uint8Array[] = [];
   private end: End | undefined;
   private waiting: (() => void) | undefined;
@@ -36,7 +38,7 @@ export class QueryStream {
   reply(id: string, task: RunningTask, watch: QueryWatch | undefined, left: () => void): QueryReply {
     if (this.queue.length === 0 && this.end?.error) throw this.end.error;
     return {
-      id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, watch, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats,
+      id, empty: this.queue.length === 0 && this.end !== undefined, chunks: this.chunks(task, watch, left), sent: (bytes) => { this.done = bytes; }, stats: () => this.stats, warnings: this.warnings,
       whenFailed: (failed) => {
         this.failed = failed;
         if (this.end?.error) failed();

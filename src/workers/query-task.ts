@@ -82,7 +82,8 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
   const output = new Output({ task, writer, progress, encoder, control: request.control && writer.control !== undefined });
   try {
     const environment = lakeEnvironment(task, tools, request.head), plan = await compile(request.text, environment, { rowType: formatTable[format].hasTypeAlone === true });
-    task.step('compiled');
+    task.step('compiled', plan.warnings);
+    for (const text of plan.warnings ?? []) await output.warn(text);
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {
       for (const batch of debugged.splice(0)) await output.batch('debug', batch);
@@ -147,6 +148,11 @@ class Output {
     this.progress.recordsSent += batch.length;
     await this.hold(this.writer.write(batch));
     if (!this.started || performance.now() - this.heldSince >= gatherMsMax) await this.flush();
+  }
+
+  /** What the text may not mean as it was written. */
+  async warn(text: string): Promise<void> {
+    if (this.control) await this.tell('QueryWarning', recordValue([{ name: 'warning', value: stringValue(text) }]));
   }
 
   /** Bytes that writers of parts have made. */

@@ -107,9 +107,9 @@ export class Task {
     return promise;
   }
 
-  step(step: Step): void {
+  step(step: Step, warnings?: readonly string[]): void {
     this.counter.stepped();
-    this.post({ type: 'step', task: this.id, step });
+    this.post({ type: 'step', task: this.id, step, ...(warnings && { warnings }) });
   }
 
   /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */

@@ -16,7 +16,7 @@ import type { WorkerSettings } from './worker-settings.ts';
 
 /** What happens to a task, for its host. Exactly one of `done` and `failed` comes, as the last. */
 export interface TaskEvents {
-  readonly step?: (step: Step) => void;
+  readonly step?: (step: Step, warnings?: readonly string[]) => void;
   readonly chunk?: (bytes: Uint8Array, stats: QueryStats) => void;
   /** Starts a part of the task in another thread. */
   readonly helper?: (of: PartOf) => MessagePort | undefined;
@@ -128,7 +128,7 @@ export class RunningTask {
         this.wake();
         return;
       case 'chunk': this.events?.chunk?.(message.bytes, message.stats); return;
-      case 'step': this.events?.step?.(message.step); return;
+      case 'step': this.events?.step?.(message.step, message.warnings); return;
       case 'call': void this.answer(message); return;
       case 'done':
         if (this.events) this.settle((events) => { events.done(message.outcome); });

@@ -19,7 +19,7 @@ export const mix = (h: number): number => {
 const slotsMin = 64;
 
 /** The bits of numbers: two words a row. */
-export const wordsOf = (values: Float64Array): Uint32Array => new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+export const wordsOf = (values: Float64Array | BigInt64Array | BigUint64Array): Uint32Array => new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
 
 /** Codes of pairs of 32-bit words. */
 export class PairTable {

@@ -17,7 +17,7 @@ import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
 import { strictness } from './compare-sql.ts';
 import { columnsFrom, concatKernel, fstringOf, listFrom, mapElements, mapFrom, recordFrom, recordOf } from './construct.ts';
-import { inVector, isEmptyList } from './contains.ts';
+import { inColumn, inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
 import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
@@ -84,7 +84,10 @@ const compilers: Compilers = {
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
   compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql && strictOf(left, right))),
   concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => (sql ? apply([l, r], l.length, sqlConcat) : apply([l, r], l.length, concatKernel, 'bare'))),
-  in: ({ left, right, ofQuery, sql }, context) => binary(left, right, context, (l, r) => (ofQuery && isEmptyList(r) ? bools(new Uint8Array(l.length)) : inVector(l, r, l.length, sql && strictOf(left, right)))),
+  in: ({ left, right, ofQuery, ofColumn, sql }, context) => binary(left, right, context, (l, r) => {
+    if (ofQuery && isEmptyList(r)) return bools(new Uint8Array(l.length));
+    return ofColumn ? inColumn(l, r, l.length, strictOf(left, right)) : inVector(l, r, l.length, sql && strictOf(left, right));
+  }),
   like: ({ operand, pattern, caseless, sql }, context) => {
     const rows = caseless ? ilikeRows(pattern) : likeRows(pattern), search = likeSearch(rows);
     if (caseless) return unary(operand, context, (v) => matchVector(v, rows));
@@ -94,7 +97,7 @@ const compilers: Compilers = {
     const test = regexpTest(pattern);
     return unary(operand, context, (v) => matchVector(v, (rows) => testRows(rows, test)));
   },
-  isNull: ({ operand }, context) => unary(operand, context, isNullVector),
+  isNull: ({ operand, sql }, context) => unary(operand, context, (v) => isNullVector(v, sql)),
   conditional: ({ test, then, otherwise }, context) => conditional(compile(test, context), compile(then, context), compile(otherwise, context)),
   case: ({ operand, branches, otherwise, sql }, context) => caseOf({
     ...(sql && { sql }),

@@ -13,18 +13,20 @@ import { walk } from './walk.ts';
 const no = 0, hasNull = 1, found = 2;
 
 export const inVector = (x: Vector, c: Vector, length: number, sql?: number): Vector => (length === 0 ? noRows : apply([x, c], length, sql === undefined ? plainKernel : sqlKernels[sql]!));
+/** The same for a list that holds the values of a column: what is inside of these counts for nothing. */
+export const inColumn = (x: Vector, c: Vector, length: number, sql: number): Vector => (length === 0 ? noRows : apply([x, c], length, columnKernels[sql]!));
 
 /** Whether the rows are all one list without elements. */
 export const isEmptyList = (c: Vector): boolean => (c.form === 'constant' ? isEmptyList(c.inner) : c.form === 'list' && c.length > 0 && c.offsets[0] === c.offsets[c.length]);
 
-const kernelOf = (sql: number | undefined): Kernel => ([x, c], length) => {
+const kernelOf = (sql: number | undefined, inside: typeof nodesOf = nodesOf): Kernel => ([x, c], length) => {
   const a = x!.form === 'constant' ? x!.inner : x!, b = c!.form === 'constant' ? c!.inner : c!;
   if (a.form === 'null') return nulls(length);
   if (a.form === 'error') return x!;
   if (b.form === 'error') return c!;
   if (b.form === 'null') return nulls(length);
   if (x!.form === 'constant') return outcome(walk(c!, equalTo(x!, sql)), length);
-  if (c!.form === 'constant') return outcome(findIn(x!, valueAt(c!.inner, 0), length, sql), length);
+  if (c!.form === 'constant') return outcome(findIn(x!, insideOf(c!.inner, underForm(x!) === 'enum', inside), length, sql), length);
   const codes = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
     const row = take(c!, Uint32Array.of(i));
@@ -32,7 +34,6 @@ const kernelOf = (sql: number | undefined): Kernel => ([x, c], length) => {
   }
   return outcome(codes, length);
 };
-const plainKernel = kernelOf(undefined), sqlKernels = [0, 1, 2, 3].map(kernelOf);
 /** The strictness of the sides turned around. */
 const turned = (sql: number | undefined): number | undefined => (sql === undefined ? undefined : ((sql & strictness.left) << 1) | ((sql & strictness.right) >> 1));
 const equalTo = (x: Vector, sql: number | undefined): Parameters<typeof walk>[1] => ({
@@ -88,14 +89,39 @@ const nodesOf = (value: Value, out: Value[]): Value[] => {
   return out;
 };
 
+/** The values directly inside of a list. */
+const elementsOf: typeof nodesOf = ({ type, data }) => (type.kind === 'array' || type.kind === 'set' ? (data as readonly Value['data'][]).map((d) => underValue({ type: type.element, data: d })) : []);
+
 /** Constants of so many nodes are compared one after the other; longer ones through a hash table. */
 const linearMax = 16;
 
-const findIn = (x: Vector, container: Value, length: number, sql: number | undefined): Uint8Array => {
-  const all = nodesOf(container, []);
-  const isEnum = underForm(x) === 'enum', nodes = all.filter((n) => n.type !== types.null && n.type.kind !== 'error' && (n.type.kind === 'enum') === isEnum);
-  const codes = new Uint8Array(length).fill(nodes.length < all.length && all.some((n) => n.type === types.null) ? hasNull : no);
-  if (nodes.length > linearMax && (sql === undefined || nodes.every((n) => areAlike(x, n)))) return findHashed(x, nodes, codes);
+/** What a container that stands for many batches has inside. */
+interface Inside { readonly nodes: readonly Value[]; readonly table: NodeTable; readonly hasNull: boolean }
+interface NodeTable { readonly texts: ReadonlySet<string>; readonly numbers: ReadonlySet<number>; /** Values with nothing inside. */ readonly others: readonly Value[]; readonly containers: readonly Value[] }
+
+const known = new WeakMap<Vector, Map<string, Inside>>();
+/** What is inside of a vector of one row, enums or all others; worked out once for all batches that look for their values in it. */
+const insideOf = (container: Vector, isEnum: boolean, inside: typeof nodesOf): Inside => {
+  const ways = known.get(container) ?? new Map<string, Inside>(), way = `${inside === nodesOf ? 'nodes' : 'elements'}${isEnum ? ' enum' : ''}`, before = ways.get(way);
+  if (before) return before;
+  const all = inside(valueAt(container, 0), []), nodes = all.filter((n) => n.type !== types.null && n.type.kind !== 'error' && (n.type.kind === 'enum') === isEnum);
+  const made: Inside = { nodes, table: tableOf(nodes), hasNull: all.some((n) => n.type === types.null) };
+  known.set(container, ways.set(way, made));
+  return made;
+};
+const tableOf = (nodes: readonly Value[]): NodeTable => {
+  const texts = new Set<string>(), numbers = new Set<number>(), others: Value[] = [], containers: Value[] = [];
+  for (const n of nodes) {
+    if (n.type === types.string) texts.add(n.data as string);
+    else if (isNumeric(n.type) && typeof n.data === 'number') numbers.add(n.data);
+    else (n.type.kind === 'primitive' ? others : containers).push(n);
+  }
+  return { texts, numbers, others, containers };
+};
+
+const findIn = (x: Vector, { nodes, table, hasNull: isNullInside }: Inside, length: number, sql: number | undefined): Uint8Array => {
+  const codes = new Uint8Array(length).fill(isNullInside ? hasNull : no);
+  if (nodes.length > linearMax && (sql === undefined || nodes.every((n) => areAlike(x, n)))) return findHashed(x, table, codes);
   for (const node of nodes) {
     const equal = truthOf(compareVectors('==', x, constant(vectorOf([node]), length), length, sql));
     for (let i = 0; i < length; i++) if (equal[i] === truth.true) codes[i] = found;
@@ -107,17 +133,17 @@ const areAlike = (x: Vector, n: Value): boolean => {
   const form = underForm(x);
   return n.type === types.string ? form === 'bytes' : isNumeric(n.type) ? form === 'number' : n.type.kind !== 'primitive';
 };
-const findHashed = (x: Vector, nodes: readonly Value[], codes: Uint8Array): Uint8Array => {
-  const texts = new Set<string>(), numbers = new Set<number>(), others: Value[] = [];
-  for (const n of nodes) {
-    if (n.type === types.string) texts.add(n.data as string);
-    else if (isNumeric(n.type) && typeof n.data === 'number') numbers.add(n.data);
-    else others.push(n);
+const findHashed = (x: Vector, { texts, numbers, others, containers }: NodeTable, codes: Uint8Array): Uint8Array => {
+  if (x.form === 'number' && x.values instanceof Float64Array && others.length === 0) {
+    for (let i = 0; i < codes.length; i++) if (numbers.has(x.values[i]!) && x.values[i] === x.values[i]) codes[i] = found;
+    return codes;
   }
   for (let i = 0; i < codes.length; i++) {
     const v = valueAt(x, i);
     const hit = v.type === types.string ? texts.has(v.data as string) : isNumeric(v.type) && typeof v.data === 'number' && !Number.isNaN(v.data) && numbers.has(v.data);
-    if (hit || others.some((o) => equalValues(o, v))) codes[i] = found;
+    if (hit || (v.type.kind === 'primitive' ? others : containers).some((o) => equalValues(o, v))) codes[i] = found;
   }
   return codes;
 };
+
+const plainKernel = kernelOf(undefined), sqlKernels = [0, 1, 2, 3].map((sql) => kernelOf(sql)), columnKernels = [0, 1, 2, 3].map((sql) => kernelOf(sql, elementsOf));

@@ -4,6 +4,7 @@ import type { Evaluator } from './evaluator.ts';
 import { compareVectors } from './compare.ts';
 import { combine, errors, overlay, repeat, rowsWith, truth, truthOf, wrapErrors } from './rows.ts';
 import { withoutUnions } from './lift.ts';
+import { kinds, kindsOf, mayBeError } from '../operators/kinds.ts';
 import { nullValue } from '../../vectors/value.ts';
 
 const bool = (value: boolean, length: number): Vector => constant(bools(Uint8Array.of(value ? 1 : 0)), length);
@@ -121,9 +122,11 @@ export const notVector = (v: Vector): Vector => {
   return choose(out, [() => bool(false, length), () => bool(true, length), () => nullRows(length), () => errorsOf(v, codes), () => errorsOf(v, codes)], length);
 };
 
-/** `is null`: errors stay errors. */
-export const isNullVector = (v: Vector): Vector => {
-  const { length } = v, codes = truthOf(v), out = new Uint8Array(length);
+/** `is null`: errors stay errors; in SQL what is missing is null. */
+export const isNullVector = (v: Vector, sql?: boolean): Vector => {
+  const { length } = v, missing = sql === true && mayBeError(v) ? kindsOf(v)?.map((k) => (k === kinds.missing ? 1 : 0)) : undefined;
+  if (missing?.includes(1)) return choose(missing, [() => isNullVector(v), () => bool(true, length)], length);
+  const codes = truthOf(v), out = new Uint8Array(length);
   for (let i = 0; i < length; i++) out[i] = codes[i] === truth.null ? 1 : codes[i] === truth.error ? 2 : 0;
   if (!out.includes(2)) return bools(out);
   return choose(out, [() => bool(false, length), () => bool(true, length), () => withoutUnions(v)], length);

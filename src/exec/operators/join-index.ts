@@ -4,11 +4,14 @@
  * Numbers and runs of bytes of one type are hashed and compared where they lie; keys of other kinds, and batches whose keys are of another kind than the
  * built ones, go through the codes of a GroupTable, which is made when the first of them comes.
  */
-import { type PrimitiveType, isFloat } from '../../vectors/type.ts';
-import { type FlatVector, type Vector, flatten, gather, take } from '../../vectors/vector.ts';
+import { type PrimitiveType, isFloat, isInteger, types } from '../../vectors/type.ts';
+import { type FlatVector, type Vector, flatten, gather, numbers, take } from '../../vectors/vector.ts';
 import { GroupTable } from '../aggregates/groups.ts';
 import { mix, none, wordsOf } from '../aggregates/tables.ts';
+import { alikeForSql } from '../expressions/compare-sql.ts';
+import { lift } from '../expressions/lift.ts';
 import { flatSize } from './compact.ts';
+import { kinds, kindsOf } from './kinds.ts';
 
 /** What a row of the built side takes besides itself. */
 const indexBytes = 32;
@@ -17,10 +20,14 @@ export const heldBytes = (rows: Vector): number => flatSize(rows) * 2 + rows.len
 
 type TypedKey =
   | { readonly form: 'number'; readonly type: PrimitiveType; readonly values: Float64Array }
+  /** Of 64 bits that are no float: two words each. */
+  | { readonly form: 'words'; readonly type: PrimitiveType; readonly words: Uint32Array }
   | { readonly form: 'bytes'; readonly type: PrimitiveType; readonly bytes: Uint8Array; readonly offsets: Uint32Array };
 
 /** Keys of a side; `out`: 0 for the rows that look for partners. */
-export interface Keys { readonly keys: readonly Vector[]; readonly out: Uint8Array }
+export interface Keys { readonly keys: readonly Vector[]; readonly out: Uint8Array; /** Keys of unlike types are compared as SQL compares them. */ readonly loose?: boolean }
+/** Where the rows of a key are: for each row that looks for partners the place of the first one or `none`, the chains, and the rows by place (undefined: as they lie). */
+export interface Found { readonly heads: Uint32Array; readonly next: Uint32Array; readonly order: Uint32Array | undefined }
 
 interface Typed { readonly keys: readonly TypedKey[]; readonly hashes: Uint32Array; readonly slots: Uint32Array }
 interface Coded { readonly table: GroupTable; readonly heads: Uint32Array }
@@ -39,6 +46,8 @@ export class JoinIndex {
   private readonly keys: readonly Vector[];
   private readonly typed: Typed | undefined;
   private coded: Coded | undefined;
+  /** By the types of other keys: the same rows under keys that are read as those. */
+  private readonly others = new Map<string, JoinIndex>();
 
   constructor(rows: Vector, { keys, out }: Keys) {
     this.rows = rows;
@@ -56,20 +65,29 @@ export class JoinIndex {
   /** For another run: no row has had a match. */
   anew(): JoinIndex { return Object.assign(Object.create(JoinIndex.prototype) as JoinIndex, { ...this, matched: new Uint8Array(this.rows.length) }); }
 
-  /** The place of the first built row for each row, or `none`. */
-  heads({ keys, out }: Keys, length: number): Uint32Array {
-    if (this.next.length === 0) return new Uint32Array(length).fill(none);
-    const taking = this.typed && takingRows(out, length), typed = this.typed && typedKeys(taking ? keys.map((k) => take(k, taking)) : keys);
-    if (this.typed && typed?.every((k, i) => k.form === this.typed!.keys[i]!.form && k.type === this.typed!.keys[i]!.type)) {
-      const found = find(this.typed, typed, taking?.length ?? length);
-      if (!taking) return found;
-      const heads = new Uint32Array(length).fill(none);
-      for (let i = 0; i < taking.length; i++) heads[taking[i]!] = found[i]!;
-      return heads;
-    }
+  /** The built rows for each row. */
+  find(wanted: Keys, length: number): Found {
+    const { keys, out, loose } = wanted, { order, next } = this;
+    if (next.length === 0) return { heads: new Uint32Array(length).fill(none), next, order };
+    const taking = this.typed || loose ? takingRows(out, length) : undefined, own = taking ? keys.map((k) => take(k, taking)) : keys, typed = this.typed && typedKeys(own), count = taking?.length ?? length;
+    const isAlike = typed?.every((k, i) => k.form === this.typed!.keys[i]!.form && k.type === this.typed!.keys[i]!.type) === true;
+    const found = isAlike ? { heads: find(this.typed!, typed!, count), next, order } : loose && count > 0 ? this.findUnlike(own, count) : undefined;
+    if (found) return taking ? { ...found, heads: spread(found.heads, taking, length) } : found;
     const { table, heads: first } = (this.coded ??= this.grouped()), ids = table.ids(keys, length, false);
     for (let i = 0; i < length; i++) ids[i] = out[i] === 0 && ids[i] !== none ? first[ids[i]!]! : none;
-    return ids;
+    return { heads: ids, next, order };
+  }
+
+  /** The same for keys of one type each where the built ones are of another: a text is read as what the other side is. Undefined where they are not so. */
+  private findUnlike(keys: readonly Vector[], length: number): Found | undefined {
+    const own = this.keys.map(oneClassOf), other = keys.map(oneClassOf), names = other.map(primitiveName), ownNames = own.map(primitiveName);
+    if (names.includes(undefined) || ownNames.includes(undefined) || names.every((name, i) => name === ownNames[i])) return undefined;
+    const pairs = other.map((k, i) => alikeKeys(k, own[i]!)), built = pairs.map((p) => p.built), probing = pairs.map((p) => p.probe), name = names.join();
+    const index = this.others.get(name) ?? new JoinIndex(this.order ? take(this.rows, this.order) : this.rows, { keys: built, out: nullRows(built) });
+    this.others.set(name, index);
+    const found = index.find({ keys: probing, out: nullRows(probing) }, length);
+    // Places of that index are rows in the order of this one.
+    return { ...found, order: this.order && found.order ? found.order.map((row) => this.order![row]!) : found.order ?? this.order };
   }
 
   private grouped(): Coded {
@@ -112,6 +130,12 @@ const takingRows = (out: Uint8Array, length: number): Uint32Array | undefined =>
   for (let i = 0; i < length; i++) if (out[i] === 0) rows[n++] = i;
   return rows;
 };
+/** What was found for some rows, among all of them. */
+const spread = (found: Uint32Array, rows: Uint32Array, length: number): Uint32Array => {
+  const heads = new Uint32Array(length).fill(none);
+  for (let i = 0; i < rows.length; i++) heads[rows[i]!] = found[i]!;
+  return heads;
+};
 /** The keys as typed arrays, if each column is of one such type. */
 const typedKeys = (keys: readonly Vector[]): readonly TypedKey[] | undefined => {
   const out: TypedKey[] = [];
@@ -129,8 +153,23 @@ const oneClass = (v: FlatVector): FlatVector => {
   for (let i = 1; i < v.length; i++) if (v.tags[i] !== tag) return v;
   return gather(v.parts[tag]!, v.slots.subarray(0, v.length));
 };
+const primitiveName = (v: FlatVector): string | undefined => (v.form === 'number' || v.form === 'bytes' || v.form === 'bool' ? (v.form === 'bool' ? types.bool : v.type).name : undefined);
+const oneClassOf = (v: Vector): FlatVector => oneClass(flatten(v));
+/** Keys of two sides as one type; what cannot be read is null. */
+const alikeKeys = (probe: FlatVector, built: FlatVector): { readonly probe: Vector; readonly built: Vector } => {
+  const alike = alikeForSql(probe, built, 0);
+  return alike ? { probe: asFloats(alike.left), built: asFloats(alike.right) } : { probe, built };
+};
+const asFloats = (v: Vector): Vector => lift(v, (flat) => (flat.form === 'number' && isInteger(flat.type) && flat.values instanceof Float64Array ? numbers(types.float64, flat.values, flat.length) : flat));
+/** Rows with a null take no part. */
+const nullRows = (keys: readonly Vector[]): Uint8Array => {
+  const all = new Uint8Array(keys[0]!.length);
+  for (const key of keys) kindsOf(key)?.forEach((k, i) => { if (k === kinds.null) all[i] ||= 2; });
+  return all;
+};
 const typedOf = (v: FlatVector): TypedKey | undefined => {
   if (v.form === 'number' && v.values instanceof Float64Array) return { form: 'number', type: v.type, values: v.values };
+  if (v.form === 'number') return { form: 'words', type: v.type, words: wordsOf(v.values) };
   return v.form === 'bytes' ? { form: 'bytes', type: v.type, bytes: v.bytes, offsets: v.offsets } : undefined;
 };
 
@@ -138,7 +177,8 @@ const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
   const hashes = new Uint32Array(length);
   for (const key of keys) {
     if (key.form === 'bytes') hashRuns(key.bytes, key.offsets, hashes);
-    else hashNumbers(key.values, hashes);
+    else if (key.form === 'number') hashNumbers(key.values, hashes);
+    else for (let i = 0; i < length; i++) hashes[i] = mix(Math.imul(key.words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ key.words[2 * i + 1]!);
   }
   return hashes;
 };
@@ -191,6 +231,10 @@ const equalityOf = (a: TypedKey, b: TypedKey): Equality => {
     const left = a.values, right = b.values;
     // NaN is one number, -0. and 0. are two; of integers there is one zero only.
     return isFloat(a.type) ? (i, k) => Object.is(left[i], right[k]) : (i, k) => left[i] === right[k];
+  }
+  if (a.form === 'words' && b.form === 'words') {
+    const left = a.words, right = b.words;
+    return (i, k) => left[2 * i] === right[2 * k] && left[2 * i + 1] === right[2 * k + 1];
   }
   if (a.form !== 'bytes' || b.form !== 'bytes') return () => false;
   const { bytes: left, offsets: starts } = a, { bytes: right, offsets: places } = b;

@@ -1,6 +1,6 @@
 /** Probing of a join: key columns of a side, the pairs of a batch of left rows with the built right side, and what either side has without a partner. */
 import type { AbsentRow, PlanOp } from '../../query/plan.ts';
-import { types } from '../../vectors/type.ts';
+import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Vector, dataAt, lookUp, nulls, numbers, range, take, typeAt } from '../../vectors/vector.ts';
 import { none } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
@@ -39,13 +39,13 @@ export function* keysOf(rows: Vector, evaluators: readonly AsyncEvaluator[], { n
     });
     keys.push(loose ? looseKey(under(key), out) : under(key));
   }
-  return { keys, out };
+  return { keys, out, ...(loose && { loose }) };
 }
 
 /** Numbers as floats, so that equal ones of any type have equal codes; those that no float holds stay. NaN equals nothing: its rows take no part. */
 const looseKey = (key: Vector, out: Uint8Array): Vector => {
   const loose = lift(key, (flat) => {
-    if (flat.form !== 'number') return flat;
+    if (flat.form !== 'number' || !(isInteger(flat.type) || isFloat(flat.type))) return flat;
     if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
     const tags = Uint32Array.from({ length: flat.length }, (_, i) => (BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1));
     return combine(tags, range(0, flat.length), [numbers(types.float64, Float64Array.from({ length: flat.length }, (_, i) => Number(flat.values[i]))), flat]);
@@ -74,7 +74,7 @@ interface Piece { readonly matched: Uint8Array; readonly isLast: boolean }
 export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?: Piece): Generator<Item> {
   const left = withoutUnions(batch);
   const { op, build } = parts, { batchRows: rowsMax, signal } = build.context, pairsMax = Math.min(rowsMax, Math.max(pairsMin, left.length));
-  const keys = yield* keysOf(left, parts.leftKeys, op), { out } = keys, heads = index.heads(keys, left.length), { order, next } = index;
+  const keys = yield* keysOf(left, parts.leftKeys, op), { out } = keys, { heads, order, next } = index.find(keys, left.length);
   let lefts = new Uint32Array(pairsMax), rights = new Uint32Array(pairsMax);
   /** Whether a row had a match; those before row `first` have no candidates to come. */
   const matched = piece?.matched ?? new Uint8Array(left.length), breath = new Breath(signal), single = op.firstOnly && !parts.residual;

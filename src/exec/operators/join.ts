@@ -3,7 +3,8 @@
  *
  * Candidates are made and tested a batch of pairs at a time. Left rows keep their order; right rows without a match come last.
  * A row whose key is error("missing") takes part in nothing, unmatched output included.
- * A join that runs again and again (`kept`) reads and indexes its right side the first time, if it fits into memory.
+ * A join that runs again and again (`kept`) reads and indexes its right side, if it fits into memory; where few rows look for partners among many, it is these that
+ * are indexed, and the right side streams past them (join-turned.ts).
  * What does not fit is put aside on both sides, by the hash of the keys, and joined a partition at a time (join-spill.ts); rows then come in the order of partitions.
  */
 import { sizeOf } from '../../vectors/sizes.ts';
@@ -16,6 +17,7 @@ import { compact } from './compact.ts';
 import { JoinIndex, heldBytes } from './join-index.ts';
 import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './join-probe.ts';
 import { Aside } from './join-spill.ts';
+import { type Turns, isTurnable, sidesOf, turned } from './join-turned.ts';
 import { rightFirst } from './right-first.ts';
 
 /** A join of two inputs; each call of what it answers is a run of its own. */
@@ -26,12 +28,12 @@ export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) =
     rightKeys: op.equal.map((e) => build.expression(e.right)),
     residual: op.residual && build.expression(op.residual),
   };
-  const kept: Kept = { index: undefined };
+  const kept: Kept = { index: undefined, turns: 0 };
   return (left, right) => run(left, right, parts, kept, 0);
 };
 
-/** The index of an earlier run. */
-interface Kept { index: JoinIndex | undefined }
+/** The index of an earlier run, and how many runs had none. */
+interface Kept extends Turns { index: JoinIndex | undefined }
 
 function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefined, level: number): Generator<Item> {
   const { op, build } = parts, { memory } = build, items = left[Symbol.iterator](), known = op.kept ? kept?.index?.anew() : undefined;
@@ -66,7 +68,12 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     yield* overflow();
   };
   try {
-    yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
+    if (kept && !known && isTurnable(op)) {
+      const rest = right[Symbol.iterator](), sides = yield* sidesOf(items, rest, kept, { get bytes() { return held; }, memory, hold });
+      if (sides.lefts.length === 0) return;
+      if (sides.isTurned) return yield* turned(sides, rest, parts);
+      ({ rights: rows, lefts: waiting } = sides);
+    } else yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
     if (aside) {
       yield* aside.rightDone();
       for (let next = items.next(); !next.done; next = items.next()) {

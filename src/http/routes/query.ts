@@ -4,6 +4,7 @@ import { LakeError } from '../../errors.ts';
 import { idBuffer } from '../../lake/ksuid.ts';
 import type { Plan } from '../../query/plan.ts';
 import { describePlan } from '../describe.ts';
+import { warningHeader } from '../commit-answer.ts';
 import { answerCoding, varyOf } from '../encoding.ts';
 import { logCutAnswer } from '../log-fault.ts';
 import { paceOf } from '../pace.ts';
@@ -54,6 +55,7 @@ export const queryRoutes: readonly Route[] = [
           ...(channelIds && { channelIds }), ...(coding && { coding }), ...(head && { head }), ...(call.visible !== service.lake && { lake: call.visible }),
         }, service.lentTo);
         reply.header('vary', varyOf(reply));
+        if (answer.warnings.length > 0) reply.header('warning', warningHeader(answer.warnings));
         if (coding && !answer.empty) reply.header('content-encoding', coding);
         call.audit?.begun(200);
         await sendChunks(reply, { ...answer, pace }, response.mediaType, (fault) => { logCutAnswer(service.log, request, reply, fault); });

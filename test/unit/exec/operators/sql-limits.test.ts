@@ -63,6 +63,15 @@ describe('subqueries', () => {
     const query = 'select sum((select count(*) from t i where i.k=o.id)) as s, count(*) as c from t o', input = rows(3000);
     expect([await answer(query, input, { memoryBytesMax: 700_000, batchRows: 100 }), await answer(query, input, {})]).toEqual(['{s:3000,c:3000}\n', '{s:3000,c:3000}\n']);
   });
+  test('few rows that look among many are indexed, run after run, whether or not the many would fit', async () => {
+    // 200 x 200 rows on the side that does not depend on the row around it; rows are asked about by 10, 40, 160 and the rest.
+    const query = 'select o.id, (select sum(j.id) from t i, t j where i.k=o.id and j.id<o.id) as s, (select count(*) from t i, t j where i.k=o.k) as c from t o order by o.id', input = rows(200);
+    const roomy = await answer(query, input, { batchRows: 10 }), tight = await answer(query, input, { batchRows: 10, memoryBytesMax: 6_000_000 }), whole = await answer(query, input, {});
+    expect(roomy).toBe(whole);
+    expect(tight).toBe(whole);
+    const lines = whole.trimEnd().split('\n');
+    expect([lines.length, lines[0], lines[3], lines[199]]).toEqual([200, '{id:0,s:null,c:5800}', '{id:3,s:87,c:5800}', '{id:199,s:null,c:5800}']);
+  });
   test('rows of EXCEPT and INTERSECT are charged to the query', async () => {
     expect(await answer('select id from t except select id+1 from t', rows(20_000), { memoryBytesMax: 50_000 })).toMatch(/^query-memory: query: except needs/);
     expect(await answer('select id from t intersect select id+1 from t', rows(20_000), { memoryBytesMax: 50_000 })).toMatch(/^query-memory: query: intersect needs/);
