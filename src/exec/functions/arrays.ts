@@ -72,6 +72,17 @@ const distinctRow: FunctionRow = {
   make: byRow('list_distinct', ['list'], 'value', (list) => arrayOf(list, distinct(list))),
 };
 
+const reverseRow: FunctionRow = {
+  name: 'list_reverse', signature: 'list_reverse(a)', text: 'The elements from the last one to the first.', argumentsMin: 1, argumentsMax: 1,
+  examples: [{ query: 'list_reverse([1,2])', output: '[2,1]' }, { query: 'list_reverse(1)', output: 'error({message:"list_reverse: list argument required",on:1})' }],
+  make: byRow('list_reverse', ['list'], 'value', (list) => arrayOf(list, [...list.values].reverse())),
+};
+const uniqueRow: FunctionRow = {
+  name: 'list_unique', signature: 'list_unique(a)', text: 'How many elements there are without repetitions and nulls.', argumentsMin: 1, argumentsMax: 1,
+  examples: [{ query: 'list_unique([1,1,null,2])', output: '2' }, { query: 'list_unique(1)', output: 'error({message:"list_unique: list argument required",on:1})' }],
+  make: byRow('list_unique', ['list'], 'integer', (list) => distinct(list).length),
+};
+
 export const arrays: readonly FunctionRow[] = [
   {
     name: 'contains', signature: 'contains(v, part)', text: 'Whether a string has the other one in it, or an array or set the element.', argumentsMin: 2, argumentsMax: 2,
@@ -95,16 +106,10 @@ export const arrays: readonly FunctionRow[] = [
       return found instanceof Refusal ? new Refusal(found.text, 1) : found;
     }),
   },
-  {
-    name: 'list_reverse', signature: 'list_reverse(a)', text: 'The elements from the last one to the first.', argumentsMin: 1, argumentsMax: 1,
-    examples: [{ query: 'list_reverse([1,2])', output: '[2,1]' }, { query: 'list_reverse(1)', output: 'error({message:"list_reverse: list argument required",on:1})' }],
-    make: byRow('list_reverse', ['list'], 'value', (list) => arrayOf(list, [...list.values].reverse())),
-  },
+  reverseRow,
+  aliasOf(reverseRow, 'array_reverse', [{ query: 'array_reverse([1,2])', output: '[2,1]' }]),
   distinctRow,
   aliasOf(distinctRow, 'array_distinct', [{ query: 'array_distinct([1,1])', output: '[1]' }]),
-  {
-    name: 'list_unique', signature: 'list_unique(a)', text: 'How many elements there are without repetitions and nulls.', argumentsMin: 1, argumentsMax: 1,
-    examples: [{ query: 'list_unique([1,1,null,2])', output: '2' }, { query: 'list_unique(1)', output: 'error({message:"list_unique: list argument required",on:1})' }],
-    make: byRow('list_unique', ['list'], 'integer', (list) => distinct(list).length),
-  },
+  uniqueRow,
+  aliasOf(uniqueRow, 'array_unique', [{ query: 'array_unique([1,1,null,2])', output: '2' }]),
 ];

@@ -1,5 +1,6 @@
 /** Functions on maps. Of keys that come twice the last one counts where maps are put together; elsewhere they are an error. */
-import { mapType, types } from '../../vectors/type.ts';
+import { fitsInt64 } from '../../vectors/literal.ts';
+import { isInteger, mapType, types } from '../../vectors/type.ts';
 import { type Value, intValue, mapValue } from '../../vectors/value.ts';
 import { entriesList, isGiven, itemsOf, keyOf, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from './row.ts';
@@ -10,7 +11,12 @@ const nullKey = new Refusal('no key may be null'), keyTwice = new Refusal('a key
 const mapOf = (entries: Entries): Value | Refusal => {
   if (entries.length === 0) return { type: mapType(types.null, types.null), data: [] };
   if (entries.some(([key]) => isNull(key))) return nullKey;
-  return new Set(entries.map(([key]) => keyOf(key))).size < entries.length ? keyTwice : mapValue(entries);
+  return new Set(entries.map(([key]) => keyOf(key))).size < entries.length ? keyTwice : mapValue(ofOneWidth(entries));
+};
+/** Whole numbers of several types as one: a column beside a literal is narrower, and keys are told by their type. */
+const ofOneWidth = (entries: Entries): Entries => {
+  const [first] = entries, isMixed = entries.some(([key]) => key.type !== first![0].type);
+  return isMixed && entries.every(([{ type, data }]) => isInteger(type) && type !== types.time && type !== types.duration && fitsInt64(data as number | bigint)) ? entries.map(([key, value]) => [{ type: types.int64, data: key.data }, value]) : entries;
 };
 const fromLists = (keys: Items | null = empty, values: Items | null = empty): Value | null | Refusal => {
   if (keys === null || values === null) return null;

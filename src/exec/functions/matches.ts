@@ -5,8 +5,8 @@ import { compileRegexp } from '../expressions/regexp.ts';
 import type { FunctionRow } from './row.ts';
 import { Refusal, byRow } from './typed.ts';
 
-/** Options as letters: `i` in any case, `c` in the written case, `s` with `.` for line ends too, `l` as plain text; `g` as nothing. */
-const optionsSyntax = /^[icsglmnpk]*$/;
+/** Options as letters: `i` in any case, `c` in the written case, `s` with `.` for line ends too, `l` as plain text; `g` and blanks as nothing. */
+const optionsSyntax = /^[icsglmnpk\s]*$/;
 /** The expression with its options; a refusal tells of the argument that is wrong. */
 export const compiled = (pattern: string, options: string, optionsArgument: number): RE2JS | Refusal => {
   if (!optionsSyntax.test(options)) return new Refusal('unknown option', optionsArgument);

@@ -125,6 +125,8 @@ const nullForNull = (make: FunctionRow['make']): FunctionRow['make'] => (call) =
   return (args, length) => apply(args, length, (given, n): Vector => (given.some(isNull) ? nulls(n) : evaluate(given, n)), 'bare');
 };
 
+/** Lists have one dimension: what is in lists inside may be of any length. */
+const lengthOf = (list: Items, dimension: number | bigint): number | Refusal => (Number(dimension) === 1 ? list.values.length : new Refusal('dimension must be 1', 1));
 const epochOf = (v: Value): Value | Refusal => datePart(stringValue('epoch'), v, 0);
 const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning[] => {
   const own = (name: string): FunctionRow['make'] => rows.get(name)!.make;
@@ -132,9 +134,13 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
     name, text: 'In SQL null for null', argumentsMin: 1, argumentsMax: 1, make: nullForNull(own(name)), examples: [[`select ${name}(null) as n`, '{n:null}']],
   });
   return [
-    splitMeaning('string_split'), splitMeaning('string_to_array'),
+    splitMeaning('string_split'), splitMeaning('str_split'), splitMeaning('string_to_array'),
     { name: 'epoch', text: 'In SQL also of durations and times of day', argumentsMin: 1, argumentsMax: 1, make: byRow('epoch', ['timely'], 'value', epochOf), examples: [["select epoch(time '00:01:30') as n", '{n:90.}']] },
-    sized('len'), sized('length'), sized('array_length'),
+    sized('len'), sized('length'),
+    {
+      name: 'array_length', text: 'In SQL null for null, and the dimension may be told, which is 1', argumentsMin: 1, argumentsMax: 2,
+      make: (call) => (call.literals.length > 1 ? byRow('array_length', ['list', 'integer'], 'integer', lengthOf) : sized('array_length').make)(call), examples: [['select array_length(null) as n', '{n:null}'], ['select array_length([1,2],1) as n', '{n:2}']],
+    },
     { name: 'flatten', text: 'In SQL the elements of a list of lists', argumentsMin: 1, argumentsMax: 1, make: byRow('flatten', ['list'], 'value', flattenedLists), examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']] },
     { name: 'repeat', text: 'In SQL also a list', argumentsMin: 2, argumentsMax: 2, make: byRow('repeat', ['value', 'integer'], 'value', repeatedValue), examples: [['select repeat([1,2],2) as a', '{a:[1,2,1,2]}']] },
     { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },

@@ -22,6 +22,15 @@ const inserted = (record: Value, added: Value): Value | Refusal => {
   const fields = [...fieldsOf(record), ...fieldsOf(added)];
   return new Set(fields.map((f) => f.name.toLowerCase())).size < fields.length ? twice : recordOf(fields);
 };
+/** Whether a record is a row without names: `c0`, `c1` and so on. */
+const isRow = (fields: readonly Field[]): boolean => fields.length > 0 && fields.every((f, k) => f.name === `c${k}`);
+const mixed = new Refusal('records with names or without them required', 1);
+const concatenated = (...records: readonly Value[]): Value | Refusal => {
+  const lists = records.filter((r) => r !== undefined).map(fieldsOf), rows = lists.filter(isRow).length, all = lists.flat();
+  if (rows === lists.length) return recordOf(all.map((f, k) => ({ name: `c${k}`, value: f.value })));
+  if (rows > 0) return mixed;
+  return new Set(all.map((f) => f.name.toLowerCase())).size < all.length ? twice : recordOf(all);
+};
 /** Fields of both in the order of the first; those of the second one count. */
 const updated = (record: Value, changes: Value): Value => {
   const fields = new Map(fieldsOf(record).map((f) => [f.name, f]));
@@ -39,7 +48,9 @@ export const structs: readonly FunctionRow[] = [
   ...rowsOf('struct_insert(r, fields)', 'A record with further fields; in SQL struct_insert(r, name := value, ...).', byRow('struct_insert', ['record', 'record'], 'value', inserted),
     [['struct_insert({a:1},{b:2})', '{a:1,b:2}'], ['struct_insert({a:1},{a:2})', 'error({message:"struct_insert: a field comes twice",on:{a:2}})'], recordError('struct_insert', ',{a:1}')]),
   ...rowsOf('struct_update(r, fields)', 'A record with fields put in, or others in their place; in SQL struct_update(r, name := value, ...).', byRow('struct_update', ['record', 'record'], 'value', updated),
-    [['struct_update({a:1,b:2},{b:3,c:4})', '{a:1,b:3,c:4}'], recordError('struct_update', ',{a:1}')], { also: ['struct_concat'] }),
+    [['struct_update({a:1,b:2},{b:3,c:4})', '{a:1,b:3,c:4}'], recordError('struct_update', ',{a:1}')]),
+  ...rowsOf('struct_concat(r, ...)', 'The fields of several records; of rows without names the values behind one another.', byRow('struct_concat', ['record'], 'value', concatenated),
+    [['struct_concat({a:1},{b:2},{c:3})', '{a:1,b:2,c:3}'], ['struct_concat({a:1},{a:2})', 'error({message:"struct_concat: a field comes twice",on:{a:2}})'], ['struct_concat({a:1},{c0:2})', 'error({message:"struct_concat: records with names or without them required",on:{c0:2}})'], recordError('struct_concat')]),
   ...rowsOf('struct_remove(r, name, ...)', 'A record without some fields.', byRow('struct_remove', ['record', 'string'], 'value', without),
     [['struct_remove({a:1,b:2},"a")', '{b:2}'], recordError('struct_remove', ',"a"')]),
   ...rowsOf('struct_keys(r)', 'The names of a record\'s fields.', byRow('struct_keys', ['record'], 'value', (r) => listOf(fieldsOf(r).map((f) => stringValue(f.name)), types.string)),
