@@ -23,6 +23,7 @@ import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
 import { entriesOfText, listOfText, rowOfText } from './sql-nested-text.ts';
 import { knownText, scaledDecimal, sqlBool, sqlBytes, sqlClock, sqlClockText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
+import { type TimeSpan, spanOf } from './spans.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from './time-bytes.ts';
 
 /** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead; `inside` of a list, struct or map null is of no type. */
@@ -102,7 +103,7 @@ const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: Sq
     case types.string: return toText(v, cast);
     case types.bool: return v.form === 'bool' ? v : v.form === 'number' ? numbersToBool(v) : isText(v) ? byText(v, type, cast, sqlBool, boolsOf) : refuse(v, type, cast);
     case types.bytes: return isText(v) ? byText(v, type, cast, cast.from?.kind === 'uuid' ? uuidBytes : sqlBytes, bytesOf) : refuse(v, type, cast);
-    case types.duration: return isText(v) ? byText(v, type, cast, durationOfText, (list) => numbersOf(types.duration, list)) : byModel(v, target, type, cast);
+    case types.duration: return v.form === 'bytes' ? byText(v, type, cast, v.type === types.string ? durationOfText : (_, i) => durationOfSpan(spanOf(valueAt(v, i))), durationsOf) : byModel(v, target, type, cast);
     default:
   }
   if (isText(v) && isInteger(target)) return byText(v, type, cast, (text) => withinRange(sqlInteger(text), target), (list) => numbersOf(target, list));
@@ -121,11 +122,11 @@ const byModel = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: SqlC
 };
 
 /** One value a text; undefined where the text has none. */
-const byText = <T>(v: BytesVector, type: SqlType, cast: SqlCast, parse: (text: string) => T | undefined, column: (values: readonly (T | undefined)[]) => Vector): Vector => {
+const byText = <T>(v: BytesVector, type: SqlType, cast: SqlCast, parse: (text: string, row: number) => T | undefined, column: (values: readonly (T | undefined)[]) => Vector): Vector => {
   const values: (T | undefined)[] = [], bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
-    const x = parse(textAt(v, i));
+    const x = parse(textAt(v, i), i);
     if (x === undefined) bad[i] = 1;
     values.push(x);
   }
@@ -145,6 +146,13 @@ const bytesOf = (list: readonly (Uint8Array | undefined)[]): Vector => {
 const durationOfText = (text: string): number | bigint | undefined => {
   const found = intervalOfText(text);
   return found && found.months === 0 && fitsInt64(found.nanos) ? integer(found.nanos) : undefined;
+};
+
+const durationsOf = (list: readonly (number | bigint | undefined)[]): Vector => numbersOf(types.duration, list);
+/** An interval of Parquet without months. */
+const durationOfSpan = (span: TimeSpan | undefined): number | bigint | undefined => {
+  const nanos = span && span.months === 0 ? BigInt(span.days) * BigInt(nanosOfDay) + span.nanos : undefined;
+  return nanos !== undefined && fitsInt64(nanos) ? integer(nanos) : undefined;
 };
 
 const bounds = (type: PrimitiveType): { readonly low: bigint; readonly high: bigint } => {
