@@ -1,9 +1,11 @@
 /** Text as bytes, numbers and addresses, and back: encodings, digits to a base, percent signs, code points. Further parts of strings as SQL names them. */
 import { types } from '../../vectors/type.ts';
 import { type Value, intValue, stringValue } from '../../vectors/value.ts';
+import { flatten, nulls, numbers } from '../../vectors/vector.ts';
+import { wrapErrors } from '../expressions/rows.ts';
 import { listOf } from './lists.ts';
 import { compiled } from './matches.ts';
-import { rowsOf, type FunctionRow } from './row.ts';
+import { type FunctionRow, type Kernel, byKernel, rowsOf } from './row.ts';
 import { Refusal, byRow } from './typed.ts';
 
 const utf8 = new TextEncoder(), decoder = new TextDecoder('utf-8', { fatal: true });
@@ -39,6 +41,15 @@ const binaryDigits = (v: Value): string | Refusal => {
   if (typeof v.data === 'number' || typeof v.data === 'bigint') return BigInt.asUintN(64, BigInt(v.data)).toString(2);
   return v.type === types.string ? [...utf8.encode(v.data as string)].map((b) => b.toString(2).padStart(8, '0')).join('') : new Refusal('integer or string argument required');
 };
+/** The bytes lie one string after the other: nothing is decoded. */
+const byteLengths: Kernel = ([arg], length) => {
+  const v = flatten(arg!);
+  if (v.form === 'null') return nulls(length);
+  if (v.form !== 'bytes' || v.type !== types.string) return wrapErrors('strlen: string argument required', arg!);
+  const sizes = new Float64Array(length);
+  for (let i = 0; i < length; i++) sizes[i] = v.offsets[i + 1]! - v.offsets[i]!;
+  return numbers(types.int64, sizes);
+};
 const codePoint = (s: string, none: number): number => s.codePointAt(0) ?? none;
 const sizeOf = (v: Value): number | Refusal => {
   if (v.type === types.bytes) return (v.data as Uint8Array).length;
@@ -72,7 +83,7 @@ export const textCodes: readonly FunctionRow[] = [
     [['to_base(10,2,8)', '"00001010"'], ['to_base(-1,2)', 'error({message:"to_base: negative number",on:-1})'], ['to_base(1,1)', 'error({message:"to_base: base must be 2 to 36",on:1})'], integerError('to_base', ',2')]),
   ...rowsOf('bin(v)', 'The binary digits of a whole number, or of the bytes of a string.', byRow('bin', ['value'], 'string', binaryDigits), [['bin(10)', '"1010"'], ['bin([1])', 'error({message:"bin: integer or string argument required",on:[1]})']], { also: ['to_binary'] }),
   ...rowsOf('ord(s)', 'The number of the first code point of a string; -1 if it is empty.', byRow('ord', ['string'], 'integer', (s) => codePoint(s, -1)), [['ord("€")', '8364'], text('ord')], { also: ['unicode'] }),
-  ...rowsOf('strlen(s)', 'How many bytes a string has in UTF-8.', byRow('strlen', ['string'], 'integer', (s) => utf8.encode(s).length), [['strlen("é")', '2'], text('strlen')]),
+  ...rowsOf('strlen(s)', 'How many bytes a string has in UTF-8.', byKernel(byteLengths, 'bare'), [['strlen("é")', '2'], text('strlen')]),
   ...rowsOf('octet_length(v)', 'How many bytes a string or bytes have.', byRow('octet_length', ['value'], 'value', (v) => {
     const size = sizeOf(v);
     return size instanceof Refusal ? size : intValue(size);

@@ -5,8 +5,10 @@
  * - Only rows that come after `count` others are left out: numbers behind the bound, and nulls and missing ones where these come last.
  * - Values of other types always stay.
  */
-import type { Vector } from '../../vectors/vector.ts';
-import { flatten } from '../../vectors/vector.ts';
+import { type NumberArray, type NumberVector, type Vector, flatten } from '../../vectors/vector.ts';
+import { isFloat, isInteger } from '../../vectors/type.ts';
+import { wordsOf } from '../aggregates/tables.ts';
+import { under } from '../aggregates/under.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import type { Direction } from './sort-words.ts';
 
@@ -50,27 +52,30 @@ export class Leaders {
   /** Rows of the key column that may be among the best; undefined: all of them. */
   candidates(column: Vector): Uint32Array | undefined {
     if (this.heap.length === 0 || column.length === 0) return undefined;
-    const v = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column;
-    const { bound } = this, isFull = bound > -Infinity, strict = this.strict && bound > this.floor;
+    const given = column.form === 'selected' || column.form === 'dictionary' ? flatten(column) : column, v = given.form === 'named' ? flatten(under(given)) : given;
+    const { bound } = this, isFull = bound > -Infinity;
     if (v.form === 'number') {
-      if (!(v.values instanceof Float64Array)) return undefined;
-      const rows = isFull ? better(v.values, v.length, this.sign, bound, strict) : undefined;
-      if (rows) for (let i = 0; i < rows.length; i++) this.offer(v.values[rows[i]!]! * this.sign);
-      else for (let i = 0; i < v.length; i++) this.offer(v.values[i]! * this.sign);
+      const values = floatsOf(v.values), strict = this.strict && bound > this.floor && values === v.values;
+      const rows = isFull ? better(values, v.length, this.sign, bound, strict) : undefined;
+      if (rows) for (let i = 0; i < rows.length; i++) this.offer(values[rows[i]!]! * this.sign);
+      else for (let i = 0; i < v.length; i++) this.offer(values[i]! * this.sign);
       return rows;
     }
+    if (v.form === 'union') return this.mixed({ ...v, parts: v.members });
     if (v.form === 'constant') return isFull && this.dropsNulls && isNothing(kindsOf(v.inner)?.[0]) ? new Uint32Array(0) : undefined;
     return v.form === 'null' && isFull && this.dropsNulls ? new Uint32Array(0) : v.form === 'dynamic' ? this.mixed(v) : undefined;
   }
 
-  private mixed(v: Extract<Vector, { form: 'dynamic' }>): Uint32Array | undefined {
+  private mixed(v: Pick<Extract<Vector, { form: 'dynamic' }>, 'length' | 'tags' | 'slots' | 'parts'> & Vector): Uint32Array | undefined {
+    const parts = v.parts.map((part) => flatten(under(flatten(part)))), floats = parts.map((part) => (part.form === 'number' ? floatsOf(part.values) : undefined));
+    if (!areComparable(parts)) return undefined;
     const rows = new Uint32Array(v.length), special = this.dropsNulls ? kindsOf(v) : undefined;
     let n = 0, { bound } = this;
     for (let i = 0; i < v.length; i++) {
-      const part = v.parts[v.tags[i]!]!;
-      if (part.form === 'number' && part.values instanceof Float64Array) {
-        const x = part.values[v.slots[i]!]! * this.sign;
-        if (x < bound || (x === bound && this.strict && bound > this.floor)) continue;
+      const part = parts[v.tags[i]!]!, values = floats[v.tags[i]!];
+      if (values) {
+        const x = values[v.slots[i]!]! * this.sign;
+        if (x < bound || (x === bound && this.strict && bound > this.floor && (part as NumberVector).values === values)) continue;
         this.offer(x);
         ({ bound } = this);
       } else if (bound > -Infinity && special && isNothing(special[i])) continue;
@@ -103,6 +108,19 @@ export class Leaders {
     heap[at] = x;
   }
 }
+
+/** Whether the numbers among them are in one order: integers and floats are, times and durations come after them by their types. */
+const areComparable = (parts: readonly Vector[]): boolean => {
+  const types = new Set(parts.flatMap((part) => (part.form === 'number' ? [isInteger(part.type) || isFloat(part.type) ? 'number' : part.type] : [])));
+  return types.size <= 1;
+};
+/** Integers of 64 bits as the nearest floats, which are in their order: different ones may be equal then. */
+const floatsOf = (values: NumberArray): Float64Array => {
+  if (values instanceof Float64Array) return values;
+  const out = new Float64Array(values.length), low = wordsOf(values), high = values instanceof BigInt64Array ? new Int32Array(low.buffer, low.byteOffset, low.length) : low;
+  for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1]! * 0x1_0000_0000 + low[2 * i]!;
+  return out;
+};
 
 const isNothing = (kind: number | undefined): boolean => kind === kinds.null || kind === kinds.missing;
 
