@@ -10,6 +10,7 @@ import { functionHint } from './hints.ts';
 import { literal, pathExpr, pathOf } from './plan-walk.ts';
 import type { Aggregate, AggregateForm, FieldPath, FunctionSignature, PlanExpr, PlanOp } from './plan.ts';
 import { stringValue } from '../vectors/value.ts';
+import { conditionIn } from './sql-conditions.ts';
 
 /** The plan's aggregate for a call whose argument and filter are lowered in `c`. */
 export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): Aggregate => {
@@ -18,7 +19,7 @@ export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): A
   else if (!call.argument && call.name !== 'count') a.lateFaults.push({ message: `${call.name}: argument required` });
   else if (count < signature.argumentsMin) a.fault('too few arguments', call.place, signature.withinGroup ? `write ${call.name}(...) within group (order by ...)` : undefined);
   else if (count > signature.argumentsMax) a.fault('too many arguments', call.place);
-  return { name: call.name, ...givenTo(a, call, { isSql: c.sql !== undefined, lower: (e) => lowerExpr(a, e, c) }), ...(call.filter ? { where: lowerExpr(a, call.filter, c) } : {}) };
+  return { name: call.name, ...givenTo(a, call, { isSql: c.sql !== undefined, lower: (e) => lowerExpr(a, e, c) }), ...(call.filter ? { where: conditionIn(c, lowerExpr(a, call.filter, c)) } : {}) };
 };
 
 /** How the arguments of a call are lowered. */

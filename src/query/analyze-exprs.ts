@@ -16,7 +16,8 @@ import { isOpen } from './types-check.ts';
 import { alternatives } from './types-of.ts';
 import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
-import { lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
+import { conditionIn } from './sql-conditions.ts';
+import { besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
 import { columnsOf } from './sql-tables.ts';
 import { lowerWindow } from './sql-windows.ts';
@@ -80,11 +81,11 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   switch (e.kind) {
     case 'literal': return literal(literalValue(a, e));
     case 'date': return c.sql ? lowerSqlDate(a, e, faultOfTime) : lowerDate(a, e);
-    case 'interval': return lowerInterval(a, e, c);
+    case 'interval': return lowerInterval(a, e, c)!;
     case 'type-value': return typeValueExpr(a, e.type, c.scope);
     case 'fstring': return lowerFString(a, e, c);
     case 'id': return lowerId(a, e, c);
-    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : { kind: e.op === '!' ? 'not' : 'negate', operand: sub(e.operand) });
+    case 'unary': return (c.sql && e.op === '-' ? lowerIntervalArithmetic(a, e, c) : undefined) ?? (e.op === '+' ? sub(e.operand) : e.op === '!' ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) } : { kind: 'negate', operand: sub(e.operand) });
     case 'binary': return lowerBinary(a, e, c);
     case 'between': {
       const value = sub(e.expr);
@@ -96,7 +97,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
       const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr), ...(isSql(c) && { sql: true }) };
       return e.negated ? { kind: 'not', operand: isNull } : isNull;
     }
-    case 'conditional': return { kind: 'conditional', test: sub(e.condition), then: sub(e.then), otherwise: sub(e.otherwise) };
+    case 'conditional': return { kind: 'conditional', test: conditionIn(c, sub(e.condition)), then: sub(e.then), otherwise: sub(e.otherwise) };
     case 'case': return lowerCase(e, c, sub);
     case 'cast': return lowerCast(a, e, c);
     case 'index': {
@@ -186,7 +187,7 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
   const otherwise = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
   return {
-    kind: 'case', ...(c.sql && { sql: true }), ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: sub(w.when), then: sub(w.then) })),
+    kind: 'case', ...(c.sql && { sql: true }), ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: e.operand ? sub(w.when) : conditionIn(c, sub(w.when)), then: sub(w.then) })),
     ...(otherwise ? { otherwise } : {}),
   };
 };
@@ -206,7 +207,7 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (e.op === '~' || e.op === '!~' || e.op === '~*' || e.op === '!~*') return negateIf(e.op.startsWith('!'), lowerMatch(a, left, e.right, c, e.op.endsWith('*')));
   const right = lowerExpr(a, e.right, c);
   if (e.op === 'is distinct from' || e.op === 'is not distinct from') return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
-  if (e.op === 'and' || e.op === 'or') return { kind: e.op, left, right };
+  if (e.op === 'and' || e.op === 'or') return { kind: e.op, left: conditionIn(c, left), right: conditionIn(c, right) };
   const dates = isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right) : undefined;
   if (dates) return dates;
   const ofSql = sqlOperator(e.op, left, right);
@@ -229,7 +230,8 @@ const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: Expr
 };
 
 /** A comparison; in SQL a text beside another type is cast. */
-const comparison = (c: ExprContext, left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr => ({ kind: 'compare', operator, left, right, ...(c.sql && { sql: true }) });
+const comparison = (c: ExprContext, left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr =>
+  (c.sql ? { kind: 'compare', operator, left: besideClock(left, right), right: besideClock(right, left), sql: true } : { kind: 'compare', operator, left, right });
 
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
 

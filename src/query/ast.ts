@@ -246,7 +246,7 @@ export type BinaryOperator =
   | 'and' | 'or' | '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in' | 'like' | 'not like' | 'ilike' | 'not ilike' | 'similar to'
   | 'not similar to' | 'is distinct from' | 'is not distinct from' | '~' | '+' | '-' | '*' | '/' | '%' | '||' | SqlOperator;
 /** Operators that SQL alone has. */
-export type SqlOperator = '!~' | '~*' | '!~*' | 'glob' | '//' | '**' | '^@' | '<<' | '>>' | '@>' | '<@' | '&&' | '&';
+export type SqlOperator = '->' | '->>' | '!~' | '~*' | '!~*' | 'glob' | '//' | '**' | '^@' | '<<' | '>>' | '@>' | '<@' | '&&' | '&';
 /** `expr [not] between [symmetric] lower and upper`. */
 export interface BetweenExpr extends Span { readonly kind: 'between'; readonly negated: boolean; readonly symmetric?: true; readonly expr: Expr; readonly lower: Expr; readonly upper: Expr }
 /** `expr is [not] null`, and `expr is [not] unknown`. */

@@ -12,7 +12,7 @@ const names: readonly (readonly [string, IntervalUnit])[] = [
   ['year years yr yrs y', { kind: 'months', size: 12 }], ['quarter quarters', { kind: 'months', size: 3 }], ['month months mon mons', { kind: 'months', size: 1 }],
   ['week weeks w', { kind: 'nanos', size: 7n * day }], ['day days d', { kind: 'nanos', size: day }], ['hour hours hr hrs h', { kind: 'nanos', size: 3600n * second }],
   ['minute minutes min mins m', { kind: 'nanos', size: 60n * second }], ['second seconds sec secs s', { kind: 'nanos', size: second }],
-  ['millisecond milliseconds msec msecs ms', { kind: 'nanos', size: 1_000_000n }], ['microsecond microseconds usec usecs us', { kind: 'nanos', size: 1000n }], ['nanosecond nanoseconds ns', { kind: 'nanos', size: 1n }],
+  ['millisecond milliseconds msecond mseconds msec msecs ms', { kind: 'nanos', size: 1_000_000n }], ['microsecond microseconds usecond useconds usec usecs us', { kind: 'nanos', size: 1000n }], ['nanosecond nanoseconds ns', { kind: 'nanos', size: 1n }],
 ];
 const units: ReadonlyMap<string, IntervalUnit> = new Map(names.flatMap(([list, unit]) => list.split(' ').map((name) => [name, unit] as const)));
 

@@ -157,7 +157,7 @@ export function parseArg(s: Scanner): Arg | undefined {
   return parseArrow(s) ?? parseExpr(s);
 }
 
-const arrowAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|\(\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*(?:,\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*)*\))\s*->/uy;
+const arrowAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|\(\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*(?:,\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*)*\))\s*->(?!>)/uy;
 
 /** `x -> body` and `(x, y) -> body`, in SQL alone. */
 function parseArrow(s: Scanner): LambdaNode | undefined {

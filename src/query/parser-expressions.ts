@@ -153,6 +153,7 @@ const symbols = {
 const sqlSymbols: readonly (readonly [string, Operator])[] = [
   ['!~~*', symbol('not ilike', levelComparison, 4)], ['!~~', symbol('not like', levelComparison, 3)], ['!~*', symbol('!~*', levelOther)], ['!~', symbol('!~', levelOther)],
   ['~~*', symbol('ilike', levelComparison, 3)], ['~~', symbol('like', levelComparison, 2)], ['~*', symbol('~*', levelOther)], ['~', symbol('~', levelOther)],
+  ['->>', symbol('->>', levelOther)], ['->', symbol('->', levelOther)],
   ['//', symbol('//', levelProduct)], ['**', symbol('**', levelPower)], ['^@', symbol('^@', levelOther)], ['^', symbol('**', levelPower, 1)],
   ['<<', symbol('<<', levelOther)], ['>>', symbol('>>', levelOther)], ['@>', symbol('@>', levelOther)], ['<@', symbol('<@', levelOther)],
   ['&&', symbol('&&', levelOther)], ['&', symbol('&', levelOther)], ['||', symbol('||', levelOther)],

@@ -2,7 +2,7 @@
 import type { LiteralExpr, LiteralType } from './ast.ts';
 import { isDigit, isIdentifierPart } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
-import { parseEscapedString, parseQuoted, parseRawString } from './parser-strings.ts';
+import { parseDollarString, parseEscapedString, parseQuoted, parseRawString } from './parser-strings.ts';
 
 const hex4 = '[0-9a-fA-F]{1,4}';
 const v4 = '\\d+\\.\\d+\\.\\d+\\.\\d+';
@@ -39,12 +39,13 @@ const signedForms: readonly Form[] = [
   { type: 'int64', pattern: integer, whole: false },
 ];
 
-/** A literal that is no type value: string (in SQL only `'…'`), number, duration, time, address, bytes, bool, null. */
+/** A literal that is no type value: string (in SQL only `'…'` and `$$…$$`), number, duration, time, address, bytes, bool, null. */
 export function parseLiteral(s: Scanner): LiteralExpr | undefined {
   const code = s.code;
   if (code === 0x27 || (code === 0x22 && !s.sql)) return stringLiteral(s, parseQuoted);
   if (isDigit(code) || code === 0x2d || code === 0x2e || code === 0x2b) return parseNumber(s);
   if (code === 0x3a) return parseIpv6(s);
+  if (code === 0x24 && s.sql) return stringLiteral(s, parseDollarString);
   return parseWordLiteral(s);
 }
 

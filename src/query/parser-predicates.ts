@@ -42,11 +42,15 @@ export const parseDistinctFrom = (s: Scanner, left: Expr, negated: boolean, pars
     const span = { start: left.start, end: s.byte(s.pos) };
     if (word === 'unknown') return { kind: 'is-null', negated, expr: left, ...span };
     const right: Expr = { kind: 'literal', type: 'bool', text: word, start: s.byte(start), end: s.byte(s.pos) };
-    return { kind: 'binary', op: negated ? 'is distinct from' : 'is not distinct from', left, right, ...span };
+    return { kind: 'binary', op: negated ? 'is distinct from' : 'is not distinct from', left: s.sql ? asCondition(left) : left, right, ...span };
   }
   s.pos = before;
   return undefined;
 };
+
+/** Any value as the bool that it is where a condition stands. */
+const asCondition = (of: Expr): Expr => negation(negation(of));
+const negation = (operand: Expr): Expr => ({ kind: 'unary', op: '!', operand, start: operand.start, end: operand.end });
 
 const quantifier = /(any|some|all)\s*\(\s*(?:\(\s*)*(?:select|values|from|with)\b/iy;
 const comparisons: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', '!=', '<', '<=', '>', '>=']);

@@ -10,7 +10,7 @@ import type { Scanner } from './scanner.ts';
 import { sqlTypeNamed } from './sql-types.ts';
 
 const typedLiteral = /[a-z_][a-z_0-9]*(?:\s*\([\d\s,]*\))?(?:\s+precision|\s+varying|\s+with(?:out)?\s+time\s+zone)?(?:\s*\[\d*\])*\s*'/iy;
-const interval = /interval\s*(?:'|\(|-?\d|-?\.\d)/iy, array = /array\s*\[/iy, attempt = /try_cast\s*\(/iy;
+const interval = /interval\s*(?:'|\(|-?\d|-?\.\d)/iy, array = /array\s*\[/iy, attempt = /try_cast\s*\(/iy, overlay = /overlay\s*\(/iy;
 
 /** One of these forms, by its first letter. */
 export function parseSqlForm(s: Scanner): Expr | undefined {
@@ -18,6 +18,7 @@ export function parseSqlForm(s: Scanner): Expr | undefined {
   switch (s.code | 0x20) {
     case 0x69: if (isAhead(s, interval)) return parseInterval(s); break;
     case 0x61: if (isAhead(s, array)) return parseArrayForm(s); break;
+    case 0x6f: if (isAhead(s, overlay)) return parseOverlay(s); break;
     case 0x74: if (isAhead(s, attempt)) return parseCastCall(s, 'try_cast'); break;
   }
   return isAhead(s, typedLiteral) ? parseTypedLiteral(s) : undefined;
@@ -29,6 +30,25 @@ function parseArrayForm(s: Scanner): Expr | undefined {
   s.skip();
   const list = parseArray(s);
   if (list !== undefined) return { ...list, start: s.byte(start) };
+  s.pos = start;
+  return undefined;
+}
+
+/** `OVERLAY(s PLACING t FROM start [FOR length])`; with commas it is a call like any other. */
+function parseOverlay(s: Scanner): Expr | undefined {
+  const start = s.pos, args: Expr[] = [];
+  s.pos += 'overlay'.length;
+  s.skip();
+  const callee = { kind: 'name', text: 'overlay', start: s.byte(start), end: s.byte(start + 'overlay'.length) } as const;
+  const argument = (): boolean => {
+    s.skip();
+    const found = parseExpr(s);
+    if (found) args.push(found);
+    return found !== undefined;
+  };
+  s.nestings++;
+  const isWhole = s.take('(') && argument() && s.spaceKeyword('placing') && argument() && s.spaceKeyword('from') && argument() && (!s.spaceKeyword('for') || argument()) && s.takeNext(')');
+  if (isWhole) return { kind: 'call', callee, args, start: s.byte(start), end: s.byte(s.pos) };
   s.pos = start;
   return undefined;
 }

@@ -69,15 +69,21 @@ function parseNamed(s: Scanner, word: string, written: string): SqlType | undefi
   else if (word === 'character' || word === 'char') s.spaceKeyword('varying');
   if (type.kind === 'decimal') return parseDigits(s) ?? type;
   // The length of a text bounds nothing; a time has the digits that it has.
-  if (type.kind === 'timestamp' || (type.kind === 'plain' && type.type.kind === 'primitive' && type.type.name === 'string')) parseNumbers(s);
-  if (word === 'timestamp') parseZone(s);
+  if (type.kind === 'timestamp' || type.kind === 'clock' || (type.kind === 'plain' && type.type.kind === 'primitive' && type.type.name === 'string')) parseNumbers(s);
+  if (word === 'timestamp' || word === 'time') {
+    const isZoned = parseZone(s);
+    // A time of day has no zone here: the fault is that of the name `timetz`.
+    if (isZoned && word === 'time') return s.fail(s.pos - 1);
+  }
   return type;
 }
 
-/** `with time zone`, `without time zone`. */
-function parseZone(s: Scanner): void {
-  const start = s.pos;
-  if (!((s.spaceKeyword('with') || s.spaceKeyword('without')) && s.spaceKeyword('time') && s.spaceKeyword('zone'))) s.pos = start;
+/** `with time zone`, `without time zone`; tells whether it is the former. */
+function parseZone(s: Scanner): boolean {
+  const start = s.pos, isZoned = s.spaceKeyword('with');
+  if ((isZoned || s.spaceKeyword('without')) && s.spaceKeyword('time') && s.spaceKeyword('zone')) return isZoned;
+  s.pos = start;
+  return false;
 }
 
 function parseDigits(s: Scanner): SqlType | undefined {

@@ -95,6 +95,20 @@ export function parseEscapedString(s: Scanner): string | undefined {
   return text;
 }
 
+/** `$$…$$` or `$tag$…$tag$` of SQL: no escapes, and quotes are characters like any other. */
+export function parseDollarString(s: Scanner): string | undefined {
+  const start = s.pos, mark = s.match(/\$(?:[\p{L}_][\p{L}_\d]*)?\$/yu);
+  if (mark === undefined) return undefined;
+  const end = s.text.indexOf(mark, s.pos);
+  if (end < 0) {
+    s.pos = start;
+    return s.fail(s.text.length);
+  }
+  const text = s.text.slice(s.pos, end);
+  s.pos = end + mark.length;
+  return text;
+}
+
 /** `r"…"` or `r'…'`: no escapes. */
 export function parseRawString(s: Scanner): string | undefined {
   const quote = s.text[s.pos + 1];

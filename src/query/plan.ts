@@ -20,6 +20,9 @@ export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%';
 /** Comparisons by value: numbers are compared whatever their types, NaN equals nothing. */
 export type CompareOperator = '==' | '!=' | '<' | '<=' | '>' | '>=';
 
+/** A bound of a slice of SQL that is left out, as a number: minus this one in front, this one behind. */
+export const openBound = Number.MAX_SAFE_INTEGER;
+
 /** An expression over one row. What does not fit gives an error value. */
 export type PlanExpr =
   | { readonly kind: 'literal'; readonly value: Value }

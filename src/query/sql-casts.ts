@@ -32,9 +32,20 @@ const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 
 /** The type of an expression as far as the query says it; undefined for columns and all else. */
 export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
   if (e.kind === 'sqlCast') return e.type;
-  return e.kind === 'call' && dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
+  if (e.kind !== 'call') return undefined;
+  return dateFunctions.has(e.name) ? { kind: 'date' } : roundedType(e);
+};
+/** Of decimals that are rounded. */
+const roundedType = ({ name, arguments: [operand, places] }: PlanExpr & { readonly kind: 'call' }): SqlType | undefined => {
+  const scaleOf = { round: places ? (places.kind === 'literal' ? Number(places.value.data) : NaN) : 0, ceil: 0, ceiling: 0, floor: 0, abs: Infinity }[name];
+  const from = operand && scaleOf !== undefined ? sqlTypeOf(operand) : undefined;
+  return from?.kind === 'decimal' && scaleOf === scaleOf ? { ...from, scale: Math.min(from.scale, Math.max(scaleOf!, 0)) } : undefined;
 };
 export const isDate = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'date';
+export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';
+
+/** What is compared with a time of day is one too: columns of files have them as times. */
+export const besideClock = (e: PlanExpr, other: PlanExpr): PlanExpr => (isClock(other) && !isClock(e) ? castTo(e, { kind: 'clock', digits: 9 }, { written: 'comparison' }) : e);
 
 /** `DATE '..'`, `TIMESTAMP '..'`: a cast of the text, looked at when the query is compiled. */
 export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) => string): PlanExpr => {
@@ -44,10 +55,10 @@ export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) =
 
 /** Types that the data model lacks, and what to write instead. */
 const lacking: Readonly<Record<string, string>> = {
-  time: 'there is no time of day: ::timestamp gives a moment, strftime(t, \'%H:%M:%S\') its clock', timetz: 'there is no time of day: ::timestamp gives a moment',
-  json: 'write parse_sup(s) for the value that a text of JSON has', bit: 'there are no bit strings', bitstring: 'there are no bit strings', money: 'write decimal(18,2)',
+  timetz: 'a time of day has no zone: write ::time for the clock, or ::timestamptz for a moment',
+  bit: "there are no bit strings: a & b, a << n and bit_count(a) take whole numbers, '0b101'::bigint", bitstring: 'there are no bit strings', money: 'write decimal(18,2)',
 };
-const familiar = ['bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'uuid', 'struct', 'map'];
+const familiar = ['time', 'bigint', 'integer', 'smallint', 'tinyint', 'double', 'real', 'decimal', 'varchar', 'text', 'boolean', 'date', 'timestamp', 'timestamptz', 'interval', 'blob', 'uuid', 'struct', 'map'];
 
 /** The fault of a type that SQL names and the data model lacks; undefined for others. */
 export const lackingType = (a: Analysis, e: Expr | CastExpr['target']): PlanExpr | undefined => {

@@ -11,9 +11,11 @@ import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from './ast.ts';
 import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
-import type { FunctionSignature, PlanExpr } from './plan.ts';
+import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
 import { Scope } from './scope.ts';
-import { lowerTimeRange } from './sql-intervals.ts';
+import { castTo } from './sql-casts.ts';
+import { sqlCondition } from './sql-conditions.ts';
+import { lowerInterval, lowerTimeRange } from './sql-intervals.ts';
 import { alternatives } from './types-of.ts';
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
@@ -32,13 +34,13 @@ export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanEx
 /** `of[from:to:step]`; bounds that are left out are the ends. */
 export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanExpr => {
   const bound = (part: SliceExpr['from'], end: number): PlanExpr => (part ? lowerExpr(a, part, c) : literal(intValue(end)));
-  const parts = [lowerExpr(a, e.expr, c), bound(e.from, 1), bound(e.to, -1)];
+  const parts = [lowerExpr(a, e.expr, c), bound(e.from, -openBound), bound(e.to, openBound)];
   return callOf('array_slice', ...parts, ...(e.step ? [lowerExpr(a, e.step, c)] : []));
 };
 
 /** The functions that operators stand for. */
 const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*'>, string>> = {
-  '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
+  '->': 'json_extract', '->>': 'json_extract_string', '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
 };
 /** An operator that SQL alone has; undefined for others. */
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
@@ -67,8 +69,25 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       return e.args.length === 1 && only?.kind === 'record' ? lowerExpr(a, only, c) : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
     }
     case 'range': case 'generate_series': return lowerTimeRange(a, name, e.args.filter((arg) => arg.kind !== 'lambda' && arg.kind !== 'function-ref'), c);
+    case 'date': case 'date_add': case 'add': case 'subtract': case 'multiply': case 'divide': return lowerNamedOperator(a, name, e, c);
+    case 'age': return a.wrong('age gives years and months, which have no length of their own', e, "write a - b for a duration, or date_diff('month', a, b)");
+    case 'to_years': case 'to_months': case 'to_quarters': case 'to_decades': case 'to_centuries': case 'to_millennia': return lowerInterval(a, e, c);
+    case 'if': case 'iff': {
+      if (e.args.length !== 3) return undefined;
+      const [test, then, otherwise] = values();
+      return { kind: 'conditional', test: sqlCondition(test!), then: then!, otherwise: otherwise! };
+    }
     default: return lowerListAggregate(a, name, e, values);
   }
+};
+
+const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//' } as const;
+/** Calls that are an operator or a cast by another name. */
+const lowerNamedOperator = (a: Analysis, name: 'date' | keyof typeof namedOperators, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
+  const [left, right, ...more] = e.args, span = { start: e.start, end: e.end };
+  if (!left || left.kind === 'lambda' || left.kind === 'function-ref' || more.length > 0) return undefined;
+  if (name === 'date') return right ? undefined : castTo(lowerExpr(a, left, c), { kind: 'date' }, { attempt: c.attempt ?? false, written: 'date(..)' });
+  return right && right.kind !== 'lambda' && right.kind !== 'function-ref' ? lowerExpr(a, { kind: 'binary', op: namedOperators[name], left, right, ...span }, c) : undefined;
 };
 
 /** `list_sum(l)` is the aggregate `sum` over the elements, for every aggregate that has no function of that name. */

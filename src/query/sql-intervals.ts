@@ -7,17 +7,20 @@ import { types } from '../vectors/type.ts';
 import { integer, intValue, stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
-import type { BinaryExpr, Expr, IntervalExpr, Span, UnaryExpr } from './ast.ts';
+import type { BinaryExpr, CallExpr, Expr, IntervalExpr, Span, UnaryExpr } from './ast.ts';
 import { type Interval, type IntervalUnit, intervalOfText, intervalUnit } from './intervals.ts';
 import { callOf, literal } from './plan-walk.ts';
 import type { PlanExpr } from './plan.ts';
-import { asDuration, castTo, isDate } from './sql-casts.ts';
+import { asDuration, castTo, isClock, isDate } from './sql-casts.ts';
 
 /** The parts of an interval as expressions: whole months, and a duration. */
 interface Lowered { readonly months?: PlanExpr; readonly rest?: PlanExpr }
 
-/** `INTERVAL ..` as a value. */
-export const lowerInterval = (a: Analysis, e: IntervalExpr, c: ExprContext): PlanExpr => alone(a, intervalOf(a, e, c)!, e);
+/** `INTERVAL ..` as a value, or a call such as to_months(n), undefined for other calls. */
+export const lowerInterval = (a: Analysis, e: IntervalExpr | CallExpr, c: ExprContext): PlanExpr | undefined => {
+  const found = intervalOf(a, e, c);
+  return found && alone(a, found, e);
+};
 const alone = (a: Analysis, { months, rest }: Lowered, place: Span): PlanExpr => (months
   ? a.wrong('an interval of months or years has no length of its own', place, 'add it to a date or timestamp: t + INTERVAL 1 MONTH; or write days')
   : rest ?? duration(0n));
@@ -38,7 +41,7 @@ const intervalOf = (a: Analysis, e: Expr, c: ExprContext): Lowered | undefined =
       return of && times(of, literal(intValue(-1)));
     }
     case 'call': {
-      const unit = e.callee.kind === 'name' && /^to_[a-z]+s$/i.test(e.callee.text) && e.args.length === 1 ? intervalUnit(e.callee.text.slice(3)) : undefined, [amount] = e.args;
+      const unit = e.callee.kind === 'name' && /^to_[a-z]+[sa]$/i.test(e.callee.text) && e.args.length === 1 ? intervalUnit(e.callee.text.slice(3)) : undefined, [amount] = e.args;
       return unit && amount && amount.kind !== 'lambda' && amount.kind !== 'function-ref' ? ofUnits(lowerExpr(a, amount, c), unit) : undefined;
     }
     case 'binary': return ofOperation(a, e, c);
@@ -102,6 +105,8 @@ export const lowerIntervalArithmetic = (a: Analysis, e: BinaryExpr | UnaryExpr, 
 };
 /** A time that an interval is added to or taken from: first its months, then the rest. */
 const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered): PlanExpr => {
+  // A clock goes round: whole days and months leave it where it is.
+  if (isClock(time)) return castTo({ kind: 'arithmetic', operator, left: asDuration(time), right: rest ?? duration(0n) }, { kind: 'clock', digits: 9 });
   const at = months ? callOf('add_months', time, operator === '-' ? product(months, literal(intValue(-1))) : months) : time;
   return rest ? { kind: 'arithmetic', operator, left: at, right: rest } : at;
 };
@@ -109,6 +114,7 @@ const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered): 
 /** Dates among themselves and with whole numbers: days. Undefined where the query does not say that there are dates. */
 export const dateArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
   if (operator === '-' && isDate(left) && isDate(right)) return callOf('date_diff', literal(stringValue('day')), right, left);
+  if (isClock(left) || isClock(right)) return clockArithmetic(operator, left, right);
   const sum: PlanExpr = { kind: 'arithmetic', operator, left, right, sql: true };
   const isWhole = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.int64;
   return (isDate(left) && isWhole(right)) || (operator === '+' && isWhole(left) && isDate(right)) ? castTo(sum, { kind: 'date' }) : undefined;
@@ -119,4 +125,9 @@ export const lowerTimeRange = (a: Analysis, name: string, args: readonly Expr[],
   const [from, to, by] = args, step = args.length === 3 && by ? intervalOf(a, by, c) : undefined;
   if (!step || !from || !to) return undefined;
   return callOf(name, lowerExpr(a, from, c), lowerExpr(a, to, c), step.rest ?? duration(0n), ...(step.months ? [step.months] : []));
+};
+/** A date with a time of day is a moment, the difference of two times of day a duration. */
+const clockArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanExpr): PlanExpr => {
+  const span = (e: PlanExpr): PlanExpr => (isClock(e) ? asDuration(e) : e);
+  return { kind: 'arithmetic', operator, left: span(left), right: span(right), sql: true };
 };

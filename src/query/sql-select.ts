@@ -8,6 +8,7 @@ import type { CallExpr, Expr, OrderKey, Span, SqlColumn, SqlExprColumn, SqlGroup
 import { columnHint } from './hints.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from './plan-walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from './plan.ts';
+import { sqlCondition } from './sql-conditions.ts';
 import { isName } from './sql-correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './sql-grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './sql.ts';
@@ -63,7 +64,7 @@ class Select {
   lower(tail: SqlTail): LoweredSql {
     const { where, groupBy, having, qualify, distinct, distinctOn } = this.#select;
     const ops: PlanOp[] = [...this.#from.ops];
-    if (where) ops.push({ kind: 'filter', expr: this.#expr(where, { clause: 'WHERE', fallback: this.#aliased({ clause: 'WHERE' }) }) });
+    if (where) ops.push({ kind: 'filter', expr: sqlCondition(this.#expr(where, { clause: 'WHERE', fallback: this.#aliased({ clause: 'WHERE' }) })) });
     const orderBy = this.#starred.keys(tail.orderBy ?? []);
     const { faults } = this.#a, start = faults.length;
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
@@ -113,7 +114,7 @@ class Select {
 
   #having(e: Expr, columns: readonly Column[]): PlanExpr {
     const aliases = (name: string): PlanExpr | undefined => (this.#isInput(name) ? undefined : this.#byAlias(columns, name)?.expr);
-    return this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) });
+    return sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) }));
   }
 
   #usesColumns(e: PlanExpr): boolean {
@@ -327,7 +328,7 @@ class Select {
 
   #qualify(e: Expr, columns: readonly Column[]): PlanExpr {
     const aliases = (name: string): PlanExpr | undefined => this.#byAlias(columns, name)?.expr;
-    const expr = this.#expr(e, { aliases, aliasesFirst: true, ...this.#calls() });
+    const expr = sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, ...this.#calls() }));
     if (!this.#windows.isUsed) this.#a.fault('QUALIFY needs a window function in the select list or in its condition', e, 'WHERE filters without one');
     return expr;
   }

@@ -8,6 +8,7 @@ import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from '.
 import { columnHint } from './hints.ts';
 import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from './plan.ts';
+import { sqlCondition } from './sql-conditions.ts';
 import { lowerPivot } from './sql-pivot.ts';
 import { sampleOps } from './sql-sample.ts';
 import { joinAsof, joinByPosition } from './sql-joins.ts';
@@ -151,7 +152,7 @@ export const underSide = <T extends { readonly path: FieldPath }>(side: string, 
 
 /** A condition over the rows of these tables. */
 export const lowerOn = (a: Analysis, e: Expr, pair: Type, tables: readonly SqlTable[], flow: Flow): PlanExpr =>
-  lowerExpr(a, e, { scope: flow.scope, input: pair, sql: clauseNames(a, tables, new WeakMap(), flow.outer ? { outer: flow.outer } : {}) });
+  sqlCondition(lowerExpr(a, e, { scope: flow.scope, input: pair, sql: clauseNames(a, tables, new WeakMap(), flow.outer ? { outer: flow.outer } : {}) }));
 
 type Join = Extract<PlanOp, { kind: 'join' }>;
 

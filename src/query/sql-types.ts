@@ -1,6 +1,6 @@
 /**
  * Types as SQL names them. Most are types of the data model under another name; those that the model lacks are kept as what a cast has to do:
- * a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid a string.
+ * a date is a time at midnight, a decimal a float64 rounded to so many digits, a uuid a string, a time of day the string that SQL writes for it (`12:30:00`).
  */
 import { type Type, arrayType, mapType, primitiveNamed, recordType, typeText, types } from '../vectors/type.ts';
 import type { PrimitiveName } from './ast.ts';
@@ -9,6 +9,10 @@ import type { PrimitiveName } from './ast.ts';
 export type SqlType =
   | { readonly kind: 'plain'; readonly type: Type }
   | { readonly kind: 'date' | 'uuid' }
+  /** JSON as text. */
+  | { readonly kind: 'json' }
+  /** A time of day, with as many digits of a second: its texts have the order of the times. */
+  | { readonly kind: 'clock'; readonly digits: number }
   /** An integer of 128 bits, of which 64 are held: what is beyond is an error, in TRY_CAST too. */
   | { readonly kind: 'wide'; readonly unsigned: boolean }
   /** A time, cut down to whole units of so many nanoseconds. */
@@ -39,9 +43,19 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
   if (plain !== undefined) return { kind: 'plain', type: primitiveNamed(plain)! };
   if (unit !== undefined) return { kind: 'timestamp', unit };
   if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128') return { kind: 'wide', unsigned: name.startsWith('u') };
+  if (name === 'json') return { kind: 'json' };
   if (name === 'date') return { kind: 'date' };
+  if (name === 'time' || name === 'time_ns') return { kind: 'clock', digits: name === 'time' ? 6 : 9 };
   if (name === 'uuid' || name === 'guid') return { kind: 'uuid' };
   return name === 'decimal' || name === 'numeric' || name === 'dec' ? { kind: 'decimal', precision: 18, scale: 3 } : undefined;
+};
+const namedDecimal = /^deciaml_(\d+)_(\d+)$/;
+/** What SQL calls values of a named type as readers of Parquet and Arrow give them; undefined for other names. */
+export const sqlTypeOfName = (name: string): SqlType | undefined => {
+  if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
+  if (/^arrow_time(32|64)_/.test(name)) return { kind: 'clock', digits: 9 };
+  const [, scale, precision] = namedDecimal.exec(name) ?? [];
+  return precision === undefined ? undefined : { kind: 'decimal', precision: Number(precision), scale: Number(scale) };
 };
 /** Most digits of a decimal that a name may ask for; `digitsExact` of them are kept. */
 export const decimalPrecisionMax = 38;
@@ -52,7 +66,7 @@ export const modelType = (t: SqlType): Type => {
     case 'plain': return t.type;
     case 'date': case 'timestamp': return types.time;
     case 'wide': return t.unsigned ? types.uint64 : types.int64;
-    case 'uuid': return types.string;
+    case 'uuid': case 'clock': case 'json': return types.string;
     case 'decimal': return types.float64;
     case 'list': return arrayType(modelType(t.element));
     case 'struct': return recordType(t.fields.map((f) => ({ name: f.name, type: modelType(f.type) })));
@@ -64,7 +78,8 @@ export const modelType = (t: SqlType): Type => {
 export const sqlTypeText = (t: SqlType): string => {
   switch (t.kind) {
     case 'plain': return typeText(t.type);
-    case 'date': case 'uuid': return t.kind;
+    case 'date': case 'uuid': case 'json': return t.kind;
+    case 'clock': return 'time';
     case 'wide': return t.unsigned ? 'uhugeint' : 'hugeint';
     case 'timestamp': return 'timestamp';
     case 'decimal': return `decimal(${t.precision},${t.scale})`;
@@ -75,4 +90,4 @@ export const sqlTypeText = (t: SqlType): string => {
 };
 
 /** Equal texts: equal types. */
-export const sqlTypeKey = (t: SqlType): string => (t.kind === 'timestamp' ? `timestamp ${t.unit}` : sqlTypeText(t));
+export const sqlTypeKey = (t: SqlType): string => (t.kind === 'timestamp' ? `timestamp ${t.unit}` : t.kind === 'clock' ? `time ${t.digits}` : sqlTypeText(t));

@@ -17,6 +17,7 @@ import { alternatives } from './types-of.ts';
 import { isOpen } from './types-check.ts';
 import { collated } from './sql-collation.ts';
 import { Scope } from './scope.ts';
+import { sqlCondition } from './sql-conditions.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {
@@ -264,7 +265,7 @@ export class SqlWindows {
     if (nulls) this.#noNulls(nulls, name, place);
     if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
     if (a.faults.length > before) return undefined;
-    const { argument, ...form } = givenTo(a, call, { isSql: true, lower: this.#source.lower }), where = filter && this.#source.lower(filter);
+    const { argument, ...form } = givenTo(a, call, { isSql: true, lower: this.#source.lower }), where = filter && sqlCondition(this.#source.lower(filter));
     return { name, arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
   }
 

@@ -1,12 +1,14 @@
 /** Arithmetic of SQL: whole numbers that leave their type end the query, and beside a time at midnight a whole number is so many days. */
 import type { ArithmeticOperator } from '../../query/plan.ts';
 import { isInteger, types } from '../../vectors/type.ts';
-import { integer } from '../../vectors/value.ts';
-import { type Vector, constant, flatten, numbers } from '../../vectors/vector.ts';
+import { integer, textError } from '../../vectors/value.ts';
+import { type Vector, constant, flatten, numbers, valueAt } from '../../vectors/vector.ts';
+import { Builder } from '../../vectors/builder.ts';
 import { NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { apply, type Kernel } from './apply.ts';
 import { arithmetic } from './arithmetic.ts';
 import { overlay, wrapErrors } from './rows.ts';
+import { movedBy, spanOf } from './spans.ts';
 
 /** `over` as in arithmetic. @throws query-overflow */
 export const sqlArithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[]): Vector =>
@@ -30,6 +32,8 @@ const nanosOfDay = 86_400_000_000_000n;
 const kernelOf = (operator: '+' | '-'): Kernel => ([l, r], length) => {
   const left = l!, right = r!;
   if (isTimes(left) && isCounts(right)) return moved(operator, left, days(right), length);
+  if (isTimes(left) && isInterval(right)) return spanned(operator, left, right, length);
+  if (operator === '+' && isInterval(left) && isTimes(right)) return spanned(operator, right, left, length);
   return operator === '+' && isCounts(left) && isTimes(right) ? moved(operator, right, days(left), length) : arithmetic(operator, left, right, length, undefined, true);
 };
 const timeKernels = { '+': kernelOf('+'), '-': kernelOf('-') } as const;
@@ -42,6 +46,20 @@ const isTimes = (v: Vector): boolean => {
 const isCounts = (v: Vector): boolean => {
   const of = inner(v);
   return of.form === 'number' && isInteger(of.type) && of.type !== types.time && of.type !== types.duration;
+};
+/** The twelve bytes that are an interval in Parquet. */
+const isInterval = (v: Vector): boolean => {
+  const of = inner(v);
+  return of.form === 'bytes' && of.type === types.bytes && spanOf(valueAt(of, 0)) !== undefined;
+};
+/** Months first, then days and the rest. */
+const spanned = (operator: '+' | '-', times: Vector, spans: Vector, length: number): Vector => {
+  const out = new Builder(), t = flatten(times), s = flatten(spans);
+  for (let i = 0; i < length; i++) {
+    const span = spanOf(valueAt(s, i)), at = span && movedBy(valueAt(t, i).data as number | bigint, span, operator === '-' ? -1 : 1);
+    out.append(at === undefined ? textError(span ? 'time out of range' : 'incompatible types') : { type: types.time, data: at });
+  }
+  return out.finish();
 };
 const days = (v: Vector): Vector => {
   if (v.form === 'constant') return constant(days(v.inner), v.length);

@@ -11,7 +11,7 @@ import { floatsFor } from './float-room.ts';
 import { combine, errors, overlay, wrapErrors } from './rows.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from './sparse.ts';
 
-/** `checked`: a whole number beyond its type ends the query instead of wrapping around. `over`: vectors that nobody needs afterwards, whose numbers the result may be written over. */
+/** `checked`, as SQL has it: a whole number beyond its type ends the query instead of wrapping around, and floats have remainders. `over`: vectors that nobody needs afterwards, whose numbers the result may be written over. */
 export const arithmetic = (operator: ArithmeticOperator, left: Vector, right: Vector, length: number, over?: readonly Vector[], checked = false): Vector => {
   const kernels = checked ? checkedKernels : plainKernels;
   if (left.form === 'number' && right.form === 'dynamic') return besideSparse(operator, right, left, true, over, checked) ?? apply([left, right], length, kernels[operator]);
@@ -52,7 +52,7 @@ const rowsBeside = ({ tag, tags }: SparseNumbers, count: number): Uint32Array =>
 const ofNumbers = (operator: ArithmeticOperator, left: NumberVector, right: NumberVector, length: number, over: NumberVector | undefined, checked: boolean): Vector => {
   const type = resultType(operator, left.type, right.type);
   if (checked) refuseDuration(operator, left.type, right.type);
-  if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
+  if (operator === '%' && isFloat(type) && !checked) return errors(`type ${type.name} incompatible with '%' operator`, length);
   const out = over?.values instanceof Float64Array && isFloat(type) ? over.values : undefined;
   return calculate(operator, type, { left: left.values, right: right.values, x: left.type, y: right.type, length, checked, ...(out && { out }) });
 };
@@ -66,7 +66,7 @@ const kernelOf = (operator: ArithmeticOperator, checked: boolean): Kernel => ([l
   if (!x || !y) return refuse(operator, l, r, length);
   const type = resultType(operator, x, y);
   if (checked) refuseDuration(operator, x, y);
-  if (operator === '%' && isFloat(type)) return errors(`type ${type.name} incompatible with '%' operator`, length);
+  if (operator === '%' && isFloat(type) && !checked) return errors(`type ${type.name} incompatible with '%' operator`, length);
   return calculate(operator, type, { left: spread(l, length), right: spread(r, length), x, y, length, checked });
 };
 const kernelsOf = (checked: boolean): Readonly<Record<ArithmeticOperator, Kernel>> =>
@@ -157,7 +157,8 @@ const calculateFloats = (operator: ArithmeticOperator, type: PrimitiveType, a: F
     case '+': for (let i = 0; i < out.length; i++) out[i] = a[i]! + b[i]!; break;
     case '-': for (let i = 0; i < out.length; i++) out[i] = a[i]! - b[i]!; break;
     case '*': for (let i = 0; i < out.length; i++) out[i] = a[i]! * b[i]!; break;
-    default: for (let i = 0; i < out.length; i++) out[i] = a[i]! / b[i]!;
+    case '/': for (let i = 0; i < out.length; i++) out[i] = a[i]! / b[i]!; break;
+    case '%': for (let i = 0; i < out.length; i++) out[i] = a[i]! % b[i]!;
   }
   if (type !== types.float64) for (let i = 0; i < out.length; i++) out[i] = roundFloat(type, out[i]!);
   return numbers(type, out);

@@ -83,7 +83,7 @@ const compilers: Compilers = {
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),
   arithmetic: (expr, context) => shared(expr, context, () => compileArithmetic(expr, context)),
   compare: ({ operator, left, right, sql }, context) => binary(left, right, context, (l, r) => compareVectors(operator, l, r, l.length, sql && strictOf(left, right))),
-  concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => apply([l, r], l.length, sql ? sqlConcat : concatKernel, 'bare')),
+  concat: ({ left, right, sql }, context) => binary(left, right, context, (l, r) => (sql ? apply([l, r], l.length, sqlConcat) : apply([l, r], l.length, concatKernel, 'bare'))),
   in: ({ left, right, ofQuery, ofColumn, sql }, context) => binary(left, right, context, (l, r) => {
     if (ofQuery && isEmptyList(r)) return bools(new Uint8Array(l.length));
     return ofColumn ? inColumn(l, r, l.length, strictOf(left, right)) : inVector(l, r, l.length, sql && strictOf(left, right));

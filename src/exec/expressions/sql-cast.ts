@@ -2,10 +2,9 @@
  * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one;
  * texts are read with blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
-import { LakeError } from '../../errors.ts';
-import { type SqlType, modelType, sqlTypeText } from '../../query/sql-types.ts';
-import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, typeText, types } from '../../vectors/type.ts';
-import { type Value, integer, underValue } from '../../vectors/value.ts';
+import { type SqlType, modelType, sqlTypeOfName } from '../../query/sql-types.ts';
+import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
+import { integer, underValue } from '../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup-print.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
@@ -15,13 +14,16 @@ import {
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { intervalOfText } from '../../query/intervals.ts';
+import { jsonOf, jsonText, parseJson } from './json-text.ts';
+import { castError, digitsExact, mayHoldMore, refuseBeyond } from './sql-cast-errors.ts';
 import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
 import { lift, liftTagged } from './lift.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
-import { entriesOfText, listOfText } from './sql-nested-text.ts';
-import { faultOfSqlTime, scaledDecimal, sqlBool, sqlBytes, sqlDateText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
+import { entriesOfText, listOfText, rowOfText } from './sql-nested-text.ts';
+import { knownText, scaledDecimal, sqlBool, sqlBytes, sqlClock, sqlClockText, sqlFloat, sqlInteger, sqlText, sqlTime } from './sql-texts.ts';
+import { type TimeSpan, spanOf } from './spans.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from './time-bytes.ts';
 
 /** How a cast is made: `from` is what the query says of the operand's type, `written` the cast as its error shows it, `advice` what to write instead; `inside` of a list, struct or map null is of no type. */
@@ -63,7 +65,7 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
       const { slots, parts } = compacted(v, v.members);
       return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
     }
-    case 'named': return castRows(v.inner, type, cast);
+    case 'named': return castRows(v.inner, type, namedCast(v.name, cast));
     case 'null': return cast.inside ? nulls(v.length) : nullOf(modelType(type), v.length);
     case 'error': return v;
     default:
@@ -74,6 +76,8 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
     case 'date': return toTime(v, nanosOfDay, type, cast);
     case 'timestamp': return toTime(v, type.unit, type, cast);
     case 'uuid': return toUuid(v, type, cast);
+    case 'clock': return toClock(v, type, cast);
+    case 'json': return isText(v) ? byText(v, type, cast, (text) => (parseJson(text) === undefined ? undefined : text), textsOf) : textsOf(Array.from({ length: v.length }, (_, i) => jsonText(jsonOf(valueAt(v, i)))));
     case 'decimal': return toDecimal(v, type, cast);
     case 'list': return v.form === 'list' ? castList(v, type, cast) : isText(v) ? listsOfTexts(v, type, cast) : refuse(v, type, cast);
     case 'struct': return v.form === 'record' ? castStruct(v, type, cast) : isText(v) ? structsOfTexts(v, type, cast) : refuse(v, type, cast);
@@ -89,39 +93,6 @@ const settle = (values: Vector, bad: Uint8Array, v: Vector, type: SqlType, cast:
   if (mayHoldMore(type)) for (let i = first; i < v.length; i++) if (bad[i]) refuseBeyond(underValue(valueAt(v, i)), type, cast);
   return overlay(values, bad, nulls(values.length));
 };
-const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError => {
-  const shown = supText(value), reason = reasonOf(value, type);
-  return new LakeError('query-cast', { cast: cast.written, value: shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown, type: sqlTypeText(type), advice: reason === undefined ? cast.advice ?? '; TRY_CAST gives null for such values' : ` (${reason})` });
-};
-/** What SQL's type could hold and ours cannot: that is no null in TRY_CAST either. */
-const mayHoldMore = ({ kind }: SqlType): boolean => kind === 'date' || kind === 'timestamp' || kind === 'decimal' || kind === 'wide';
-const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
-  if (reasonOf(value, type) !== undefined) throw castError(value, type, cast);
-};
-const reasonOf = (value: Value, type: SqlType): string | undefined => {
-  switch (type.kind) {
-    case 'date': case 'timestamp': return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
-    case 'wide': {
-      const x = digitsOf(value), whole = x === undefined ? undefined : scaledDecimal(x, 0), { low, high } = bounds128(type);
-      return whole !== undefined && whole >= low && whole <= high ? `there is no type of 128 bits: ${modelName(type)} holds 64` : undefined;
-    }
-    case 'decimal': {
-      const x = digitsOf(value), scaled = x === undefined ? undefined : scaledDecimal(x, type.scale);
-      return scaled !== undefined && String(scaled).replace('-', '').length <= type.precision ? `a decimal has at most ${digitsExact} digits that count` : undefined;
-    }
-    default: return undefined;
-  }
-};
-const modelName = (type: SqlType): string => typeText(modelType(type));
-const bounds128 = (type: SqlType & { readonly kind: 'wide' }): { readonly low: bigint; readonly high: bigint } =>
-  (type.unsigned ? { low: 0n, high: (1n << 128n) - 1n } : { low: -(1n << 127n), high: (1n << 127n) - 1n });
-/** A number, or the text of one, in decimal digits. */
-const digitsOf = ({ type, data }: Value): string | undefined => {
-  if (type === types.string) return data as string;
-  if (typeof data === 'bigint') return String(data);
-  return typeof data === 'number' && Number.isFinite(data) ? decimalFloatText(data, type === types.float32 ? 32 : 64) : undefined;
-};
-const shownMax = 100;
 const refuse = (v: Vector, type: SqlType, cast: SqlCast): Vector => settle(nulls(v.length), new Uint8Array(v.length).fill(1), v, type, cast);
 
 const isText = (v: FlatVector): v is BytesVector => v.form === 'bytes' && v.type === types.string;
@@ -132,7 +103,7 @@ const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: Sq
     case types.string: return toText(v, cast);
     case types.bool: return v.form === 'bool' ? v : v.form === 'number' ? numbersToBool(v) : isText(v) ? byText(v, type, cast, sqlBool, boolsOf) : refuse(v, type, cast);
     case types.bytes: return isText(v) ? byText(v, type, cast, cast.from?.kind === 'uuid' ? uuidBytes : sqlBytes, bytesOf) : refuse(v, type, cast);
-    case types.duration: return isText(v) ? byText(v, type, cast, durationOfText, (list) => numbersOf(types.duration, list)) : byModel(v, target, type, cast);
+    case types.duration: return v.form === 'bytes' ? byText(v, type, cast, v.type === types.string ? durationOfText : (_, i) => durationOfSpan(spanOf(valueAt(v, i))), durationsOf) : byModel(v, target, type, cast);
     default:
   }
   if (isText(v) && isInteger(target)) return byText(v, type, cast, (text) => withinRange(sqlInteger(text), target), (list) => numbersOf(target, list));
@@ -151,11 +122,11 @@ const byModel = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: SqlC
 };
 
 /** One value a text; undefined where the text has none. */
-const byText = <T>(v: BytesVector, type: SqlType, cast: SqlCast, parse: (text: string) => T | undefined, column: (values: readonly (T | undefined)[]) => Vector): Vector => {
+const byText = <T>(v: BytesVector, type: SqlType, cast: SqlCast, parse: (text: string, row: number) => T | undefined, column: (values: readonly (T | undefined)[]) => Vector): Vector => {
   const values: (T | undefined)[] = [], bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
-    const x = parse(textAt(v, i));
+    const x = parse(textAt(v, i), i);
     if (x === undefined) bad[i] = 1;
     values.push(x);
   }
@@ -175,6 +146,13 @@ const bytesOf = (list: readonly (Uint8Array | undefined)[]): Vector => {
 const durationOfText = (text: string): number | bigint | undefined => {
   const found = intervalOfText(text);
   return found && found.months === 0 && fitsInt64(found.nanos) ? integer(found.nanos) : undefined;
+};
+
+const durationsOf = (list: readonly (number | bigint | undefined)[]): Vector => numbersOf(types.duration, list);
+/** An interval of Parquet without months. */
+const durationOfSpan = (span: TimeSpan | undefined): number | bigint | undefined => {
+  const nanos = span && span.months === 0 ? BigInt(span.days) * BigInt(nanosOfDay) + span.nanos : undefined;
+  return nanos !== undefined && fitsInt64(nanos) ? integer(nanos) : undefined;
 };
 
 const bounds = (type: PrimitiveType): { readonly low: bigint; readonly high: bigint } => {
@@ -250,6 +228,23 @@ const cutTimes = (v: FlatVector, unit: number): Vector => {
   return out.finish();
 };
 
+/** What a named type says of its values is known, unless the query says more. */
+const namedCast = (name: string, cast: SqlCast): SqlCast => {
+  const from = cast.from ?? sqlTypeOfName(name);
+  return from ? { ...cast, from } : cast;
+};
+const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast: SqlCast): Vector => {
+  if (isText(v)) {
+    return byText(v, type, cast, (text) => {
+      const nanos = sqlClock(text, type.digits);
+      return nanos === undefined ? undefined : sqlClockText(nanos);
+    }, textsOf);
+  }
+  if (v.form !== 'number' || (v.type !== types.time && v.type !== types.duration)) return refuse(v, type, cast);
+  const unit = 10n ** BigInt(9 - type.digits);
+  return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(flooredTo(BigInt(v.values[i]!), unit))));
+};
+const flooredTo = (x: bigint, unit: bigint): bigint => x - (((x % unit) + unit) % unit);
 const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
 const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
@@ -269,8 +264,6 @@ const textsOf = (list: readonly (string | undefined)[]): Vector => {
   return out.finish();
 };
 
-/** Digits that a float64 keeps exactly. */
-const digitsExact = 15;
 /** Rounded at the digits of the type; undefined for what does not fit it, or has more digits than a float64 keeps. */
 const decimalOf = (digits: string, { precision, scale }: SqlType & { readonly kind: 'decimal' }): number | undefined => {
   const scaled = scaledDecimal(digits, scale);
@@ -298,8 +291,7 @@ const numberDigits = (v: NumberVector, i: number): string =>
 const toText = (v: FlatVector, { from }: SqlCast): Vector => {
   if (isText(v)) return v;
   const out = new BytesBuilder(types.string);
-  const text = from?.kind === 'date' ? (i: number) => sqlDateText(dataAt(v, i) as number | bigint)
-    : from?.kind === 'decimal' ? (i: number) => (dataAt(v, i) as number).toFixed(from.scale) : (i: number) => sqlText(valueAt(v, i));
+  const text = (i: number): string => (from && knownText(from, dataAt(v, i))) ?? sqlText(valueAt(v, i));
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
     out.text(text(i));
@@ -318,7 +310,21 @@ const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast
 const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
   const start = v.offsets[0]!, offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start), inner = withoutFrom(cast), model = modelType(type);
   const keys = castRows(itemsOf(v, v.keys), type.key, inner), values = castRows(itemsOf(v, v.values), type.value, inner);
-  return model.kind === 'map' ? mapsOf(offsets, keys, values, v.length, model) : refuse(v, type, cast);
+  const bad = new Uint8Array(v.length);
+  markKeys(offsets, keys, bad);
+  return model.kind === 'map' ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast) : refuse(v, type, cast);
+};
+/** Marks maps with keys that are null or come twice once they are cast. */
+const markKeys = (offsets: Uint32Array, keys: Vector, bad: Uint8Array): void => {
+  for (let i = 0; i < bad.length; i++) {
+    const seen = new Set<string>();
+    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+      checkStopAt(at);
+      const key = underValue(valueAt(keys, at)), text = supText(key);
+      if (key.data === null || seen.has(text)) bad[i] = 1;
+      seen.add(text);
+    }
+  }
 };
 /** Texts, of which some are null, as a column. */
 const nullableTexts = (list: readonly (string | null)[]): Vector => overlay(textsOf(list.map((x) => x ?? '')), Uint8Array.from(list, (x) => (x === null ? 1 : 0)), nulls(list.length));
@@ -342,7 +348,7 @@ const listsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'list' },
 };
 const structsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
   const names = new Set(type.fields.map((f) => f.name.toLowerCase())), { rows, bad } = insides(v, (text) => {
-    const entries = entriesOfText(text, ':');
+    const entries = entriesOfText(text, ':') ?? byPlace(rowOfText(text), type);
     // A name that the struct has not is a mistake.
     return entries?.every(([name]) => name !== null && names.has(name.toLowerCase())) ? entries : undefined;
   });
@@ -352,9 +358,13 @@ const structsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'struct
   });
   return settle({ form: 'record', length: v.length, fields }, bad, v, type, cast);
 };
+/** The elements of a row by the names of the struct's fields; undefined for another number of them. */
+const byPlace = (row: readonly (string | null)[] | undefined, { fields }: SqlType & { readonly kind: 'struct' }): readonly (readonly [string, string | null])[] | undefined =>
+  (row?.length === fields.length ? row.map((x, k) => [fields[k]!.name, x] as const) : undefined);
 const mapsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
   const { parts, offsets, bad } = insides(v, (text) => entriesOfText(text, '=')), inner = withoutFrom(cast), model = modelType(type);
   const keys = castRows(nullableTexts(parts.map(([key]) => key)), type.key, inner), values = castRows(nullableTexts(parts.map(([, value]) => value)), type.value, inner);
+  markKeys(offsets, keys, bad);
   return model.kind === 'map' ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast) : refuse(v, type, cast);
 };
 /** A record as a map: the names of its fields are the keys. */

@@ -3,6 +3,8 @@ import { types } from '../../vectors/type.ts';
 import { type Vector, flatten, nulls } from '../../vectors/vector.ts';
 import { type Kernel, apply } from './apply.ts';
 import { concatKernel, listFrom } from './construct.ts';
+import { sqlTypeOfName } from '../../query/sql-types.ts';
+import { namesOf } from './rows.ts';
 import { sqlCastVector } from './sql-cast.ts';
 
 const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
@@ -23,7 +25,8 @@ const asText = { type: { kind: 'plain', type: types.string }, failure: 'null', w
 export const sqlTextOf = (v: Vector): Vector => {
   const i = inner(v);
   if (i.form === 'error' || (i.form === 'bytes' && i.type === types.string)) return v;
-  return flatten(sqlCastVector(flatten(v), asText));
+  const [name] = namesOf(i) ?? [], from = name === undefined ? undefined : sqlTypeOfName(name);
+  return flatten(sqlCastVector(flatten(v), from ? { ...asText, from } : asText));
 };
 
 /** The kernel. What has no text, such as a list beside a string, gives the cast's error. */

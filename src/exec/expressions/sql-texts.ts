@@ -1,8 +1,9 @@
 /** Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a text counts for nothing. */
 import { dateOfDays, daysOfDate, daysOfMonth, int64Max, int64Min, ipText, netText, shortestDigits } from '../../vectors/literal.ts';
-import { type Type, isFloat, types } from '../../vectors/type.ts';
+import { type RecordType, type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../vectors/value.ts';
 import { supText } from '../../vectors/sup-print.ts';
+import { type SqlType, sqlTypeOfName } from '../../query/sql-types.ts';
 import { goFloat } from './number-text.ts';
 import { timeOfText } from './time-text.ts';
 
@@ -103,6 +104,19 @@ export const sqlTimeText = (t: number | bigint): string => {
   const { seconds, nanos } = parted(t);
   return `${sqlDateText(t)} ${clockText(seconds, nanos)}`;
 };
+/** The time of day of a time, or of so many nanoseconds: `12:30:00.5`. */
+export const sqlClockText = (t: number | bigint): string => {
+  const { seconds, nanos } = parted(t);
+  return clockText(seconds, nanos);
+};
+const clockSyntax = /^(?:\d{1,7}-\d{1,2}-\d{1,2}[T ])?\s*(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9})\d*)?)?$/;
+/** The nanoseconds since midnight of a time of day, cut to so many digits of a second; undefined for what is none. */
+export const sqlClock = (text: string, digits: number): bigint | undefined => {
+  const m = clockSyntax.exec(text.trim()), [hour, minute, second] = [m?.[1], m?.[2], m?.[3] ?? 0].map(Number);
+  if (!m || hour! > 23 || minute! > 59 || second! > 59) return undefined;
+  const unit = 10n ** BigInt(9 - digits), nanos = BigInt((m[4] ?? '').padEnd(9, '0'));
+  return BigInt(hour! * 3600 + minute! * 60 + second!) * 1_000_000_000n + nanos / unit * unit;
+};
 /** `2 days 01:00:00`. */
 export const sqlDurationText = (d: number | bigint): string => {
   const negative = d < 0, { days, seconds, nanos } = parted(negative ? -BigInt(d) : d);
@@ -125,14 +139,32 @@ export const sqlBytes = (text: string): Uint8Array | undefined => {
 
 /** The text of any value, as a cast to text gives it. */
 export const sqlText = (v: Value): string => {
-  const { type, data } = underValue(v);
+  const { type, data } = underValue(v), known = v.type.kind === 'primitive' ? undefined : knownByName(v);
+  if (known && data !== null) return knownText(known, data) ?? primitiveText(type, data);
   switch (type.kind) {
     case 'primitive': return primitiveText(type, data);
     case 'enum': return type.symbols[data as number] ?? '';
     case 'array': case 'set': return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x })).join(', ')}]`;
-    case 'record': return `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
+    case 'record': return isRow(type) ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k]!.type, data: x ?? null })).join(', ')})` : `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
     case 'map': return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k })}=${innerText({ type: type.value, data: x })}`).join(', ')}}`;
     default: return supText(v);
+  }
+};
+/** A record of places alone, as `(1, 'a')` makes it. */
+const isRow = (type: RecordType): boolean => type.fields.length > 0 && type.fields.every((f, k) => f.name === `c${k}`);
+/** What the name of a value's type says of it in SQL. */
+const knownByName = (v: Value): SqlType | undefined => {
+  if (v.type.kind === 'union') return knownByName(v.data as Value);
+  return v.type.kind === 'named' ? sqlTypeOfName(v.type.name) : undefined;
+};
+/** The text of a value of which SQL's type is known; undefined where that makes no difference. */
+export const knownText = (known: SqlType, data: Data): string | undefined => {
+  if (typeof data !== 'number' && typeof data !== 'bigint') return undefined;
+  switch (known.kind) {
+    case 'date': return sqlDateText(data);
+    case 'clock': return sqlClockText(data);
+    case 'decimal': return Number(data).toFixed(known.scale);
+    default: return undefined;
   }
 };
 const quotedInside = /^\s|\s$|^$|[,[\](){}"'=:\\]|^null$/i;

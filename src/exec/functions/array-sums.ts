@@ -2,7 +2,7 @@
 import { chargeText, checkStopAt } from '../../vectors/stop.ts';
 import { int64Max, int64Min } from '../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Value, floatValue, integer, intValue, underUnion } from '../../vectors/value.ts';
+import { type Value, floatValue, integer, intValue, underUnion, underValue } from '../../vectors/value.ts';
 import { type Vector, flatten, nulls, valueAt } from '../../vectors/vector.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { castVector } from '../expressions/cast.ts';
@@ -13,7 +13,7 @@ import { isTimeRange, timeRange } from './time-ranges.ts';
 import { byKernel, data, isNull, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { Refusal, byRow, isWhole, type Items } from './typed.ts';
 
-const present = (list: Items): readonly Value[] => list.values.filter((v) => v.type !== types.null);
+const present = (list: Items): readonly Value[] => list.values.map(underValue).filter((v) => v.type !== types.null);
 const notNumbers = new Refusal('list of numbers required');
 const areNumbers = (values: readonly Value[]): boolean => values.every((v) => isInteger(v.type) || isFloat(v.type));
 
@@ -34,7 +34,7 @@ const average = (list: Items): number | null | Refusal => {
 const greatest = extremeOf('list_max', 1), least = extremeOf('list_min', -1);
 
 /** Elements are cast to text; without a text for nulls they are left out. */
-const joined: Kernel = (args, length) => {
+export const joinedElements: Kernel = (args, length) => {
   if (args.some(isNull)) return nulls(length);
   const [list, ...others] = args, v = flatten(list!);
   if (v.form !== 'list') return wrapErrors('array_to_string: list argument required', list!);
@@ -149,7 +149,7 @@ export const arraySums: readonly FunctionRow[] = [
       { query: 'array_to_string([1,2,null],",")', output: '"1,2"' }, { query: 'array_to_string(["a",null],",","*")', output: '"a,*"' },
       { query: 'array_to_string(1,",")', output: 'error({message:"array_to_string: list argument required",on:1})' }, { query: 'array_to_string(["a"],1)', output: 'error({message:"array_to_string: string argument required",on:1})' },
     ],
-    make: byKernel(joined, 'bare'),
+    make: byKernel(joinedElements, 'bare'),
   },
   rangeRow('range', 'The whole numbers from a start (0) to before the end, by a step (1), as an array.', '[1,2,3]'),
   rangeRow('generate_series', 'The whole numbers from a start (0) to the end, by a step (1), as an array.', '[1,2,3,4]'),

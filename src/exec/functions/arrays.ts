@@ -1,15 +1,15 @@
 /** Functions on arrays and sets: what is in them, and their elements in another order. Nulls among the elements are values, but for what counts or sorts them. */
 import { checked } from '../../vectors/stop.ts';
-import { equalValues } from '../../vectors/compare.ts';
 import { arrayType, types } from '../../vectors/type.ts';
-import { type Value, arrayValue, encodeBody } from '../../vectors/value.ts';
+import { type Value, arrayValue } from '../../vectors/value.ts';
 import { wrapErrors } from '../expressions/rows.ts';
 import { order } from '../expressions/value-order.ts';
+import { keyOf, sameValues } from './lists.ts';
 import { aliasOf, byKernel, inner, isText, type FunctionRow, type Kernel } from './row.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
 
 const isNull = (v: Value): boolean => v.type === types.null;
-const isSame = (a: Value, b: Value): boolean => !isNull(a) && a.type.kind !== 'error' && equalValues(a, b);
+const isSame = (a: Value, b: Value): boolean => !isNull(a) && a.type.kind !== 'error' && sameValues(a, b);
 /** An array of elements of a list; one without elements keeps the type. */
 const arrayOf = (list: Items, values: readonly Value[]): Value => (values.length === 0 ? { type: arrayType(list.element), data: [] } : arrayValue(values));
 
@@ -36,7 +36,7 @@ const distinct = (list: Items): readonly Value[] => {
   const found = new Map<string, Value>();
   for (const v of list.values) {
     if (isNull(v)) continue;
-    const key = `${v.type.id} ${Buffer.from(encodeBody(v.type, v.data)).toString('latin1')}`;
+    const key = keyOf(v);
     if (!found.has(key)) found.set(key, v);
   }
   return [...found.values()];
@@ -72,6 +72,17 @@ const distinctRow: FunctionRow = {
   make: byRow('list_distinct', ['list'], 'value', (list) => arrayOf(list, distinct(list))),
 };
 
+const reverseRow: FunctionRow = {
+  name: 'list_reverse', signature: 'list_reverse(a)', text: 'The elements from the last one to the first.', argumentsMin: 1, argumentsMax: 1,
+  examples: [{ query: 'list_reverse([1,2])', output: '[2,1]' }, { query: 'list_reverse(1)', output: 'error({message:"list_reverse: list argument required",on:1})' }],
+  make: byRow('list_reverse', ['list'], 'value', (list) => arrayOf(list, [...list.values].reverse())),
+};
+const uniqueRow: FunctionRow = {
+  name: 'list_unique', signature: 'list_unique(a)', text: 'How many elements there are without repetitions and nulls.', argumentsMin: 1, argumentsMax: 1,
+  examples: [{ query: 'list_unique([1,1,null,2])', output: '2' }, { query: 'list_unique(1)', output: 'error({message:"list_unique: list argument required",on:1})' }],
+  make: byRow('list_unique', ['list'], 'integer', (list) => distinct(list).length),
+};
+
 export const arrays: readonly FunctionRow[] = [
   {
     name: 'contains', signature: 'contains(v, part)', text: 'Whether a string has the other one in it, or an array or set the element.', argumentsMin: 2, argumentsMax: 2,
@@ -95,16 +106,10 @@ export const arrays: readonly FunctionRow[] = [
       return found instanceof Refusal ? new Refusal(found.text, 1) : found;
     }),
   },
-  {
-    name: 'list_reverse', signature: 'list_reverse(a)', text: 'The elements from the last one to the first.', argumentsMin: 1, argumentsMax: 1,
-    examples: [{ query: 'list_reverse([1,2])', output: '[2,1]' }, { query: 'list_reverse(1)', output: 'error({message:"list_reverse: list argument required",on:1})' }],
-    make: byRow('list_reverse', ['list'], 'value', (list) => arrayOf(list, [...list.values].reverse())),
-  },
+  reverseRow,
+  aliasOf(reverseRow, 'array_reverse', [{ query: 'array_reverse([1,2])', output: '[2,1]' }]),
   distinctRow,
   aliasOf(distinctRow, 'array_distinct', [{ query: 'array_distinct([1,1])', output: '[1]' }]),
-  {
-    name: 'list_unique', signature: 'list_unique(a)', text: 'How many elements there are without repetitions and nulls.', argumentsMin: 1, argumentsMax: 1,
-    examples: [{ query: 'list_unique([1,1,null,2])', output: '2' }, { query: 'list_unique(1)', output: 'error({message:"list_unique: list argument required",on:1})' }],
-    make: byRow('list_unique', ['list'], 'integer', (list) => distinct(list).length),
-  },
+  uniqueRow,
+  aliasOf(uniqueRow, 'array_unique', [{ query: 'array_unique([1,1,null,2])', output: '2' }]),
 ];

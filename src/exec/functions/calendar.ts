@@ -6,6 +6,7 @@ import { type Vector, constant, numbers } from '../../vectors/vector.ts';
 import { aliasOf, byValues, refused, type FunctionRow } from './row.ts';
 import { Refusal, byRow } from './typed.ts';
 import { monthNames, momentOf, weekdays, type Moment } from './strftime.ts';
+import { monthsOn } from '../expressions/spans.ts';
 
 type Nanos = number | bigint;
 const nanosOfSecond = 1_000_000_000, secondsOfDay = 86400;
@@ -81,7 +82,7 @@ const truncated = (unit: string, t: Nanos): Nanos | Refusal => {
 };
 const difference = (unit: string, from: Nanos, to: Nanos): Nanos | Refusal => units.get(unit.toLowerCase())?.between(from, to) ?? unknownUnit;
 
-const outOfRange = new Refusal('out of range');
+export const outOfRange = new Refusal('out of range');
 /** Of microseconds since 1970, or of year, month, day, hour, minute and seconds with a fraction of microseconds; 24:00:00 is the next day. */
 const madeTime = (year: Nanos, month?: Nanos, day?: Nanos, hour?: Nanos, minute?: Nanos, second?: number): Nanos | Refusal => {
   if (month === undefined) return bounded(BigInt(year) * 1000n);
@@ -145,14 +146,6 @@ const dateDiff: FunctionRow = {
   make: byRow('date_diff', ['string', 'time', 'time'], 'integer', difference),
 };
 
-/** The same clock of the same day so many months on; a day that the month has not is its last. */
-export const monthsOn = (t: Nanos, count: Nanos): Nanos | Refusal => {
-  const { year, month, day } = dateOfDays(dayOf(t)), all = year * 12 + month - 1 + Number(count), y = Math.floor(all / 12), m = all - y * 12 + 1;
-  if (!Number.isSafeInteger(all) || Math.abs(y) > yearMax) return outOfRange;
-  const moved = BigInt(daysOfDate(y, m, Math.min(day, daysOfMonth(y, m))) - dayOf(t)) * BigInt(secondsOfDay) * 1_000_000_000n + BigInt(t);
-  return bounded(moved);
-};
-
 export const calendar: readonly FunctionRow[] = [
   {
     name: 'add_months', signature: 'add_months(t, n)', text: 'The same clock and day n months on; of a shorter month the last day. What t + INTERVAL n MONTH comes to in SQL.', argumentsMin: 2, argumentsMax: 2,
@@ -161,7 +154,7 @@ export const calendar: readonly FunctionRow[] = [
       { query: 'add_months(2024-01-31T12:00:00Z,99999)', output: 'error({message:"add_months: out of range",on:2024-01-31T12:00:00Z})' },
       { query: 'add_months(1,1)', output: 'error({message:"add_months: time argument required",on:1})' },
     ],
-    make: byRow('add_months', ['time', 'integer'], 'time', monthsOn),
+    make: byRow('add_months', ['time', 'integer'], 'time', (t, n) => monthsOn(t, n) ?? outOfRange),
   },
   dateTrunc,
   aliasOf(dateTrunc, 'datetrunc', [{ query: 'datetrunc("year",2024-07-30T20:05:15Z)', output: '2024-01-01T00:00:00Z' }]),

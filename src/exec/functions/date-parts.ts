@@ -1,7 +1,9 @@
-/** The parts of times as SQL names them (UTC): date_part, and functions with the names of the parts. */
+/** The parts of times as SQL names them (UTC), of durations and of times of day: date_part, and functions with the names of the parts. */
 import { dateOfDays, daysOfDate, primitiveText } from '../../vectors/literal.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, floatValue, intValue, recordValue } from '../../vectors/value.ts';
+import { type TimeSpan, spanOf } from '../expressions/spans.ts';
+import { sqlClock } from '../expressions/sql-texts.ts';
 import { itemsOf } from './lists.ts';
 import { rowsOf, type FunctionRow } from './row.ts';
 import { momentOf, type Moment } from './strftime.ts';
@@ -59,20 +61,60 @@ const partList: readonly Part[] = [
 ];
 const byName: ReadonlyMap<string, Part> = new Map(partList.flatMap((p) => p.names.map((name) => [name, p] as const)));
 
-const unknownPart = new Refusal('unsupported part name');
+const unknownPart = new Refusal('unsupported part name'), noTime = (argument: number): Refusal => new Refusal('time argument required', argument);
+/** A part of a value by the name of the part; undefined for a name that is none of its parts. */
+type PartsOf = (name: string) => Value | undefined;
+/** The parts of a time, of a duration or interval, or of a time of day, which is a text; undefined for other values. */
+const partsOf = ({ type, data }: Value): PartsOf | undefined => {
+  if (type === types.time) {
+    const moment = momentAt(data as Nanos);
+    return (name) => byName.get(name)?.of(moment);
+  }
+  const span = spanOf({ type, data });
+  if (span) return (name) => spanPart(span, name);
+  const clock = type === types.string ? sqlClock(data as string, 9) : undefined;
+  return clock === undefined ? undefined : (name) => (ofClock.has(name) ? byName.get(name)!.of(momentAt(clock)) : undefined);
+};
 /** A part by its name, or a record of those that a list names. */
-export const datePart = (part: Value, t: Nanos): Value | Refusal => {
-  if (part.type === types.string) return byName.get((part.data as string).toLowerCase())?.of(momentAt(t)) ?? unknownPart;
-  const names = itemsOf(part)?.values, moment = momentAt(t);
+export const datePart = (part: Value, of: Value, argument = 1): Value | Refusal => {
+  const parts = partsOf(of);
+  if (!parts) return noTime(argument);
+  if (part.type === types.string) return parts((part.data as string).toLowerCase()) ?? unknownPart;
+  const names = itemsOf(part)?.values;
   if (!names?.every((n) => n.type === types.string)) return new Refusal('string argument required');
   const fields = new Map<string, Value>();
   for (const { data } of names) {
-    const found = byName.get((data as string).toLowerCase());
+    const found = parts((data as string).toLowerCase());
     if (!found) return unknownPart;
-    fields.set(data as string, found.of(moment));
+    fields.set(data as string, found);
   }
   return recordValue([...fields].map(([name, value]) => ({ name, value })));
 };
+
+/** The names of units that a part has; undefined for parts that spans have not. */
+const unitOf = (name: string): string | undefined => byName.get(name)?.names[0];
+const spanPart = ({ months, days, nanos }: TimeSpan, name: string): Value | undefined => {
+  const seconds = Number(nanos / nanosOfSecond), minute = nanos % (60n * nanosOfSecond), years = Math.trunc(months / 12);
+  switch (unitOf(name)) {
+    case 'year': return intValue(years);
+    case 'quarter': return intValue(Math.trunc((months % 12) / 3) + 1);
+    case 'month': return intValue(months % 12);
+    case 'decade': return intValue(Math.trunc(years / 10));
+    case 'century': return intValue(Math.trunc(years / 100));
+    case 'millennium': return intValue(Math.trunc(years / 1000));
+    case 'day': return intValue(days);
+    case 'hour': return intValue(Math.trunc(seconds / 3600));
+    case 'minute': return intValue(Math.trunc(seconds / 60) % 60);
+    case 'second': return intValue(seconds % 60);
+    case 'millisecond': return intValue(Number(minute / 1_000_000n));
+    case 'microsecond': return intValue(Number(minute / 1000n));
+    case 'nanosecond': return intValue(Number(minute));
+    case 'epoch': return floatValue(years * 31_557_600 + ((months % 12) * 30 + days) * secondsOfDay + Number(nanos / 1000n) / 1e6);
+    default: return undefined;
+  }
+};
+/** The parts that a time of day has. */
+const ofClock: ReadonlySet<string> = new Set(['hour', 'minute', 'second', 'millisecond', 'microsecond', 'nanosecond', 'epoch'].flatMap((name) => byName.get(name)!.names));
 
 /** Parts that are functions too: under these names. */
 const called: readonly string[] = [
@@ -82,7 +124,10 @@ const called: readonly string[] = [
 const example = momentAt(1_722_369_915_000_000_000n), shown = (v: Value): string => primitiveText(v.type.kind === 'primitive' ? v.type : types.null, v.data);
 export const dateParts: readonly FunctionRow[] = called.flatMap((name) => {
   const { text, of } = byName.get(name)!;
-  return rowsOf(`${name}(t)`, `In SQL: ${text.charAt(0).toLowerCase()}${text.slice(1)} of a time (UTC).`, byRow(name, ['time'], 'value', (t) => of(momentAt(t))), [
+  return rowsOf(`${name}(t)`, `In SQL: ${text.charAt(0).toLowerCase()}${text.slice(1)} of a time (UTC).`, byRow(name, ['timely'], 'value', (v) => {
+    const parts = partsOf(v);
+    return parts ? parts(name) ?? new Refusal(`${v.type === types.string ? 'a time of day' : 'a duration'} has no such part`) : noTime(0);
+  }), [
     [`select ${name}(timestamp '2024-07-30 20:05:15') as n`, `{n:${shown(of(example))}}`], [`select ${name}(1) as n`, `{n:error({message:"${name}: time argument required",on:1})}`],
   ], { sqlOnly: 'all' });
 });

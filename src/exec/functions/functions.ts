@@ -14,6 +14,7 @@ import { elementary } from './elementary.ts';
 import { errorFunctions } from './errors.ts';
 import { integers } from './integers.ts';
 import { matchFunctions } from './matches.ts';
+import { jsonFunctions } from './json.ts';
 import { lambdas } from './lambdas.ts';
 import { likes } from './likes.ts';
 import { listAggregates } from './list-aggregates.ts';
@@ -40,11 +41,12 @@ import { textFormats } from './text-formats.ts';
 import { time } from './time.ts';
 import { trimming } from './trimming.ts';
 import { typeFunctions } from './types.ts';
+import { uuids } from './uuids.ts';
 
 /** Sorted by name. */
 export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...strings, ...substrings, ...padding, ...trimming, ...patterns, ...matchFunctions, ...math, ...rounding, ...elementary, ...integers, ...choices,
-  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests, ...lists, ...listAggregates, ...lambdas, ...maps, ...structs, ...dateParts, ...bits, ...likes, ...distances, ...textFormats, ...textCodes, ...paths, ...realNumbers, ...sqlTimes, ...sqlNames,
+  ...time, ...calendar, ...net, ...containers, ...arrays, ...arraySums, ...records, ...typeFunctions, ...errorFunctions, ...parse, ...coding, ...digests, ...lists, ...listAggregates, ...lambdas, ...maps, ...structs, ...dateParts, ...bits, ...likes, ...distances, ...textFormats, ...textCodes, ...paths, ...realNumbers, ...jsonFunctions, ...uuids, ...sqlTimes, ...sqlNames,
 ]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 const byName: ReadonlyMap<string, FunctionRow> = new Map(functionTable.map((row) => [row.name, row]));

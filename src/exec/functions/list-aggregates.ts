@@ -24,8 +24,8 @@ const evaluate: Evaluate = ([of, by, ...rest], length) => applyCarrying([of!, by
   return combine(tags, slots, parts);
 }, 'bare');
 
-/** The fields that aggregates of two arguments take. */
-const pairFields = ['value', 'by'];
+/** The fields that aggregates of several arguments take. */
+const pairFields = ['value', 'by', 'third'];
 /** One aggregate over the lists of all rows. */
 const aggregated = (list: Vector, name: string, names: Vector, others: readonly Vector[]): Vector => {
   const v = flatten(list), row = aggregateNamed(name.toLowerCase());
@@ -38,11 +38,12 @@ const aggregated = (list: Vector, name: string, names: Vector, others: readonly 
       index[at++] = k;
     }
   }
-  const state = stateFor(row, { all: false, distinct: false });
+  const { sqlOnly } = row.signature, pairs = others.length > 0 || (typeof sqlOnly === 'object' ? sqlOnly.pipeArgumentsMax : row.signature.argumentsMax) > 1;
+  const state = stateFor(row, { all: false, distinct: false, ...(others.length > 0 && { arity: 1 + others.length }) });
   state.grow(v.length);
   if (size > 0) {
     const items = tidy(elementsOf(take(v.items, index))), columns = [items, ...others.map((o) => tidy(take(o, ids)))];
-    state.update(ids, row.signature.argumentsMax > 1 ? recordOf(columns.map((values, k) => ({ name: pairFields[k]!, values })), size) : items);
+    state.update(ids, pairs ? recordOf(columns.map((values, k) => ({ name: pairFields[k]!, values })), size) : items);
   }
   return state.result(v.length);
 };

@@ -1,8 +1,8 @@
 /** Functions that take lists apart and put them together. Places count from 1, or from the end if they are negative; a place that is not there gives null. */
 import { charge, checked } from '../../vectors/stop.ts';
-import { equalValues } from '../../vectors/compare.ts';
 import { type Type, arrayType, isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Data, type Value, arrayValue, encodeBody, intValue, nullValue, recordValue, stringValue, underUnion } from '../../vectors/value.ts';
+import { type Data, type Value, arrayValue, encodeBody, intValue, nullValue, recordValue, stringValue, underUnion, underValue } from '../../vectors/value.ts';
+import { openBound } from '../../query/plan.ts';
 import { order } from '../expressions/value-order.ts';
 import { countOf, cut } from './code-points.ts';
 import { rowsOf, type FunctionRow } from './row.ts';
@@ -11,10 +11,28 @@ import { Refusal, byRow, type Entries, type Items } from './typed.ts';
 const isNull = (v: Value): boolean => v.type === types.null;
 /** An array of these elements; without elements it is of the element type that is known. */
 export const listOf = (values: readonly Value[], element: Type): Value => (values.length === 0 ? { type: arrayType(element), data: [] } : arrayValue(values));
-/** Equal for equal values, whatever the types of numbers. */
-export const keyOf = (v: Value): string => {
+/** Equal for equal values, whatever the types of numbers, also of those inside of lists, records and maps; NaN equals NaN. */
+export const keyOf = (value: Value): string => {
+  const v = underValue(value);
   if (isInteger(v.type) || isFloat(v.type)) return `n${String(v.data)}`;
+  const inside = partsOf(v);
+  if (inside) return `${v.type.kind} ${inside.map((part) => `${part.length} ${part}`).join()}`;
   return `${v.type.id} ${Buffer.from(encodeBody(v.type, v.data)).toString('latin1')}`;
+};
+/** What is inside of a value, as keys; undefined where nothing is. */
+const partsOf = ({ type, data }: Value): readonly string[] | undefined => {
+  const of = (inner: Type, x: Data | undefined): string => (x === undefined ? '' : keyOf({ type: inner, data: x }));
+  switch (type.kind) {
+    case 'array': case 'set': return (data as readonly Data[]).map((x) => of(type.element, x));
+    case 'record': return type.fields.flatMap((f, k) => [f.name, of(f.type, (data as readonly (Data | undefined)[])[k])]);
+    case 'map': return (data as readonly (readonly [Data, Data])[]).flatMap(([k, x]) => [of(type.key, k), of(type.value, x)]);
+    default: return undefined;
+  }
+};
+/** Whether two values that are neither null nor errors are one, as `keyOf` has it. */
+export const sameValues = (a: Value, b: Value): boolean => {
+  if (isInteger(a.type) && isInteger(b.type)) return a.data === b.data;
+  return a.type === types.string && b.type === types.string ? a.data === b.data : keyOf(a) === keyOf(b);
 };
 const keysOf = (list: Items): ReadonlySet<string> => new Set(list.values.filter((v) => !isNull(v)).map(keyOf));
 /** The index of a place, or -1. */
@@ -42,11 +60,12 @@ const stepZero = new Refusal('step must not be 0', 3);
 const sliced = (of: Value, from: number | bigint, to: number | bigint, step: number | bigint = 1): Value | null | Refusal => {
   if (step === 0) return stepZero;
   if (of.type === types.string) return step === 1 ? stringValue(slicedText(of.data as string, from, to)) : new Refusal('a step needs a list', 3);
+  if (of.type === types.bytes) return step === 1 ? { type: types.bytes, data: slicedBytes(of.data as Uint8Array, from, to) } : new Refusal('a step needs a list', 3);
   const list = itemsOf(of);
-  if (!list) return new Refusal('list or string argument required');
+  if (!list) return new Refusal('list, string or bytes argument required');
   const size = list.values.length, by = Number(step), picked: Value[] = [];
   // Backwards the range is told from its upper end.
-  const [start, end] = by > 0 ? rangeOf(from, to, size) : from === 1 && to === -1 ? [0, size - 1] : rangeOf(to, from, size);
+  const [start, end] = by > 0 ? rangeOf(from, to, size) : rangeOf(to === openBound ? 1 : to, from === -openBound ? size : from, size);
   if (by > 0) for (let at = start; at <= end; at += by) picked.push(list.values[at]!);
   else for (let at = end; at >= start; at += by) picked.push(list.values[at]!);
   return listOf(picked, list.element);
@@ -54,6 +73,10 @@ const sliced = (of: Value, from: number | bigint, to: number | bigint, step: num
 const slicedText = (s: string, from: number | bigint, to: number | bigint): string => {
   const [start, end] = rangeOf(from, to, countOf(s));
   return end < start ? '' : cut(s, start, end + 1);
+};
+const slicedBytes = (bytes: Uint8Array, from: number | bigint, to: number | bigint): Uint8Array => {
+  const [start, end] = rangeOf(from, to, bytes.length);
+  return bytes.slice(start, Math.max(end + 1, start));
 };
 /** The elements of an array or set. */
 export const itemsOf = ({ type, data }: Value): Items | undefined =>
@@ -74,7 +97,7 @@ const extracted = (of: Value, at: Value): Value | null | Refusal => {
 };
 const valueOfKey = ({ type, data }: Value, key: Value): Value | null => {
   if (type.kind !== 'map') return null;
-  const found = (data as readonly (readonly [Data, Data])[]).find(([k]) => equalValues(underUnion({ type: type.key, data: k }), key));
+  const found = (data as readonly (readonly [Data, Data])[]).find(([k]) => sameValues(underUnion({ type: type.key, data: k }), key));
   return found ? underUnion({ type: type.value, data: found[1] }) : null;
 };
 const noField = new Refusal('no such field', 1);
@@ -195,12 +218,12 @@ export const lists: readonly FunctionRow[] = [
   ...rowsOf('array_slice(v, from, to[, step])', 'The elements or characters of a range of places, the end in it; in SQL v[from:to:step].',
     byRow('array_slice', ['value', 'integer', 'integer', 'integer'], 'value', sliced),
     [['array_slice([1,2,3],2,3)', '[2,3]'], ['array_slice("hello",-3,-2)', '"ll"'], ['array_slice([1,2,3,4],1,4,2)', '[1,3]'], ['array_slice([1],1,1,0)', 'error({message:"array_slice: step must not be 0",on:0})'],
-      ['array_slice(1,1,1)', 'error({message:"array_slice: list or string argument required",on:1})']], { also: ['list_slice'] }),
+      ['array_slice(1,1,1)', 'error({message:"array_slice: list, string or bytes argument required",on:1})']], { also: ['list_slice'] }),
   ...rowsOf('list_has_any(a, b)', 'Whether two lists have an element in common, nulls apart; in SQL a && b.', byRow('list_has_any', ['list', 'list'], 'bool', hasAny),
     [['values list_has_any([1,2],[2,3])', 'true'], listError('list_has_any').map((x) => x.replace('(1)', '(1,[1])')) as [string, string]], { also: ['array_has_any'] }),
   ...rowsOf('list_has_all(a, b)', 'Whether a list has all elements of another one, nulls apart; in SQL a @> b.', byRow('list_has_all', ['list', 'list'], 'bool', hasAll),
     [['values list_has_all([1,2],[2])', 'true'], ['list_has_all([1],1)', 'error({message:"list_has_all: list argument required",on:1})']], { also: ['array_has_all'] }),
-  ...rowsOf('list_has(a, v)', 'Whether the value is an element of a list.', byRow('list_has', ['list', 'value'], 'bool', (list, v) => list.values.some((x) => !isNull(x) && equalValues(x, v))),
+  ...rowsOf('list_has(a, v)', 'Whether the value is an element of a list.', byRow('list_has', ['list', 'value'], 'bool', (list, v) => list.values.some((x) => !isNull(x) && sameValues(x, v))),
     [['values list_has([1,2],2)', 'true'], ['list_has(1,1)', 'error({message:"list_has: list argument required",on:1})']], { also: ['array_has'] }),
   ...rowsOf('list_intersect(a, b)', 'The elements of a list that another one has too, each once, without nulls.', byRow('list_intersect', ['list', 'list'], 'value', common),
     [['list_intersect([1,2,2],[2,3])', '[2]'], ['list_intersect([1],1)', 'error({message:"list_intersect: list argument required",on:1})']], { also: ['array_intersect'] }),

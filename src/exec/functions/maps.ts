@@ -1,8 +1,8 @@
 /** Functions on maps. Of keys that come twice the last one counts where maps are put together; elsewhere they are an error. */
-import { mapType, types } from '../../vectors/type.ts';
+import { fitsInt64 } from '../../vectors/literal.ts';
+import { isInteger, mapType, types } from '../../vectors/type.ts';
 import { type Value, intValue, mapValue } from '../../vectors/value.ts';
-import { equalValues } from '../../vectors/compare.ts';
-import { entriesList, isGiven, itemsOf, keyOf, listOf } from './lists.ts';
+import { entriesList, isGiven, itemsOf, keyOf, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from './row.ts';
 import { Refusal, byRow, type Entries, type Items } from './typed.ts';
 
@@ -11,7 +11,12 @@ const nullKey = new Refusal('no key may be null'), keyTwice = new Refusal('a key
 const mapOf = (entries: Entries): Value | Refusal => {
   if (entries.length === 0) return { type: mapType(types.null, types.null), data: [] };
   if (entries.some(([key]) => isNull(key))) return nullKey;
-  return new Set(entries.map(([key]) => keyOf(key))).size < entries.length ? keyTwice : mapValue(entries);
+  return new Set(entries.map(([key]) => keyOf(key))).size < entries.length ? keyTwice : mapValue(ofOneWidth(entries));
+};
+/** Whole numbers of several types as one: a column beside a literal is narrower, and keys are told by their type. */
+const ofOneWidth = (entries: Entries): Entries => {
+  const [first] = entries, isMixed = entries.some(([key]) => key.type !== first![0].type);
+  return isMixed && entries.every(([{ type, data }]) => isInteger(type) && type !== types.time && type !== types.duration && fitsInt64(data as number | bigint)) ? entries.map(([key, value]) => [{ type: types.int64, data: key.data }, value]) : entries;
 };
 const fromLists = (keys: Items | null = empty, values: Items | null = empty): Value | null | Refusal => {
   if (keys === null || values === null) return null;
@@ -31,7 +36,7 @@ const fromEntries = (list: Items): Value | Refusal => {
 };
 const bare = (v: Value): Value => (v.type.kind === 'union' ? v.data as Value : v);
 
-const found = (map: Entries, key: Value): Value | undefined => map.find(([k]) => equalValues(k, key))?.[1];
+const found = (map: Entries, key: Value): Value | undefined => map.find(([k]) => sameValues(k, key))?.[1];
 const extractedList = (map: Entries, key: Value | null): Value => {
   const value = key === null || isNull(key) ? undefined : found(map, key);
   return listOf(value === undefined ? [] : [value], map[0]?.[1].type ?? types.null);
@@ -65,11 +70,11 @@ export const maps: readonly FunctionRow[] = [
     [[`map_extract_value(${example},"b")`, '2'], mapError('map_extract_value', ',1')]),
   ...rowsOf('map_contains(m, key)', 'Whether a map has a key.', byRow('map_contains', ['map', 'value'], 'bool', (map, key) => found(map, key) !== undefined),
     [[`values map_contains(${example},"b")`, 'true'], mapError('map_contains', ',1')]),
-  ...rowsOf('map_contains_value(m, v)', 'Whether a map has a value.', byRow('map_contains_value', ['map', 'value'], 'bool', (map, v) => map.some(([, value]) => !isNull(value) && equalValues(value, v))),
+  ...rowsOf('map_contains_value(m, v)', 'Whether a map has a value.', byRow('map_contains_value', ['map', 'value'], 'bool', (map, v) => map.some(([, value]) => !isNull(value) && sameValues(value, v))),
     [[`values map_contains_value(${example},2)`, 'true'], mapError('map_contains_value', ',1')]),
   ...rowsOf('map_contains_entry(m, key, v)', 'Whether a map has a key with a value.', byRow('map_contains_entry', ['map', 'value', 'value'], 'bool', (map, key, v) => {
     const value = found(map, key);
-    return value !== undefined && !isNull(value) && equalValues(value, v);
+    return value !== undefined && !isNull(value) && sameValues(value, v);
   }), [[`values map_contains_entry(${example},"b",2)`, 'true'], mapError('map_contains_entry', ',1,1')]),
   ...rowsOf('map_concat(m, ...)', 'The entries of several maps; of a key that comes twice the last value.', byRow('map_concat', ['map?'], 'value', together),
     [[`map_concat(${example},|{"b":3}|)`, '|{"a":1,"b":3}|'], mapError('map_concat')]),

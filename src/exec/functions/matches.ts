@@ -5,8 +5,8 @@ import { compileRegexp } from '../expressions/regexp.ts';
 import type { FunctionRow } from './row.ts';
 import { Refusal, byRow } from './typed.ts';
 
-/** Options as letters: `i` in any case, `c` in the written case, `s` with `.` for line ends too, `l` as plain text; `g` as nothing. */
-const optionsSyntax = /^[icsglmnpk]*$/;
+/** Options as letters: `i` in any case, `c` in the written case, `s` with `.` for line ends too, `l` as plain text; `g` and blanks as nothing. */
+const optionsSyntax = /^[icsglmnpk\s]*$/;
 /** The expression with its options; a refusal tells of the argument that is wrong. */
 export const compiled = (pattern: string, options: string, optionsArgument: number): RE2JS | Refusal => {
   if (!optionsSyntax.test(options)) return new Refusal('unknown option', optionsArgument);
@@ -33,9 +33,11 @@ export const extract = (s: string, pattern: string, group: number | bigint = 0, 
 export const extractAll = (s: string, pattern: string, group: number | bigint = 0, options = ''): Iterable<string> | Refusal => {
   const re = compiled(pattern, options, 3);
   if (re instanceof Refusal) return re;
-  if (!isGroup(group) || Number(group) > re.groupCount()) return new Refusal(`no group of this number`, 2);
+  if (!hasGroup(re, group)) return new Refusal(`no group of this number`, 2);
   return groupsOf(re, s, Number(group));
 };
+/** Whether there is a group of a number; 0 is the whole match. */
+export const hasGroup = (re: RE2JS, group: number | bigint): boolean => isGroup(group) && Number(group) <= re.groupCount();
 function* groupsOf(re: RE2JS, s: string, group: number): Generator<string> {
   for (const matcher = re.matcher(s); matcher.find();) {
     checkStop();

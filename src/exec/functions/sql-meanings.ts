@@ -1,15 +1,17 @@
 /** What names that pipes know mean in SQL, where that is something else: PostgreSQL's and DuckDB's functions of those names. */
 import { types } from '../../vectors/type.ts';
-import { type Value, recordValue, stringValue } from '../../vectors/value.ts';
+import { checkStop } from '../../vectors/stop.ts';
+import { type Value, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
 import { type Vector, constant, nulls } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
 import { sqlTextOf } from '../expressions/sql-concat.ts';
+import { joinedElements } from './array-sums.ts';
 import { datePart } from './date-parts.ts';
 import { logarithm } from './elementary.ts';
 import { flattened, listOf, itemsOf, repeatedList } from './lists.ts';
-import { compiled, extract, extractAll } from './matches.ts';
+import { compiled, extract, hasGroup } from './matches.ts';
 import { concatWithSeparator, repeated } from './padding.ts';
 import { replaceIn } from './patterns.ts';
 import { byKernel, inner, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
@@ -34,10 +36,19 @@ const concatenated: Kernel = (args, length) => {
   return concatWithSeparator([constant(emptyText, length), ...given.map(sqlTextOf)], length);
 };
 
+/** Lists among the values stand for their elements. */
+const joinedBy: Kernel = (args, length) => {
+  const [separator, ...values] = args;
+  if (!values.some((v) => inner(v).form === 'list')) return concatWithSeparator([separator!, ...values.map((v) => (isNull(v) ? v : sqlTextOf(v)))], length);
+  const given = values.filter((v) => !isNull(v)), list = listFrom('array', given.map((v) => (inner(v).form === 'list' ? { spread: true, values: v } : { spread: false, values: sqlTextOf(v) })), length);
+  return joinedElements([list, separator!], length);
+};
 const repeatedValue = (of: Value, times: number | bigint): Value | Refusal => {
   if (of.type === types.string) return stringValue(repeated(of.data as string, Number(times), 'repeat'));
+  // A character for each byte: charged and bounded as a text is.
+  if (of.type === types.bytes) return { type: types.bytes, data: Buffer.from(repeated(Buffer.from(of.data as Uint8Array).toString('latin1'), Number(times), 'repeat'), 'latin1') };
   const list = itemsOf(of);
-  return list ? repeatedList(list, times) : new Refusal('string or list argument required');
+  return list ? repeatedList(list, times) : new Refusal('string, bytes or list argument required');
 };
 
 /** The format may stand on either side of the time. */
@@ -74,25 +85,30 @@ const namesIn = (group: Value): number | readonly string[] | undefined => {
   const names = itemsOf(group)?.values;
   return names?.every((n) => n.type === types.string) ? names.map((n) => n.data as string) : undefined;
 };
-const textList = (texts: Iterable<string>): Value => listOf([...texts].map(stringValue), types.string);
 const extractedAll = (s: string, pattern: string, group: Value | null = { type: types.int64, data: 0 }, options = ''): Value | null | Refusal => {
   if (group === null) return null;
   const names = namesIn(group);
   if (names === undefined) return new Refusal('integer or list of strings required', 2);
-  if (typeof names === 'number') {
-    const found = extractAll(s, pattern, names, options);
-    return found instanceof Refusal ? found : textList(found);
-  }
   const re = compiled(pattern, options, 3), rows: Value[] = [];
   if (re instanceof Refusal) return re;
   for (const matcher = re.matcher(s); matcher.find();) {
-    rows.push(recordValue(names.map((name, k) => {
-      const text = k < matcher.groupCount() ? matcher.group(k + 1) : null;
-      return { name, value: text === null ? { type: types.null, data: null } : stringValue(text) };
-    })));
+    checkStop();
+    // A group that is not there is a mistake once there is a match to take it of.
+    if (typeof names === 'number' && !hasGroup(re, names)) return new Refusal('no group of this number', 2);
+    const textOf = (k: number): Value => {
+      const text = k <= matcher.groupCount() ? matcher.group(k) : null;
+      return text === null ? nullValue : stringValue(text);
+    };
+    rows.push(typeof names === 'number' ? textOf(names) : recordValue(names.map((name, k) => ({ name, value: textOf(k + 1) }))));
   }
-  return listOf(rows, types.null);
+  return listOf(rows, typeof names === 'number' ? types.string : types.null);
 };
+/** A null separator parts nothing. */
+const splitText = (s: string, separator: string | null): Value => listOf((separator === null ? [s] : separator === '' ? [...s] : s.split(separator)).map(stringValue), types.string);
+const splitMeaning = (name: string): SqlMeaning => ({
+  name, text: 'In SQL a null separator parts nothing', argumentsMin: 2, argumentsMax: 2, make: byRow(name, ['string', 'string?'], 'value', splitText), examples: [[`select ${name}('a b',null) as a`, '{a:["a b"]}']],
+});
+
 
 /** Numbers and texts as hexadecimal digits. */
 const hexDigits = (v: Value): string | Refusal => {
@@ -109,22 +125,32 @@ const nullForNull = (make: FunctionRow['make']): FunctionRow['make'] => (call) =
   return (args, length) => apply(args, length, (given, n): Vector => (given.some(isNull) ? nulls(n) : evaluate(given, n)), 'bare');
 };
 
+/** Lists have one dimension: what is in lists inside may be of any length. */
+const lengthOf = (list: Items, dimension: number | bigint): number | Refusal => (Number(dimension) === 1 ? list.values.length : new Refusal('dimension must be 1', 1));
+const epochOf = (v: Value): Value | Refusal => datePart(stringValue('epoch'), v, 0);
 const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning[] => {
   const own = (name: string): FunctionRow['make'] => rows.get(name)!.make;
   const sized = (name: string): SqlMeaning => ({
     name, text: 'In SQL null for null', argumentsMin: 1, argumentsMax: 1, make: nullForNull(own(name)), examples: [[`select ${name}(null) as n`, '{n:null}']],
   });
   return [
-    sized('len'), sized('length'), sized('array_length'),
+    splitMeaning('string_split'), splitMeaning('str_split'), splitMeaning('string_to_array'),
+    { name: 'epoch', text: 'In SQL also of durations and times of day', argumentsMin: 1, argumentsMax: 1, make: byRow('epoch', ['timely'], 'value', epochOf), examples: [["select epoch(time '00:01:30') as n", '{n:90.}']] },
+    sized('len'), sized('length'),
+    {
+      name: 'array_length', text: 'In SQL null for null, and the dimension may be told, which is 1', argumentsMin: 1, argumentsMax: 2,
+      make: (call) => (call.literals.length > 1 ? byRow('array_length', ['list', 'integer'], 'integer', lengthOf) : sized('array_length').make)(call), examples: [['select array_length(null) as n', '{n:null}'], ['select array_length([1,2],1) as n', '{n:2}']],
+    },
     { name: 'flatten', text: 'In SQL the elements of a list of lists', argumentsMin: 1, argumentsMax: 1, make: byRow('flatten', ['list'], 'value', flattenedLists), examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']] },
     { name: 'repeat', text: 'In SQL also a list', argumentsMin: 2, argumentsMax: 2, make: byRow('repeat', ['value', 'integer'], 'value', repeatedValue), examples: [['select repeat([1,2],2) as a', '{a:[1,2,1,2]}']] },
-    { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated, 'bare'), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },
+    { name: 'concat', text: 'In SQL of any values, without nulls', argumentsMin: 1, argumentsMax: Infinity, make: byKernel(concatenated), examples: [["select concat('a',null,1) as s", '{s:"a1"}']] },
+    { name: 'concat_ws', text: 'In SQL the elements of lists count one by one', argumentsMin: 2, argumentsMax: Infinity, make: byKernel(joinedBy), examples: [["select concat_ws('-',['a','b'],1) as s", '{s:"a-b-1"}']] },
     { name: 'log', text: 'In SQL the logarithm to the base 10', argumentsMin: 1, argumentsMax: 2, make: (call) => (call.literals.length > 1 ? logarithm : byRow('log', ['number'], 'number', Math.log10))(call), examples: [['select log(100) as n', '{n:2.}']] },
     { name: 'hex', text: 'In SQL the digits of a number, or of the bytes of a text', argumentsMin: 1, argumentsMax: 1, make: byRow('hex', ['value'], 'string', hexDigits), examples: [["select hex('ab') as s", '{s:"6162"}'], ['select hex(255) as s', '{s:"FF"}']] },
     { name: 'strftime', text: 'In SQL the time may stand first, and formats are as in DuckDB: %h, %f, %g, %G, %-d and others', argumentsMin: 2, argumentsMax: 2, make: byKernel(strftimeEither, 'bare'), examples: [["select strftime(timestamp '2024-07-30','%-d %h %Y') as s", '{s:"30 Jul 2024"}']] },
     {
-      name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, and a record of the parts that a list names', argumentsMin: 2, argumentsMax: 2,
-      make: byRow('date_part', ['value', 'time'], 'value', datePart),
+      name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, a record of the parts that a list names, and parts of durations and of times of day', argumentsMin: 2, argumentsMax: 2,
+      make: byRow('date_part', ['value', 'timely'], 'value', (part, of) => datePart(part, of)),
       examples: [["select date_part('week',timestamp '2024-07-30') as n", '{n:31}'], ["select date_part(['year','doy'],timestamp '2024-07-30') as r", '{r:{year:2024,doy:212}}']],
     },
     {

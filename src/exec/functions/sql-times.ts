@@ -92,8 +92,10 @@ const outside = (n: number | undefined, low: number, high: number): boolean => n
 const dayOf = (p: Parts): number | undefined => {
   const year = p.year ?? 1900;
   if (p.dayOfYear !== undefined && p.month === undefined) return outside(p.dayOfYear, 1, daysOfDate(year + 1, 1, 1) - daysOfDate(year, 1, 1)) ? undefined : daysOfDate(year, 1, 1) + p.dayOfYear - 1;
-  if (p.isoYear !== undefined) {
-    const fourth = daysOfDate(p.isoYear, 1, 4), monday = fourth - ((fourth + 3) % 7 + 7) % 7;
+  // A week alone is of the year 1900, as all that a format leaves out.
+  const isoYear = p.isoYear ?? (p.isoWeek !== undefined && p.year === undefined && p.month === undefined ? year : undefined);
+  if (isoYear !== undefined) {
+    const fourth = daysOfDate(isoYear, 1, 4), monday = fourth - ((fourth + 3) % 7 + 7) % 7;
     return outside(p.isoWeek, 1, 53) ? undefined : monday + ((p.isoWeek ?? 1) - 1) * 7 + (((p.weekday ?? 1) + 6) % 7);
   }
   if (p.week !== undefined && p.month === undefined) {

@@ -210,6 +210,7 @@ export const strings: readonly FunctionRow[] = [
   },
   splitRow,
   aliasOf(splitRow, 'string_split', [{ query: 'string_split("a,b",",")', output: '["a","b"]' }]),
+  aliasOf(splitRow, 'str_split', [{ query: 'str_split("a,b",",")', output: '["a","b"]' }]),
   aliasOf(splitRow, 'string_to_array', [{ query: 'string_to_array("a,b",",")', output: '["a","b"]' }]),
   {
     name: 'replace', signature: 'replace(s, old, new)', text: 'The string with each occurrence of `old` replaced by `new`.', argumentsMin: 3, argumentsMax: 3,

@@ -63,9 +63,9 @@ const graphemesOf = (s: string, from: number | bigint, count?: number | bigint):
   const [a, b] = count === undefined ? [start, all.length] : count < 0 ? [start + Number(count), start] : [start, start + Number(count)];
   return all.slice(Math.max(a, 0), Math.max(b, 0)).join('');
 };
-const overlaid = (s: string, by: string, from: number | bigint, count?: number | bigint): string | Refusal => {
-  const all = [...s], start = Number(from) - 1, length = count === undefined ? [...by].length : Number(count);
-  return start < 0 ? new Refusal('start must be 1 or more', 2) : all.slice(0, start).join('') + by + all.slice(start + length).join('');
+const overlaid = (s: string, by: string, from: number | bigint, count?: number | bigint): string => {
+  const all = [...s], start = Number(from) - 1, length = count === undefined || count < 0 ? [...by].length : Number(count);
+  return all.slice(0, Math.max(start, 0)).join('') + by + all.slice(Math.max(start + length, 0)).join('');
 };
 
 const text = (name: string, rest = ''): readonly [string, string] => [`${name}(1${rest})`, `error({message:"${name}: string argument required",on:1})`];
@@ -103,8 +103,8 @@ export const textCodes: readonly FunctionRow[] = [
     const all = graphemes(s);
     return all.slice(n < 0 ? -Number(n) : Math.max(all.length - Number(n), 0)).join('');
   }), [['right_grapheme("abc",2)', '"bc"'], text('right_grapheme', ',1')]),
-  ...rowsOf('overlay(s, by, start[, length])', 'A string with a part of it, from a place on, replaced by another.', byRow('overlay', ['string', 'string', 'integer', 'integer'], 'string', overlaid),
-    [['overlay("abcdef","XX",3)', '"abXXef"'], ['overlay("a","b",0)', 'error({message:"overlay: start must be 1 or more",on:0})']]),
+  ...rowsOf('overlay(s, by, start[, length])', 'A string with a part of it, from a place on, replaced by another; in SQL also overlay(s placing t from start for length).', byRow('overlay', ['string', 'string', 'integer', 'integer'], 'string', overlaid),
+    [['overlay("abcdef","XX",3)', '"abXXef"'], ['overlay("abcdef","XY",0,2)', '"XYbcdef"'], ['overlay(1,"b",1)', 'error({message:"overlay: string argument required",on:1})']]),
   ...rowsOf('string_split_regex(s, re[, options])', 'The parts of a string between the matches of an RE2 expression; one that matches nothing parts all code points.', byRow('string_split_regex', ['string', 'string', 'string'], 'value', (s, pattern, options = '') => {
     const re = compiled(pattern, options, 2);
     if (re instanceof Refusal) return re;

@@ -1,5 +1,6 @@
 /** Values written by formats: printf with %, format with {}; sizes of bytes; bars. */
 import { castVector } from '../expressions/cast.ts';
+import { sqlText } from '../expressions/sql-texts.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Value, intValue } from '../../vectors/value.ts';
 import { valueAt } from '../../vectors/vector.ts';
@@ -9,10 +10,11 @@ import { Refusal, byRow } from './typed.ts';
 
 /** One place of a format: how a value is written there. */
 interface Spec { readonly fill: string; readonly align: '<' | '>' | '^' | undefined; readonly sign: string; readonly alternate: boolean; readonly zero: boolean; readonly width: number; readonly thousands: string; readonly precision: number | undefined; readonly type: string }
-type Piece = string | { readonly spec: Spec; readonly argument: number };
+/** `width`: the argument that has the width, where a format leaves it to one. */
+type Piece = string | { readonly spec: Spec; readonly argument: number; readonly width?: number };
 
 const widthMax = 100_000;
-const printfSyntax = /%(?:%|([-+ #0]*)([,'_]?)(\d*)(?:\.(\d*))?([a-zA-Z]))/gy;
+const printfSyntax = /%(?:%|([-+ #0]*)([,'_]?)(\d*|\*)(?:\.(\d*))?(?:hh?|ll?|[qjzt])?([a-zA-Z]))/gy;
 /** The pieces of a format of printf; undefined if it is none. */
 const printfPieces = (format: string): readonly Piece[] | undefined => {
   const out: Piece[] = [];
@@ -29,16 +31,16 @@ const printfPieces = (format: string): readonly Piece[] | undefined => {
       out.push('%');
       continue;
     }
-    const [, flags = '', thousands = '', width, precision, type = ''] = found;
-    out.push({ argument: argument++, spec: {
+    const [, flags = '', thousands = '', width, precision, type = ''] = found, byArgument = width === '*' ? { width: argument++ } : {};
+    out.push({ ...byArgument, argument: argument++, spec: {
       fill: ' ', align: flags.includes('-') ? '<' : '>', sign: flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '', alternate: flags.includes('#'), zero: flags.includes('0') && !flags.includes('-'),
       // A point without digits parts thousands, as in DuckDB.
-      width: Number(width || 0), thousands: precision === '' && 'diu'.includes(type) ? '.' : thousands, precision: precision === undefined ? undefined : Number(precision || 0), type: type === 'i' || type === 'u' ? 'd' : type,
+      width: width === '*' ? 0 : Number(width || 0), thousands: precision === '' && 'diu'.includes(type) ? '.' : thousands, precision: precision === undefined ? undefined : Number(precision || 0), type: type === 'i' || type === 'u' ? 'd' : type,
     } });
   }
   return out;
 };
-const braceSyntax = /\{\{|\}\}|\{(\d*)(?::(?:([^{}])?([<>^]))?([-+ ]?)(#?)(0?)(\d*)([,_']?)(?:\.(\d+))?([a-zA-Z]?))?\}/gy;
+const braceSyntax = /\{\{|\}\}|\{(\d*)(?::(?:([^{}])?([<>^]))?([-+ ]?)(#?)(0?)(\d*)(?:([,_'])|t([^{}]))?(?:\.(\d+))?([a-zA-Z]?))?\}/gy;
 /** The pieces of a format with braces; undefined if it is none. */
 const bracePieces = (format: string): readonly Piece[] | undefined => {
   const out: Piece[] = [];
@@ -55,7 +57,7 @@ const bracePieces = (format: string): readonly Piece[] | undefined => {
       out.push(found[0][0]!);
       continue;
     }
-    const [, place, fill, align, sign = '', alternate, zero, width, thousands = '', precision, type = ''] = found;
+    const [, place, fill, align, sign = '', alternate, zero, width, known = '', thousands = known, precision, type = ''] = found;
     out.push({ argument: place ? Number(place) : argument++, spec: {
       fill: fill ?? ' ', align: align as Spec['align'], sign: sign === '-' ? '' : sign, alternate: alternate === '#', zero: zero === '0', width: Number(width || 0), thousands,
       precision: precision === undefined ? undefined : Number(precision), type,
@@ -76,7 +78,8 @@ const digitsOf = (v: Value, { type, precision, alternate }: Spec): string | unde
       case 'o': return `${alternate ? '0' : ''}${size.toString(8)}`;
       case 'b': return `${alternate ? '0b' : ''}${size.toString(2)}`;
       case 'c': return String.fromCodePoint(Number(size));
-      default: return 'eEfFgG'.includes(type) ? floatDigits(Math.abs(Number(x)), type, precision) : undefined;
+      case 'f': case 'F': return precision === 0 ? size.toString() : `${size}.${'0'.repeat(Math.min(precision ?? 6, 100))}`;
+      default: return 'eEgG'.includes(type) ? floatDigits(Math.abs(Number(x)), type, precision) : undefined;
     }
   }
   return type === '' || 'eEfFgG'.includes(type) ? floatDigits(Math.abs(v.data as number), type, precision) : undefined;
@@ -90,25 +93,26 @@ const floatDigits = (x: number, type: string, precision: number | undefined): st
       case 'f': return x.toFixed(digits);
       case 'e': return exponent(x.toExponential(digits));
       case 'g': return generalDigits(x, digits || 1);
-      default: return precision === undefined ? shortest(x) : generalDigits(x, digits || 1);
+      default: return precision === undefined ? shortest(x) : generalDigits(x, digits || 1, true);
     }
   })();
   return upper ? text.toUpperCase() : text;
 };
 const shortest = (x: number): string => (Number.isInteger(x) && x < 1e16 ? `${x}.0` : exponent(String(x)));
-const generalDigits = (x: number, digits: number): string => {
-  if (x === 0) return '0';
+/** So many digits that count; `whole`: zeros at the end too. */
+const generalDigits = (x: number, digits: number, whole = false): string => {
+  if (x === 0) return whole && digits > 1 ? `0.${'0'.repeat(digits - 1)}` : '0';
   const power = Math.floor(Math.log10(Number(x.toPrecision(Math.min(digits, 100)))));
   if (power < -4 || power >= digits) return exponent(x.toExponential(digits - 1).replace(/\.?0+e/, 'e'));
   const fixed = x.toFixed(Math.min(Math.max(digits - 1 - power, 0), 100));
-  return fixed.includes('.') ? fixed.replace(/\.?0+$/, '') : fixed;
+  return fixed.includes('.') && !whole ? fixed.replace(/\.?0+$/, '') : fixed;
 };
 const grouped = (digits: string, by: string): string => digits.replace(/^\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, by));
 const isNegative = (v: Value): boolean => (typeof v.data === 'bigint' ? v.data < 0n : (v.data as number) < 0 || Object.is(v.data, -0));
 const textFor = (v: Value): string => {
   if (v.type === types.string) return v.data as string;
-  const cast = valueAt(castVector(vectorOf([v]), types.string), 0);
-  return typeof cast.data === 'string' ? cast.data : 'error';
+  const cast = v.type === types.bytes ? v : valueAt(castVector(vectorOf([v]), types.string), 0);
+  return typeof cast.data === 'string' ? cast.data : sqlText(v);
 };
 /** A value as its place says, or undefined if it does not fit there. */
 const written = (v: Value, spec: Spec): string | undefined => {
@@ -144,11 +148,13 @@ const formatted = (piecesOf: (format: string) => readonly Piece[] | undefined) =
       out += piece;
       continue;
     }
-    const value = values[piece.argument];
+    const value = values[piece.argument], width = piece.width === undefined ? undefined : values[piece.width];
     if (value === undefined) return new Refusal('too few arguments for the format');
-    if (piece.spec.width > widthMax || (piece.spec.precision ?? 0) > widthMax) return new Refusal(`width must be at most ${widthMax}`);
-    const text = written(value, piece.spec);
-    if (text === undefined) return new Refusal(`'${piece.spec.type}' does not fit the argument`, piece.argument + 1);
+    if (width && !isInteger(width.type)) return new Refusal('integer argument required', piece.width! + 1);
+    const spec = width ? { ...piece.spec, width: Math.abs(Number(width.data)), ...(Number(width.data) < 0 && { align: '<' as const }) } : piece.spec;
+    if (spec.width > widthMax || (spec.precision ?? 0) > widthMax) return new Refusal(`width must be at most ${widthMax}`);
+    const text = written(value, spec);
+    if (text === undefined) return new Refusal(`'${spec.type}' does not fit the argument`, piece.argument + 1);
     out += text;
   }
   return out;

@@ -3,7 +3,8 @@ import { checkStopAt } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, arrayValue, integer } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { monthsOn } from './calendar.ts';
+import { monthsOn } from '../expressions/spans.ts';
+import { outOfRange } from './calendar.ts';
 import { type Kernel, isOf } from './row.ts';
 import { Refusal, rowKernel } from './typed.ts';
 
@@ -30,5 +31,5 @@ export const timeRange = (name: string, options: { readonly withEnd: boolean }):
 });
 const next = (at: Nanos, step: Nanos, months: Nanos): Nanos | Refusal => {
   const moved = Number(months) === 0 ? at : monthsOn(at, months);
-  return moved instanceof Refusal ? moved : integer(BigInt(moved) + BigInt(step));
+  return moved === undefined ? outOfRange : integer(BigInt(moved) + BigInt(step));
 };

@@ -15,8 +15,8 @@ import { overlay, wrapErrors } from '../expressions/rows.ts';
 import { byKernel, inner, isError, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { textLists } from './strings.ts';
 
-/** What a leaf reads of an argument. Whole numbers beyond 2^53 are bigints; times are nanoseconds since 1970; `number` is any number as a float. */
-interface ArgumentData { string: string; bool: boolean; bytes: Uint8Array; map: Entries; record: Value; duration: number | bigint; integer: number | bigint; number: number; time: number | bigint; list: Items; value: Value }
+/** What a leaf reads of an argument. Whole numbers beyond 2^53 are bigints; times are nanoseconds since 1970; `number` is any number as a float, `timely` a time or what has parts as times have them. */
+interface ArgumentData { string: string; bool: boolean; bytes: Uint8Array; map: Entries; record: Value; duration: number | bigint; integer: number | bigint; number: number; time: number | bigint; list: Items; value: Value; timely: Value }
 /** The elements of a list without the unions that they are in, and the type that they have in it. */
 export interface Items { readonly element: Type; readonly values: readonly Value[] }
 /** The entries of a map, without the unions that keys and values are in. */
@@ -53,7 +53,7 @@ export const rowKernel = <const Kinds extends readonly MarkedKind[], Result exte
   const isGiven = (a: Vector, k: number): boolean => isNull(a) && kindAt(k).endsWith('?');
   if (args.some((a, k) => isNull(a) && !isGiven(a, k))) return nulls(length);
   const wrong = args.findIndex((a, k) => !isGiven(a, k) && !fits[plainAt(k)](a));
-  if (wrong >= 0) return wrapErrors(`${name}: ${plainAt(wrong)} argument required`, args[wrong]!);
+  if (wrong >= 0) return wrapErrors(`${name}: ${labelOf(plainAt(wrong))} argument required`, args[wrong]!);
   const [a, b, c, ...more] = args.map((v, k): Reader => (isGiven(v, k) ? noValue : readers[plainAt(k)](v))), out = columns[result]();
   const given = leaf as unknown as (...values: readonly unknown[]) => ResultData[Result] | null | Refusal;
   const failures = new Failures(length);
@@ -106,7 +106,10 @@ export const isNumeric = (v: Vector): boolean => {
 const fits: Readonly<Record<ArgumentKind, (v: Vector) => boolean>> = {
   string: isText, bool: (v) => inner(v).form === 'bool', bytes: (v) => isOf(v, types.bytes), map: (v) => inner(v).form === 'map', record: (v) => inner(v).form === 'record',
   duration: (v) => isOf(v, types.duration), integer: isWhole, number: isNumeric, time: (v) => isOf(v, types.time), list: (v) => inner(v).form === 'list', value: (v) => !isError(v),
+  timely: (v) => isOf(v, types.time) || isOf(v, types.duration) || isOf(v, types.bytes) || isText(v),
 };
+
+const labelOf = (kind: ArgumentKind): string => (kind === 'timely' ? 'time' : kind);
 
 type Reader = (i: number) => unknown;
 const noValue: Reader = () => null;
@@ -117,7 +120,7 @@ const datum = (v: Vector): Reader => {
 };
 const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
   string: texts, integer: datum, time: datum, bool: datum, bytes: datum, duration: datum,
-  record: (v) => readers.value(v),
+  record: (v) => readers.value(v), timely: (v) => readers.value(v),
   map: (v) => {
     const maps = flatten(v);
     return maps.form === 'map' ? (i) => entriesAt(maps, i) : (): Entries => [];

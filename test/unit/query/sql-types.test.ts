@@ -16,11 +16,11 @@ const fails = async (select: string, input?: string): Promise<string> => {
 describe('names of types', () => {
   test.each([
     ["'1.5'::double", '{x:1.5}'], ["CAST('1.5' AS DOUBLE PRECISION)", '{x:1.5}'], ["'1.5'::Float8", '{x:1.5}'], ["'7'::int8", '{x:7}'], ["'7'::int2", '{x:7::int16}'], ["'7'::utinyint", '{x:7::uint8}'],
-    ["'7'::hugeint", '{x:7}'], ["'a'::varchar(10)", '{x:"a"}'], ["'a'::character varying", '{x:"a"}'], ["'t'::logical", '{x:true}'], ["'a'::bytea", '{x:0x61}'],
+    ["'7'::hugeint", '{x:7}'], ["'a'::varchar(10)", '{x:"a"}'], ["'a'::character varying", '{x:"a"}'], ["'t'::logical", '{x:true}'], ["'a'::bytea", '{x:0x61}'], ["$$a 'b'$$", `{x:"a 'b'"}`], ['$t$ $$ $t$', '{x:" $$ "}'], ["$$[a, 'b c']$$::text[]", '{x:["a","b c"]}'],
     ["'1992-1-2'::date", '{x:1992-01-02T00:00:00Z}'], ["'1992-01-02 03:04:05.678'::timestamp", '{x:1992-01-02T03:04:05.678Z}'], ["'1992-01-02 03:04:05+02'::timestamp with time zone", '{x:1992-01-02T01:04:05Z}'],
     ["'1992-01-02 03:04:05.678'::timestamp_s", '{x:1992-01-02T03:04:06Z}'], ["'1992-01-02 03:04'::datetime", '{x:1992-01-02T03:04:00Z}'],
     ["'{A0EEBC999C0B4EF8BB6D6BB9BD380A11}'::uuid", '{x:"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}'], ["'1 day 02:00:00'::interval", '{x:1d2h}'],
-    ["['1','2']::int[]", '{x:[1::int32,2::int32]}'], ["[1,2]::varchar[2]", '{x:["1","2"]}'], ["[['1']]::bigint[][]", '{x:[[1]]}'], ["'[1, null, 3]'::bigint[]", '{x:[1,null,3]}'], ["'[[a, \"b, c\"], []]'::text[][]", '{x:[["a","b, c"],[]::[string]]}'], ["'{a: 1, b: [x]}'::struct(a bigint, b text[], c text)", '{x:{a:1,b:["x"],c:null}}'], ["'{a=1, b=2}'::map(text, bigint)", '{x:|{"a":1,"b":2}|}'], ["try_cast('[1' as bigint[])", '{x:null}'], ["{a:'1',b:2}::struct(a int, b text)", '{x:{a:1::int32,b:"2"}}'], ["(1,'x')::struct(a bigint, b text)", '{x:{a:1,b:"x"}}'],
+    ["['1','2']::int[]", '{x:[1::int32,2::int32]}'], ["[1,2]::varchar[2]", '{x:["1","2"]}'], ["[['1']]::bigint[][]", '{x:[[1]]}'], ["'[1, null, 3]'::bigint[]", '{x:[1,null,3]}'], [String.raw`$$["a"b, c"d", , it\'s, x\y, "null"]$$::text[]`, String.raw`{x:["ab","cd","","it's","x\\y","null"]}`], ["'(1, a,)'::struct(x bigint, y text)", '{x:{x:1,y:"a"}}'], [`'{"a" : 1}'::json`, '{x:"{\\"a\\" : 1}"}'], ['{a:[1,null]}::json', '{x:"{\\"a\\":[1,null]}"}'], ["(1,'x, y')::varchar", `{x:"(1, 'x, y')"}`], ["try_cast(map(['1','01'],[1,2]) as map(int,int))", '{x:null}'], ["'[[a, \"b, c\"], []]'::text[][]", '{x:[["a","b, c"],[]::[string]]}'], ["'{a: 1, b: [x]}'::struct(a bigint, b text[], c text)", '{x:{a:1,b:["x"],c:null}}'], ["'{a=1, b=2}'::map(text, bigint)", '{x:|{"a":1,"b":2}|}'], ["try_cast('[1' as bigint[])", '{x:null}'], ["{a:'1',b:2}::struct(a int, b text)", '{x:{a:1::int32,b:"2"}}'], ["(1,'x')::struct(a bigint, b text)", '{x:{a:1,b:"x"}}'],
     ["|{'a':'1'}|::map(varchar, bigint)", '{x:|{"a":1}|}'], ["{a:'1',b:2}::map(varchar, bigint)", '{x:|{"a":1,"b":2}|}'], ["DOUBLE '1.5'", '{x:1.5}'], ["INTEGER '3'", '{x:3::int32}'], ["DATE '1992-01-01'", '{x:1992-01-01T00:00:00Z}'], ["DECIMAL(4,1) '2.25'", '{x:2.3}'],
     ["ARRAY[1,2]", '{x:[1,2]}'], ["TRY_CAST('a' AS INT)", '{x:null}'], ["TRY_CAST('2' AS BIGINT)", '{x:2}'], ["TRY(CAST('a' AS INT) + 1)", '{x:null}'],
     ["18446744073709551615::ubigint", '{x:18446744073709551615::uint64}'], ["100000000000000000000::double", '{x:1e+20}'],
@@ -31,7 +31,7 @@ describe('names of types', () => {
     expect(await runQuery('values double+date', '{double:1,date:2}')).toBe('3\n');
   });
   test.each([
-    ["'1'::intt", 'no such type name: "intt"'], ["now()::time", 'there is no time of day'], ["'1'::bit", 'there are no bit strings'],
+    ["'1'::intt", 'no such type name: "intt"'], ["'12:00'::timetz", 'a time of day has no zone'], ["'1'::bit", 'there are no bit strings'],
   ])('%s is no type', async (select, message) => { expect(await fails(select)).toContain(message); });
 });
 
@@ -72,13 +72,26 @@ describe('dates and intervals', () => {
     ["INTERVAL '1' DAY", '{x:1d}'], ['INTERVAL 90 MINUTE', '{x:1h30m}'], ["INTERVAL '3 days 04:05:06'", '{x:3d4h5m6s}'], ['INTERVAL (1+1) HOUR', '{x:2h}'], ["INTERVAL '2 hours' * 3", '{x:6h}'], ["-INTERVAL '1 day'", '{x:-1d}'],
     ["DATE '2024-01-31' + INTERVAL 1 MONTH", '{x:2024-02-29T00:00:00Z}'], ["DATE '2024-03-31' - INTERVAL '1 year 1 month 1 day'", '{x:2023-02-27T00:00:00Z}'], ["INTERVAL (2) MONTH + DATE '2024-01-01'", '{x:2024-03-01T00:00:00Z}'],
     ["TIMESTAMP '2024-01-31 10:00:00' + 2 * INTERVAL '1 month'", '{x:2024-03-31T10:00:00Z}'], ["DATE '2024-01-01' + to_months(1)", '{x:2024-02-01T00:00:00Z}'], ["DATE '2024-01-01' + to_days(2)", '{x:2024-01-03T00:00:00Z}'],
-    ["DATE '2024-01-01' + 5", '{x:2024-01-06T00:00:00Z}'], ["(DATE '2024-01-01' + 5)::varchar", '{x:"2024-01-06"}'], ["DATE '2024-03-01' - DATE '2024-02-01'", '{x:29}'], ["TIMESTAMP '2024-03-01' - TIMESTAMP '2024-02-01'", '{x:29d}'],
+    ["date('2024-01-01')", '{x:2024-01-01T00:00:00Z}'], ["date_add(DATE '2024-01-31', INTERVAL 1 MONTH)", '{x:2024-02-29T00:00:00Z}'], ['add(1, 2)', '{x:3}'], ['divide(7, 2)', '{x:3}'], ["DATE '2024-01-01' + 5", '{x:2024-01-06T00:00:00Z}'], ["(DATE '2024-01-01' + 5)::varchar", '{x:"2024-01-06"}'], ["DATE '2024-03-01' - DATE '2024-02-01'", '{x:29}'], ["TIMESTAMP '2024-03-01' - TIMESTAMP '2024-02-01'", '{x:29d}'],
   ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test.each([
+    ["TIME '12:30'", '{x:"12:30:00"}'], ["'2024-01-01 10:11:12.50'::time", '{x:"10:11:12.5"}'], ["TIMESTAMP '2024-01-01 10:11:12'::time", '{x:"10:11:12"}'], ["TIME '9:05:06' < TIME '10:00'", '{x:true}'], ["try_cast('25:00' as time)", '{x:null}'],
+    ["TIME '23:00' + INTERVAL 2 HOUR", '{x:"01:00:00"}'], ["TIME '00:30' - INTERVAL '1 hour'", '{x:"23:30:00"}'], ["INTERVAL 5 SECOND + TIME '10:00'", '{x:"10:00:05"}'], ["TIME '10:00' - TIME '09:30'", '{x:30m}'], ["DATE '2024-01-01' + TIME '10:00'", '{x:2024-01-01T10:00:00Z}'],
+    ["extract(hour from TIME '14:21:13')", '{x:14}'], ["epoch(TIME '00:01:30')", '{x:90.}'], ["TIME '10:00'::interval", '{x:10h}'], ['0x000000000300000088130000::interval', '{x:3d5s}'],
+    ["extract(day from INTERVAL '3 days 04:05:06')", '{x:3}'], ["date_part(['hour','minute'], INTERVAL '3 days 04:05:06')", '{x:{hour:4,minute:5}}'], ["year(INTERVAL '3 days')", '{x:0}'], ["week(INTERVAL '3 days')", '{x:error({message:"week: a duration has no such part",on:3d})}'],
+    ["ROUND(100.3908::DECIMAL(10,4), 1)::varchar", '{x:"100.4"}'], ["floor(2.5::DECIMAL(3,1))::varchar", '{x:"2"}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test('columns of files say by their names what they are', async () => {
+    const rows = '{t:1970-01-01T12:11:49.5Z::=arrow_time64_us,d:2024-01-02T00:00:00Z::=arrow_date32,p:12.5::=deciaml_2_9,i:0x0e000000030000006568e000::=arrow_fixed_size_binary_12}';
+    expect(await runQuery("select t::varchar as a, d::varchar as b, p::varchar as c, d || '' as e, concat(t) as f, [d]::varchar as g, {d}::varchar as h", rows)).toBe('{a:"12:11:49.5",b:"2024-01-02",c:"12.50",e:"2024-01-02",f:"12:11:49.5",g:"[2024-01-02]",h:"{\'d\': 2024-01-02}"}\n');
+    expect(await runQuery("select t < TIME '12:12' as a, t::time + INTERVAL 1 MINUTE as b, year(i) as c, month(i) as d, date_part('epoch', i) as e, d + i as f, d - i as g, list_sum([p, p]) as h", rows))
+      .toBe('{a:true,b:"12:12:49.5",c:1,d:2,e:3.7015506789e+07,f:2025-03-05T04:05:06.789Z,g:2022-10-29T19:54:53.211Z,h:25.}\n');
+  });
   test('columns', async () => {
     expect(await runQuery('select t + INTERVAL (n) MONTH as a, t - INTERVAL (n) DAY as b, t + n as c', '{t:2024-01-31T00:00:00Z,n:1}')).toBe('{a:2024-02-29T00:00:00Z,b:2024-01-30T00:00:00Z,c:2024-02-01T00:00:00Z}\n');
   });
   test.each([
-    ["INTERVAL '1' MONTH", 'add it to a date or timestamp: t + INTERVAL 1 MONTH'], ["INTERVAL 'abc'", 'not an interval'],
+    ["INTERVAL '1' MONTH", 'add it to a date or timestamp: t + INTERVAL 1 MONTH'], ["INTERVAL 'abc'", 'not an interval'], ["try_cast('1 month' as interval)", 'months have no length of their own'], ['try_cast(0x010000000000000000000000 as interval)', 'months have no length of their own'], ['to_years(1)', 'add it to a date or timestamp'], ["age(DATE '2024-01-01', DATE '2023-01-01')", 'write a - b for a duration'],
   ])('%s is refused', async (select, message) => { expect(await fails(select)).toContain(message); });
 });
 
@@ -94,6 +107,27 @@ describe('comparisons of unlike types', () => {
     // Texts among the data are no mistakes of the query.
     expect(await runQuery('select n, n = 1 as e, n <> 1 as d, n < 2 as l', '{n:1} {n:"x"} {n:"1"}')).toBe('{n:1,e:true,d:false,l:true}\n{n:"x",e:false,d:true,l:null}\n{n:"1",e:true,d:false,l:true}\n');
   });
+});
+
+describe('conditions', () => {
+  test.each([
+    ['not 0', '{x:true}'], ['1 and 2.5', '{x:true}'], ['0 or null', '{x:null}'], ['42 is true', '{x:true}'], ['0 is not false', '{x:false}'], ["case when 2 then 'y' end", '{x:"y"}'], ["if(0, 'y', 'n')", '{x:"n"}'],
+    ["'yes' and true", '{x:true}'],
+  ])('%s', async (select, output) => { expect(await row(select)).toBe(output); });
+  test('numbers are conditions in every clause', async () => {
+    const rows = '{i:1,g:1} {i:0,g:1} {i:null,g:0} {i:2,g:0}';
+    expect(await runQuery('select i where i', rows)).toBe('{i:1}\n{i:2}\n');
+    expect(await runQuery('select count(*) as n where not i and i is not null', rows)).toBe('{n:1}\n');
+    expect(await runQuery('select count(*) filter (where i) as n', rows)).toBe('{n:2}\n');
+    expect(await runQuery('select g, sum(i) as s group by g having g', rows)).toBe('{g:1,s:1}\n');
+    expect(await runQuery('select row_number() over (order by i) as n where g qualify n - 1', rows)).toBe('{n:2}\n');
+    expect(await runQuery('with t as (values (1), (0)), u as (values (5)) select * from t a(x) join u b(y) on a.x', undefined)).toBe('{x:1,y:5}\n');
+  });
+  test('what is no condition ends the query', async () => {
+    expect(await fails("case when 'maybe' then 1 end")).toContain('condition: "maybe" cannot be cast to bool');
+    await expect(runQuery('select i where i', '{i:[1]}')).rejects.toThrow('cannot be cast to bool');
+  });
+  test('pipes keep their conditions', async () => { expect(await runQuery('values not this', '1')).toBe('error({message:"not type bool",on:1})\n'); });
 });
 
 test('sum, min and max of bools', async () => {
