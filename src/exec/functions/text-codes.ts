@@ -1,5 +1,5 @@
 /** Text as bytes, numbers and addresses, and back: encodings, digits to a base, percent signs, code points. Further parts of strings as SQL names them. */
-import { types } from '../../vectors/type.ts';
+import { isInteger, types } from '../../vectors/type.ts';
 import { type Value, intValue, stringValue } from '../../vectors/value.ts';
 import { flatten, nulls, numbers } from '../../vectors/vector.ts';
 import { wrapErrors } from '../expressions/rows.ts';
@@ -38,7 +38,7 @@ const inBase = (n: number | bigint, base: number | bigint, length: number | bigi
   return length < 0 || length > lengthMax ? new Refusal(`length must be 0 to ${lengthMax}`, 2) : BigInt(n).toString(Number(base)).toUpperCase().padStart(Number(length), '0');
 };
 const binaryDigits = (v: Value): string | Refusal => {
-  if (typeof v.data === 'number' || typeof v.data === 'bigint') return BigInt.asUintN(64, BigInt(v.data)).toString(2);
+  if (isInteger(v.type)) return BigInt.asUintN(64, BigInt(v.data as number | bigint)).toString(2);
   return v.type === types.string ? [...utf8.encode(v.data as string)].map((b) => b.toString(2).padStart(8, '0')).join('') : new Refusal('integer or string argument required');
 };
 /** The bytes lie one string after the other: nothing is decoded. */
@@ -81,7 +81,7 @@ export const textCodes: readonly FunctionRow[] = [
   ...rowsOf('url_decode(s)', 'The string that stands with percent signs.', byRow('url_decode', ['string'], 'string', urlDecoded), [['url_decode("a%20b")', '"a b"'], text('url_decode')]),
   ...rowsOf('to_base(n, base[, length])', 'The digits of a whole number to a base from 2 to 36, with zeros in front to a length.', byRow('to_base', ['integer', 'integer', 'integer'], 'string', inBase),
     [['to_base(10,2,8)', '"00001010"'], ['to_base(-1,2)', 'error({message:"to_base: negative number",on:-1})'], ['to_base(1,1)', 'error({message:"to_base: base must be 2 to 36",on:1})'], integerError('to_base', ',2')]),
-  ...rowsOf('bin(v)', 'The binary digits of a whole number, or of the bytes of a string.', byRow('bin', ['value'], 'string', binaryDigits), [['bin(10)', '"1010"'], ['bin([1])', 'error({message:"bin: integer or string argument required",on:[1]})']], { also: ['to_binary'] }),
+  ...rowsOf('bin(v)', 'The binary digits of a whole number, or of the bytes of a string.', byRow('bin', ['value'], 'string', binaryDigits), [['bin(10)', '"1010"'], ['bin(0.5)', 'error({message:"bin: integer or string argument required",on:0.5})'], ['bin([1])', 'error({message:"bin: integer or string argument required",on:[1]})']], { also: ['to_binary'] }),
   ...rowsOf('ord(s)', 'The number of the first code point of a string; -1 if it is empty.', byRow('ord', ['string'], 'integer', (s) => codePoint(s, -1)), [['ord("€")', '8364'], text('ord')], { also: ['unicode'] }),
   ...rowsOf('strlen(s)', 'How many bytes a string has in UTF-8.', byKernel(byteLengths, 'bare'), [['strlen("é")', '2'], text('strlen')]),
   ...rowsOf('octet_length(v)', 'How many bytes a string or bytes have.', byRow('octet_length', ['value'], 'value', (v) => {

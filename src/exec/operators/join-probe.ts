@@ -160,7 +160,7 @@ const aloneRows = (matched: Uint8Array, out: Uint8Array, from: number, to: numbe
   return rows.subarray(0, n);
 };
 
-const pairs = (op: JoinOp, left: Vector, right: Vector): Vector => record([field(op.leftName, left), field(op.rightName, right)], left.length);
+export const pairs = (op: JoinOp, left: Vector, right: Vector): Vector => record([field(op.leftName, left), field(op.rightName, right)], left.length);
 /** Left rows without a match. */
 export const leftAlone = (op: Pick<JoinOp, 'leftName' | 'rightName' | 'absentRight'>, rows: Vector): Vector =>
   record([field(op.leftName, rows), ...(op.absentRight ? [field(op.rightName, absentRows(op.absentRight, rows.length))] : [])], rows.length);

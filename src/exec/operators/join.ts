@@ -12,15 +12,17 @@ import { sizeOf } from '../../vectors/sizes.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { withoutUnions } from '../expressions/lift.ts';
-import { type Item, type Stream, isBatch } from '../operator.ts';
+import { type Item, type Stream, isBatch, wait } from '../operator.ts';
+import type { SpillRun, SpillStore } from '../source.ts';
 import type { Build } from './build.ts';
 import { compact } from './compact.ts';
 import { JoinIndex, heldBytes } from './join-index.ts';
 import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './join-probe.ts';
 import { rangesOf } from './join-ranges.ts';
 import { Aside } from './join-spill.ts';
-import { type Turns, isTurnable, sidesOf, turned } from './join-turned.ts';
+import { type Turned, type Turns, fitsLeft, isTurnable, isTurnableLate, sidesOf, turnedOver } from './join-turned.ts';
 import { rightFirst } from './right-first.ts';
+import { pulled } from './scan.ts';
 
 /** A join of two inputs; each call of what it answers is a run of its own. */
 export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) => Stream) => {
@@ -40,15 +42,42 @@ interface Kept extends Turns { index: JoinIndex | undefined }
 
 function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefined, level: number): Generator<Item> {
   const { op, build } = parts, { memory } = build, items = left[Symbol.iterator](), known = op.kept ? kept?.index?.anew() : undefined;
-  let rows: Vector[] = [], waiting: Vector[] = [], held = 0, aside: Aside | undefined;
+  let rows: Vector[] = [], waiting: Vector[] = [], held = 0, aside: Aside | undefined, turned: Turned | undefined, isAsked = false, put: SpillRun | undefined;
   const hold = (bytes: number): void => {
     held += bytes;
     memory.add(bytes);
   };
+  const holding = { get bytes() { return held; }, memory, hold };
+  /** Lets the right rows so far stream past the left ones, if these are few, and those to come; else puts them aside. They are out of the way while the left side is read. */
+  const turn = function* turn(spill: SpillStore): Generator<Item> {
+    const before = rows;
+    rows = [];
+    isAsked = true;
+    put = spill.open();
+    for (let batch = before.shift(); batch; batch = before.shift()) {
+      hold(-heldBytes(batch));
+      yield* wait(put.append(batch));
+    }
+    if (yield* fitsLeft(items, waiting, holding)) turned = yield* turnedOver(waiting, parts);
+    else {
+      aside = new Aside(parts, level);
+      hold(-held);
+      for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
+    }
+    const rest = put, take = turned?.push ?? ((batch: Vector): Generator<Item> => aside!.right(batch));
+    for (const item of pulled(() => rest.read(), build.context.signal)) {
+      if (isBatch(item)) yield* take(item);
+      else yield item;
+    }
+    put = undefined;
+    yield* wait(rest.close());
+  };
   /** Puts all rows so far aside once there are too many. */
   const overflow = function* overflow(): Generator<Item> {
     if (!memory.isOverWith(held) || aside) return;
-    if (!build.context.host.spill) return memory.isFull ? memory.refuse('join') : undefined;
+    const { spill } = build.context.host;
+    if (!spill) return memory.isFull ? memory.refuse('join') : undefined;
+    if (!isAsked && level === 0 && isTurnableLate(op)) return yield* turn(spill);
     const before = { rows, waiting };
     aside = new Aside(parts, level);
     rows = [];
@@ -59,6 +88,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   };
   const takeRight = function* takeRight(batch: Vector): Generator<Item> {
     const own = compact(withoutUnions(batch));
+    if (turned) return yield* turned.push(own);
     if (aside) return yield* aside.right(own);
     rows.push(own);
     hold(heldBytes(own));
@@ -72,11 +102,20 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   };
   try {
     if (kept && !known && isTurnable(op)) {
-      const rest = right[Symbol.iterator](), sides = yield* sidesOf(items, rest, kept, { get bytes() { return held; }, memory, hold });
+      const rest = right[Symbol.iterator](), sides = yield* sidesOf(items, rest, kept, holding);
       if (sides.lefts.length === 0) return;
-      if (sides.isTurned) return yield* turned(sides, rest, parts);
+      if (sides.isTurned) {
+        const { push } = yield* turnedOver(sides.lefts, parts);
+        for (let batch = sides.rights.shift(); batch; batch = sides.rights.shift()) yield* push(batch);
+        for (let next = rest.next(); !next.done; next = rest.next()) {
+          if (isBatch(next.value)) yield* push(next.value);
+          else yield next.value;
+        }
+        return;
+      }
       ({ rights: rows, lefts: waiting } = sides);
     } else yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
+    if (turned) return yield* turned.finish();
     if (aside) {
       yield* aside.rightDone();
       for (let next = items.next(); !next.done; next = items.next()) {
@@ -106,6 +145,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   } finally {
     items.return?.();
     aside?.close();
+    void put?.close();
     memory.add(-held);
   }
 }

@@ -28,7 +28,7 @@ export const joinOrder = {
     if (first < 1 || filter?.kind !== 'filter') return ops;
     const joins = ops.slice(first, filterAt) as readonly Join[], leaves = leavesOf(ops.slice(0, first), joins);
     const own = leaves.map((): PlanExpr[] => []), edges: Edge[] = [], tests: Test[] = [], rest: PlanExpr[] = [];
-    for (const part of conjuncts(filter.expr).flatMap(withCommonParts)) {
+    for (const part of conjuncts(filter.expr).flatMap(withCommonParts).flatMap((e) => [e, ...impliedParts(e, leaves)])) {
       const read = leavesRead(part, leaves);
       if (!read) rest.push(part);
       else if (read.length === 1) own[read[0]!]!.push(over(part, leaves[read[0]!]!.path, []));
@@ -62,6 +62,18 @@ const withCommonParts = (e: PlanExpr): readonly PlanExpr[] => {
   if (e.kind !== 'or') return [e];
   const [one, ...others] = armsOf(e).map((arm) => new Map(conjuncts(arm).map((part) => [exprKey(part), part])));
   return [...[...one!].filter(([key]) => others.every((arm) => arm.has(key))).map(([, part]) => part), e];
+};
+/** What all arms of an OR ask of one table, each in its own way, is asked of the table beside it: `n.name = 'A' and m.name = 'B' or n.name = 'B' and m.name = 'A'` leaves two names of either. */
+const impliedParts = (e: PlanExpr, leaves: readonly Leaf[]): readonly PlanExpr[] => {
+  if (e.kind !== 'or' || leavesRead(e, leaves)?.length === 1) return [];
+  const arms = armsOf(e).map(conjuncts);
+  return leaves.flatMap((_, leaf) => {
+    const own = arms.map((arm) => conjunction(arm.filter((part) => {
+      const read = leavesRead(part, leaves);
+      return read?.length === 1 && read[0] === leaf;
+    })));
+    return own.every((part) => part !== undefined) ? [own.reduce((left, right) => ({ kind: 'or', left, right }))] : [];
+  });
 };
 const armsOf = (e: PlanExpr): readonly PlanExpr[] => (e.kind === 'or' ? [...armsOf(e.left), ...armsOf(e.right)] : [e]);
 
