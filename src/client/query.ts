@@ -5,7 +5,6 @@ import { linesOf } from './lines.ts';
 import type { Requests } from './requests.ts';
 import type { Type } from './types.ts';
 import type { LakeValue } from './values.ts';
-import { warningsOf } from './warnings.ts';
 
 /** Media types of the formats that a query answers in. */
 export const mediaTypes = {
@@ -36,12 +35,15 @@ export interface TypedValue<T = LakeValue> { readonly value: T; readonly type: T
  */
 export class Query<T = LakeValue> implements AsyncIterable<T> {
   readonly text: string;
+  /** The service's id of the running query, from the first value on. */
+  requestId: string | undefined;
+  /** What was read, once the values have ended. */
+  stats: QueryStats | undefined;
+  /** What the text may not mean as it was written, such as names that no row has, before the first value. */
+  readonly warnings: string[] = [];
   readonly #requests: Requests;
   readonly #options: QueryOptions;
   readonly #abort = new AbortController();
-  #requestId: string | undefined;
-  #stats: QueryStats | undefined;
-  #warnings: readonly string[] = [];
 
   constructor(requests: Requests, text: string, options: QueryOptions) {
     this.text = text;
@@ -49,12 +51,6 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
     this.#options = options;
   }
 
-  /** The service's id of the running query, from the first value on. */
-  get requestId(): string | undefined { return this.#requestId; }
-  /** What was read, once the values have ended. */
-  get stats(): QueryStats | undefined { return this.#stats; }
-  /** What the text may not mean as it was written, such as names that no row has; from the first value on. */
-  get warnings(): readonly string[] { return this.#warnings; }
   /** Ends it, here and in the service. */
   cancel(): void { this.#abort.abort(); }
 
@@ -66,20 +62,18 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
   async *typed(): AsyncGenerator<TypedValue<T>> {
     const response = await this.#send('jsup', { ctrl: 'T' });
     const reader = new JsupReader();
-    let channel = 'main', complete = false;
+    let channel = 'main';
     for await (const line of linesOf(response.body!)) {
       if (line === '') continue;
       const message = reader.read(line);
       if (message.kind === 'value') yield { value: message.value as T, type: message.type, channel };
       else if (message.name === 'QueryChannelSet') channel = textOf(message.value, 'channel');
-      else if (message.name === 'QueryError') throw new LakeFailure(textOf(message.value, 'error'), { status: response.status, ...(this.#requestId !== undefined && { requestId: this.#requestId }) });
-      else if (message.name === 'QueryStats') {
-        this.#stats = statsOf(message.value);
-        complete = true;
-      }
+      else if (message.name === 'QueryWarning') this.warnings.push(textOf(message.value, 'warning'));
+      else if (message.name === 'QueryError') throw new LakeFailure(textOf(message.value, 'error'), { status: response.status, ...(this.requestId !== undefined && { requestId: this.requestId }) });
+      else if (message.name === 'QueryStats') this.stats = statsOf(message.value);
     }
     // The statistics are the last message: without them the connection was cut.
-    if (!complete) throw new MalformedAnswer('the answer ended before the query did');
+    if (!this.stats) throw new MalformedAnswer('the answer was cut off');
   }
 
   /** All values. */
@@ -108,8 +102,7 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
       text: this.text, body: JSON.stringify({ query: this.text, ...(Object.keys(head).length > 0 && { head }) }),
       signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
     });
-    this.#requestId = response.headers.get('x-request-id') ?? undefined;
-    this.#warnings = warningsOf(response.headers.get('warning'));
+    this.requestId = response.headers.get('x-request-id') ?? undefined;
     return response;
   }
 }

@@ -10,7 +10,7 @@ import { LakeError } from '../errors.ts';
 import { formatOfFile, isFormatName, requestMediaType } from '../formats/formats.ts';
 import type { CommandIo } from './io.ts';
 import { ProgressLine } from './progress.ts';
-import { warningsOf } from '../client/warnings.ts';
+import { warningsOf } from './warnings.ts';
 
 /** Runs the command; gives its exit status. @throws ConfigError, and what the service refuses */
 export const loadCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {

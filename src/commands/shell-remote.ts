@@ -1,7 +1,7 @@
 /** A running service as a shell's lake: queries over HTTP, answers in BSUP. */
 import { openReader } from '../formats/formats.ts';
 import { type Asked, ShellFault, type ShellLake, faultsOf } from './shell-lake.ts';
-import { warningsOf } from '../client/warnings.ts';
+import { warningsOf } from './warnings.ts';
 import type { Vector } from '../vectors/vector.ts';
 
 /** Asks who is there. @throws ShellFault if nobody answers */

@@ -18,6 +18,7 @@ import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQ
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
 import { besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
+import { alikeNumbers } from './sql-numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
 import { columnsOf } from './sql-tables.ts';
 import { lowerWindow } from './sql-windows.ts';
@@ -41,6 +42,8 @@ export interface SqlNames {
   /** A window function; undefined where none may stand, which `clause` names. */
   readonly window: ((e: WindowExpr) => PlanExpr) | undefined;
   readonly clause?: string;
+  /** The type of an expression over the rows, by what pools hold at present. */
+  readonly typeOf?: (e: PlanExpr) => Type;
   /** A call of UNNEST, of this list; undefined where it may not stand. */
   readonly unnest?: (call: CallExpr, list: PlanExpr) => PlanExpr;
 }
@@ -185,9 +188,10 @@ const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
 };
 
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
-  const otherwise = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
+  const last = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined, values = alikeNumbers(c, [...e.whens.map((w) => sub(w.then)), ...(last ? [last] : [])]), otherwise = last && values.at(-1);
   return {
-    kind: 'case', ...(c.sql && { sql: true }), ...(e.operand ? { operand: sub(e.operand) } : {}), branches: e.whens.map((w) => ({ when: e.operand ? sub(w.when) : conditionIn(c, sub(w.when)), then: sub(w.then) })),
+    kind: 'case', ...(c.sql && { sql: true }), ...(e.operand ? { operand: sub(e.operand) } : {}),
+    branches: e.whens.map((w, i) => ({ when: e.operand ? sub(w.when) : conditionIn(c, sub(w.when)), then: values[i]! })),
     ...(otherwise ? { otherwise } : {}),
   };
 };

@@ -14,6 +14,7 @@ import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
 import { Scope } from './scope.ts';
 import { castTo } from './sql-casts.ts';
+import { alikeNumbers } from './sql-numbers.ts';
 import { sqlCondition } from './sql-conditions.ts';
 import { lowerInterval, lowerTimeRange } from './sql-intervals.ts';
 import { alternatives } from './types-of.ts';
@@ -74,9 +75,10 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'to_years': case 'to_months': case 'to_quarters': case 'to_decades': case 'to_centuries': case 'to_millennia': return lowerInterval(a, e, c);
     case 'if': case 'iff': {
       if (e.args.length !== 3) return undefined;
-      const [test, then, otherwise] = values();
+      const [test, ...branches] = values(), [then, otherwise] = alikeNumbers(c, branches);
       return { kind: 'conditional', test: sqlCondition(test!), then: then!, otherwise: otherwise! };
     }
+    case 'coalesce': case 'ifnull': return callOf(name, ...alikeNumbers(c, values()));
     default: return lowerListAggregate(a, name, e, values);
   }
 };

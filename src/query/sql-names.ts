@@ -52,6 +52,8 @@ export interface ClauseOptions {
   readonly window?: (e: WindowExpr) => PlanExpr;
   /** What a window function is told that may not stand here. */
   readonly clause?: string;
+  /** See `SqlNames`. */
+  readonly typeOf?: SqlNames['typeOf'];
   /** What `this` is, if not the input row. */
   readonly row?: () => PlanExpr;
   /** UNNEST; absent: it may not stand here. */
@@ -71,7 +73,7 @@ export const clauseNames = (a: Analysis, tables: readonly SqlTable[], uses: Colu
     name: (id) => bareName(clause, id), qualified: (dot) => qualifiedName(clause, dot),
     has: (first, second) => hasName(clause, first, second), hasTable: (name) => hasTable(clause, name),
     row: options.row ?? (() => ({ kind: 'this' })), aggregate: options.aggregate ?? (outer && around && ((call) => (isOfQueryAround(call, tables, outer) ? around(call) : misplaced(a, call)))), grouping: options.grouping, window: options.window,
-    ...(options.clause !== undefined ? { clause: options.clause } : {}), ...(options.unnest && { unnest: options.unnest }),
+    ...(options.clause !== undefined ? { clause: options.clause } : {}), ...(options.typeOf && { typeOf: options.typeOf }), ...(options.unnest && { unnest: options.unnest }),
   };
 };
 

@@ -108,7 +108,7 @@ class Select {
   /** Lowers an expression of a clause. */
   #expr(e: Expr, options: ClauseOptions): PlanExpr {
     const { outer, scope } = this.#flow;
-    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, outer ? { ...options, outer } : options);
+    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: (of) => this.#a.typeByContent(this.#from.ops, this.#flow.input, of) });
     return lowerExpr(this.#a, e, { scope, input: this.#rowType, sql } satisfies ExprContext);
   }
 

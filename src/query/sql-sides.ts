@@ -5,8 +5,9 @@ import { fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { PlanExpr, PlanOp } from './plan.ts';
 import type { LoweredSql } from './sql.ts';
 import { castTo } from './sql-casts.ts';
-import { alternatives, recordOf } from './types-of.ts';
-import { type PrimitiveType, type Type, isFloat, isInteger, isUnsigned, types } from '../vectors/type.ts';
+import { commonNumber, numberIn } from './sql-numbers.ts';
+import { recordOf } from './types-of.ts';
+import type { Type } from '../vectors/type.ts';
 import { nullValue } from '../vectors/value.ts';
 
 /** The operators of both sides. */
@@ -36,7 +37,7 @@ export const sidesOfOneType = (a: Analysis, { left, right }: AlignedSides, input
   for (const name of columns) {
     const of = [ours, theirs].map((record) => numberIn(record.fields.find((f) => f.name === name)?.type)), [x, y] = of;
     if (!x || !y || x === y) continue;
-    const target = common(x, y);
+    const target = commonNumber(x, y);
     casts.set(name, { target, left: x !== target, right: y !== target });
   }
   const cast = (ops: readonly PlanOp[], side: 'left' | 'right'): readonly PlanOp[] => {
@@ -48,22 +49,6 @@ export const sidesOfOneType = (a: Analysis, { left, right }: AlignedSides, input
   };
   return { left: { ...left, ops: cast(left.ops, 'left') }, right: cast(right, 'right') };
 };
-
-/** The type of a column that has numbers of one type, or null, alone. */
-const numberIn = (t: Type | undefined): PrimitiveType | undefined => {
-  const [only, another] = t ? alternatives(t).filter((x) => x !== types.null) : [];
-  return only?.kind === 'primitive' && !another && (isFloat(only) || isInteger(only)) && only !== types.time && only !== types.duration ? only : undefined;
-};
-/** The type that holds the numbers of both: of whole numbers an integer, of any others a float64. */
-const common = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
-  if (isFloat(x) || isFloat(y)) return types.float64;
-  const wide = [x, y].toSorted((a, b) => bitsOf(b) - bitsOf(a))[0]!;
-  if (isUnsigned(x) === isUnsigned(y)) return wide;
-  const unsigned = bitsOf(isUnsigned(x) ? x : y), signed = bitsOf(isUnsigned(x) ? y : x);
-  if (signed > unsigned) return wide;
-  return unsigned === 8 ? types.int16 : unsigned === 16 ? types.int32 : types.int64;
-};
-const bitsOf = (t: PrimitiveType): number => Number(/\d+$/.exec(t.name)?.[0] ?? 64);
 
 const projected = (a: Analysis, ops: readonly PlanOp[], columns: readonly string[], valueOf: (name: string) => PlanExpr): readonly PlanOp[] =>
   [...ops, { kind: 'values', exprs: [a.recordOfColumns(columns.map((name) => ({ name, value: valueOf(name) })))] }];

@@ -1,13 +1,15 @@
 /** The parts of times as SQL names them (UTC), of durations and of times of day: date_part, and functions with the names of the parts. */
 import { dateOfDays, daysOfDate, primitiveText } from '../../vectors/literal.ts';
-import { types } from '../../vectors/type.ts';
+import { type PrimitiveType, types } from '../../vectors/type.ts';
 import { type Value, floatValue, intValue, recordValue } from '../../vectors/value.ts';
+import { type Vector, flatten, numbers } from '../../vectors/vector.ts';
 import { type TimeSpan, spanOf } from '../expressions/spans.ts';
 import { sqlClock } from '../expressions/sql-texts.ts';
+import { splitSeconds } from '../expressions/time-bytes.ts';
 import { itemsOf } from './lists.ts';
-import { rowsOf, type FunctionRow } from './row.ts';
+import { type FunctionRow, byKernel, isText, rowsOf, texts } from './row.ts';
 import { momentOf, type Moment } from './strftime.ts';
-import { Refusal, byRow } from './typed.ts';
+import { Refusal, rowKernel } from './typed.ts';
 
 type Nanos = number | bigint;
 const nanosOfSecond = 1_000_000_000n;
@@ -29,35 +31,37 @@ export const isoDay = (m: Moment): number => (m.weekday === 0 ? 7 : m.weekday);
 const period = (year: number, size: number): number => (year > 0 ? Math.floor((year - 1) / size) + 1 : -(Math.floor(-year / size) + 1));
 const julianDayOf1970 = 2_440_588, secondsOfDay = 86_400;
 
-const whole = (part: (m: FullMoment) => number) => (m: FullMoment): Value => intValue(part(m));
-const real = (part: (m: FullMoment) => number) => (m: FullMoment): Value => floatValue(part(m));
-interface Part { readonly names: readonly string[]; readonly text: string; readonly of: (m: FullMoment) => Value }
+/** A part as a number and as a value; `type`: of the number. */
+interface PartNumber { readonly type: PrimitiveType; readonly number: (m: FullMoment) => number; readonly of: (m: FullMoment) => Value }
+const whole = (number: PartNumber['number']): PartNumber => ({ type: types.int64, number, of: (m) => intValue(number(m)) });
+const real = (number: PartNumber['number']): PartNumber => ({ type: types.float64, number, of: (m) => floatValue(number(m)) });
+interface Part extends PartNumber { readonly names: readonly string[]; readonly text: string }
 const partList: readonly Part[] = [
-  { names: ['year', 'years', 'y', 'yr', 'yrs'], text: 'The year', of: whole((m) => m.year) },
-  { names: ['quarter', 'quarters'], text: 'The quarter of the year (1 to 4)', of: whole((m) => Math.ceil(m.month / 3)) },
-  { names: ['month', 'months', 'mon', 'mons'], text: 'The month (1 to 12)', of: whole((m) => m.month) },
-  { names: ['week', 'weeks', 'w', 'weekofyear'], text: 'The ISO week of the year', of: whole((m) => isoWeek(m).week) },
-  { names: ['day', 'days', 'd', 'dayofmonth'], text: 'The day of the month', of: whole((m) => m.day) },
-  { names: ['dow', 'dayofweek', 'weekday'], text: 'The day of the week (0 is Sunday)', of: whole((m) => m.weekday) },
-  { names: ['isodow'], text: 'The ISO day of the week (1 is Monday, 7 Sunday)', of: whole(isoDay) },
-  { names: ['doy', 'dayofyear'], text: 'The day of the year', of: whole((m) => m.dayOfYear) },
-  { names: ['isoyear'], text: 'The year of the ISO week', of: whole((m) => isoWeek(m).year) },
-  { names: ['yearweek'], text: 'The ISO year and week as one number', of: whole((m) => isoWeek(m).year * 100 + isoWeek(m).week) },
-  { names: ['decade', 'decades', 'dec', 'decs'], text: 'The year by ten', of: whole((m) => Math.trunc(m.year / 10)) },
-  { names: ['century', 'centuries', 'cent', 'c'], text: 'The century', of: whole((m) => period(m.year, 100)) },
-  { names: ['millennium', 'millennia', 'millenium', 'mil', 'mils'], text: 'The millennium', of: whole((m) => period(m.year, 1000)) },
-  { names: ['era'], text: 'The era: 1 for years of our time, 0 for those before', of: whole((m) => Number(m.year > 0)) },
-  { names: ['hour', 'hours', 'h', 'hr', 'hrs'], text: 'The hour (0 to 23)', of: whole((m) => m.hour) },
-  { names: ['minute', 'minutes', 'm', 'min', 'mins'], text: 'The minute (0 to 59)', of: whole((m) => m.minute) },
-  { names: ['second', 'seconds', 's', 'sec', 'secs'], text: 'The second (0 to 59)', of: whole((m) => m.second) },
-  { names: ['millisecond', 'milliseconds', 'ms', 'msec', 'msecs'], text: 'The seconds of the minute in milliseconds', of: whole((m) => m.second * 1e3 + Math.floor(m.nanos / 1e6)) },
-  { names: ['microsecond', 'microseconds', 'us', 'usec', 'usecs'], text: 'The seconds of the minute in microseconds', of: whole((m) => m.second * 1e6 + Math.floor(m.nanos / 1e3)) },
-  { names: ['nanosecond', 'nanoseconds', 'ns'], text: 'The seconds of the minute in nanoseconds', of: whole((m) => m.second * 1e9 + m.nanos) },
-  { names: ['epoch'], text: 'The seconds since 1970', of: real((m) => m.epoch) },
-  { names: ['julian'], text: 'The Julian day with its fraction', of: real((m) => Math.floor(m.epoch / secondsOfDay) + julianDayOf1970 + ((m.epoch % secondsOfDay) + secondsOfDay) % secondsOfDay / secondsOfDay) },
-  { names: ['timezone'], text: 'The distance to UTC in seconds: 0', of: whole(() => 0) },
-  { names: ['timezone_hour'], text: 'The hours of the distance to UTC: 0', of: whole(() => 0) },
-  { names: ['timezone_minute'], text: 'The minutes of the distance to UTC: 0', of: whole(() => 0) },
+  { names: ['year', 'years', 'y', 'yr', 'yrs'], text: 'The year', ...whole((m) => m.year) },
+  { names: ['quarter', 'quarters'], text: 'The quarter of the year (1 to 4)', ...whole((m) => Math.ceil(m.month / 3)) },
+  { names: ['month', 'months', 'mon', 'mons'], text: 'The month (1 to 12)', ...whole((m) => m.month) },
+  { names: ['week', 'weeks', 'w', 'weekofyear'], text: 'The ISO week of the year', ...whole((m) => isoWeek(m).week) },
+  { names: ['day', 'days', 'd', 'dayofmonth'], text: 'The day of the month', ...whole((m) => m.day) },
+  { names: ['dow', 'dayofweek', 'weekday'], text: 'The day of the week (0 is Sunday)', ...whole((m) => m.weekday) },
+  { names: ['isodow'], text: 'The ISO day of the week (1 is Monday, 7 Sunday)', ...whole(isoDay) },
+  { names: ['doy', 'dayofyear'], text: 'The day of the year', ...whole((m) => m.dayOfYear) },
+  { names: ['isoyear'], text: 'The year of the ISO week', ...whole((m) => isoWeek(m).year) },
+  { names: ['yearweek'], text: 'The ISO year and week as one number', ...whole((m) => isoWeek(m).year * 100 + isoWeek(m).week) },
+  { names: ['decade', 'decades', 'dec', 'decs'], text: 'The year by ten', ...whole((m) => Math.trunc(m.year / 10)) },
+  { names: ['century', 'centuries', 'cent', 'c'], text: 'The century', ...whole((m) => period(m.year, 100)) },
+  { names: ['millennium', 'millennia', 'millenium', 'mil', 'mils'], text: 'The millennium', ...whole((m) => period(m.year, 1000)) },
+  { names: ['era'], text: 'The era: 1 for years of our time, 0 for those before', ...whole((m) => Number(m.year > 0)) },
+  { names: ['hour', 'hours', 'h', 'hr', 'hrs'], text: 'The hour (0 to 23)', ...whole((m) => m.hour) },
+  { names: ['minute', 'minutes', 'm', 'min', 'mins'], text: 'The minute (0 to 59)', ...whole((m) => m.minute) },
+  { names: ['second', 'seconds', 's', 'sec', 'secs'], text: 'The second (0 to 59)', ...whole((m) => m.second) },
+  { names: ['millisecond', 'milliseconds', 'ms', 'msec', 'msecs'], text: 'The seconds of the minute in milliseconds', ...whole((m) => m.second * 1e3 + Math.floor(m.nanos / 1e6)) },
+  { names: ['microsecond', 'microseconds', 'us', 'usec', 'usecs'], text: 'The seconds of the minute in microseconds', ...whole((m) => m.second * 1e6 + Math.floor(m.nanos / 1e3)) },
+  { names: ['nanosecond', 'nanoseconds', 'ns'], text: 'The seconds of the minute in nanoseconds', ...whole((m) => m.second * 1e9 + m.nanos) },
+  { names: ['epoch'], text: 'The seconds since 1970', ...real((m) => m.epoch) },
+  { names: ['julian'], text: 'The Julian day with its fraction', ...real((m) => Math.floor(m.epoch / secondsOfDay) + julianDayOf1970 + ((m.epoch % secondsOfDay) + secondsOfDay) % secondsOfDay / secondsOfDay) },
+  { names: ['timezone'], text: 'The distance to UTC in seconds: 0', ...whole(() => 0) },
+  { names: ['timezone_hour'], text: 'The hours of the distance to UTC: 0', ...whole(() => 0) },
+  { names: ['timezone_minute'], text: 'The minutes of the distance to UTC: 0', ...whole(() => 0) },
 ];
 const byName: ReadonlyMap<string, Part> = new Map(partList.flatMap((p) => p.names.map((name) => [name, p] as const)));
 
@@ -91,6 +95,24 @@ export const datePart = (part: Value, of: Value, argument = 1): Value | Refusal 
   return recordValue([...fields].map(([name, value]) => ({ name, value })));
 };
 
+/** A part of times that lie in a vector, without a value for each row; undefined for others. */
+const partOfTimes = (name: string, times: Vector): Vector | undefined => {
+  const part = byName.get(name.toLowerCase()), flat = times.form === 'constant' ? undefined : flatten(times);
+  if (!part || flat?.form !== 'number' || flat.type !== types.time) return undefined;
+  const { seconds, nanos } = splitSeconds(flat), out = new Float64Array(flat.length), inClock = clockSizes.get(part.names[0]!);
+  if (inClock) for (let i = 0; i < out.length; i++) out[i] = Math.floor((((seconds[i]! % secondsOfDay) + secondsOfDay) % secondsOfDay) / inClock.size) % inClock.count;
+  else for (let i = 0; i < out.length; i++) out[i] = part.number({ ...momentOf(seconds[i]!, nanos[i]!), epoch: seconds[i]! + Math.floor(nanos[i]! / 1e3) / 1e6 });
+  return numbers(part.type, out);
+};
+/** Parts that need no calendar: so many seconds are one of them, of which there are so many. */
+const clockSizes: ReadonlyMap<string, { readonly size: number; readonly count: number }> = new Map([['hour', { size: 3600, count: 24 }], ['minute', { size: 60, count: 60 }], ['second', { size: 1, count: 60 }]]);
+/** date_part of SQL. */
+export const datePartRow: FunctionRow['make'] = byKernel((args, length) => {
+  const [part, of] = args, name = part!.form === 'constant' && isText(part!) ? texts(part!)(0) : undefined;
+  return (name === undefined ? undefined : partOfTimes(name, of!)) ?? datePartByRow(args, length);
+}, 'bare');
+const datePartByRow = rowKernel('date_part', ['value', 'timely'], 'value', (part, of) => datePart(part, of));
+
 /** The names of units that a part has; undefined for parts that spans have not. */
 const unitOf = (name: string): string | undefined => byName.get(name)?.names[0];
 const spanPart = ({ months, days, nanos }: TimeSpan, name: string): Value | undefined => {
@@ -123,11 +145,11 @@ const called: readonly string[] = [
 ];
 const example = momentAt(1_722_369_915_000_000_000n), shown = (v: Value): string => primitiveText(v.type.kind === 'primitive' ? v.type : types.null, v.data);
 export const dateParts: readonly FunctionRow[] = called.flatMap((name) => {
-  const { text, of } = byName.get(name)!;
-  return rowsOf(`${name}(t)`, `In SQL: ${text.charAt(0).toLowerCase()}${text.slice(1)} of a time (UTC).`, byRow(name, ['timely'], 'value', (v) => {
+  const { text, of } = byName.get(name)!, byEach = rowKernel(name, ['timely'], 'value', (v) => {
     const parts = partsOf(v);
     return parts ? parts(name) ?? new Refusal(`${v.type === types.string ? 'a time of day' : 'a duration'} has no such part`) : noTime(0);
-  }), [
+  });
+  return rowsOf(`${name}(t)`, `In SQL: ${text.charAt(0).toLowerCase()}${text.slice(1)} of a time (UTC).`, byKernel((args, length) => partOfTimes(name, args[0]!) ?? byEach(args, length), 'bare'), [
     [`select ${name}(timestamp '2024-07-30 20:05:15') as n`, `{n:${shown(of(example))}}`], [`select ${name}(1) as n`, `{n:error({message:"${name}: time argument required",on:1})}`],
   ], { sqlOnly: 'all' });
 });

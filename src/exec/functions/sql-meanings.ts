@@ -8,7 +8,7 @@ import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
 import { sqlTextOf } from '../expressions/sql-concat.ts';
 import { joinedElements } from './array-sums.ts';
-import { datePart } from './date-parts.ts';
+import { datePart, datePartRow } from './date-parts.ts';
 import { logarithm } from './elementary.ts';
 import { flattened, listOf, itemsOf, repeatedList } from './lists.ts';
 import { compiled, extract, hasGroup } from './matches.ts';
@@ -150,7 +150,7 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
     { name: 'strftime', text: 'In SQL the time may stand first, and formats are as in DuckDB: %h, %f, %g, %G, %-d and others', argumentsMin: 2, argumentsMax: 2, make: byKernel(strftimeEither, 'bare'), examples: [["select strftime(timestamp '2024-07-30','%-d %h %Y') as s", '{s:"30 Jul 2024"}']] },
     {
       name: 'date_part', text: 'In SQL also quarter, week, isodow, doy, isoyear, yearweek, decade, century, millennium, era, epoch, julian, a record of the parts that a list names, and parts of durations and of times of day', argumentsMin: 2, argumentsMax: 2,
-      make: byRow('date_part', ['value', 'timely'], 'value', (part, of) => datePart(part, of)),
+      make: datePartRow,
       examples: [["select date_part('week',timestamp '2024-07-30') as n", '{n:31}'], ["select date_part(['year','doy'],timestamp '2024-07-30') as r", '{r:{year:2024,doy:212}}']],
     },
     {
