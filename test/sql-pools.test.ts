@@ -13,6 +13,8 @@ beforeAll(async () => {
   service = await startService(['-recursion.rounds.max', '100', '-recursion.rows.max', '1000']);
   await load('people', 'id', '{id:1,name:"ann",boss:null} {id:2,name:"bob",boss:1} {id:3,name:"cy",boss:1,city:"Rome"} {id:4,name:"di",boss:3}');
   await load('orders', 'no', '{no:10,id:2,total:5} {no:11,id:2,total:7.5} {no:12,id:3,total:1,note:"late"} {no:13,id:9,total:2}');
+  await load('nested', 'k', '{k:1,r:{Name:"a",in:{Deep:2}}} {k:2,r:{Name:"b",in:{Deep:3}}}');
+  await load('narrow', 'k', '{k:1,a:10::int32} {k:2,a:11::int32} {k:3,a:12::int32}');
   await load('nullable', 'a', '{a:1::(int64|null),s:"p"::(string|null)} {a:null::(int64|null),s:null::(string|null)}');
 });
 afterAll(() => service.close());
@@ -45,7 +47,7 @@ const cases: Readonly<Record<string, string>> = {
   'select no from orders o where exists (select 1 from people p where p.id = o.id and p.boss is not null) and not exists (select 1 from orders x where x.id = o.id and x.no > o.no) order by no': '{no:11}\n{no:12}\n',
   'select count(*) as n from people natural join orders': '{n:3}\n',
   'select count(*) as n, max(range) as m from range(5, 3000000, 2)': '{n:1499998,m:2999999}\n',
-  'show tables': '{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
+  'show tables': '{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n',
   'select column_name, column_type from (describe orders)': '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}\n{column_name:"note",column_type:"string"}\n',
   'select columns(\'n.*\') from people where columns(\'^(id|name)$\') is not null order by 1 limit 1': '{name:"ann"}\n',
   'select id from people union select 2::int32 order by id': '{id:1}\n{id:2}\n{id:3}\n{id:4}\n',
@@ -64,6 +66,10 @@ const cases: Readonly<Record<string, string>> = {
     '{name:"bob"}\n{name:"cy"}\n',
   'select id from people where city is null order by id limit 2': '{id:1}\n{id:2}\n',
   'select count(*) as n from people where city is not null or boss.x is null and id = 1': '{n:2}\n',
+  'select r.name as n, r.IN.deep as d from nested where R.NAME = \'b\'': '{n:"b",d:3}\n',
+  'select distinct case when a > 11 then 11 else a end as x from narrow order by x': '{x:10}\n{x:11}\n',
+  'select coalesce(a, 0.5) as x, count(*) as n from narrow group by x order by x limit 1': '{x:10.,n:1}\n',
+  'select extract(minute from t) as m, extract(\'year\' from t) as y, second(t) as s, date_part(\'epoch\', t) as e from (select timestamp \'1969-12-31 23:59:58.5\' as t union all select null) order by m': '{m:59,y:1969,s:58,e:-1.5}\n{m:null,y:null,s:null,e:null}\n',
   'select name from people anti join orders using (id) order by name':
     '{name:"ann"}\n{name:"di"}\n',
   'select p.name, o.no from people p asof join orders o on p.id >= o.id order by 1':
@@ -140,6 +146,7 @@ describe('over pools', () => {
     expect(body).toContain('with recursive r gives more than 1000 rows (option -recursion.rows.max)');
   });
   const faults: Readonly<Record<string, string>> = {
+    'select lead("offset" := 2, col := id) over (order by id) from people': 'lead takes its arguments by their places at line 1, column 13:\nselect lead("offset" := 2, col := id) over (order by id) from people\n            ~~~~~~~~~~~~~~~~~~~~~~~~',
     'select id from people p join orders o on p.id = o.id': 'ambiguous unqualified column "id" at line 1, column 8:\nselect id from people p join orders o on p.id = o.id\n       ~~',
     'select nme from people p join orders o on p.id = o.id': '"nme" is not a column or table at line 1, column 8:\nselect nme from people p join orders o on p.id = o.id\n       ~~~',
     'select p.nme from people p, orders o where p.id = o.id': 'column "nme" does not exist in table "p" at line 1, column 8:\nselect p.nme from people p, orders o where p.id = o.id\n       ~~~~~',

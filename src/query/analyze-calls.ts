@@ -13,6 +13,14 @@ import { types } from '../vectors/type.ts';
 import { nullValue } from '../vectors/value.ts';
 import { unknownType } from './types-of.ts';
 
+/** Functions that make or change records out of `name := value`, and UNNEST's options. */
+const takesNames = (name: string): boolean => /^(?:struct_|unnest$)/.test(name);
+/** Arguments of other functions go by their places: a named one would be taken for a record. */
+export const refuseNames = (a: Analysis, e: CallExpr, name: string): void => {
+  const named = e.args.find((arg) => arg.kind === 'record' && arg.ofCall);
+  if (named && named.kind === 'record') a.fault(`${name} takes its arguments by their places`, named, 'leave out the names and :=');
+};
+
 /** A call: of a lambda or user function, else of an aggregate, else of a built-in function. What is none of these is a fault. */
 export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr => {
   if (e.callee.kind === 'lambda') return callUser(a, { kind: 'user', decl: e.callee, scope: c.scope }, e, c);
@@ -24,6 +32,7 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   if (c.sql?.grouping && groupingNames.has(name)) return c.sql.grouping(e);
   const attempt = c.sql && !binding && name === 'try' ? lowerAttempt(a, e, c) : undefined;
   if (attempt) return attempt;
+  if (c.sql && !takesNames(name)) refuseNames(a, e, name);
   const call = aggregateCall(a, e, c.scope, c.sql !== undefined);
   if (call) return lowerAggregateCall(a, call, c);
   const symbol = c.scope.lookup(e.callee.text), via = binding && symbol?.kind === 'function' && !symbol.declared;

@@ -228,6 +228,10 @@ export class Analysis {
     return this.#byContent.expr(e, this.rowTypeByContent(ops, input));
   }
 
+  /** The type of an expression over rows of a type that `rowTypeByContent` gave. */
+  typeOfRows(e: PlanExpr, rows: Type): Type {
+    return this.#byContent.expr(e, rows);
+  }
   /** The type of a table's rows, by the content of pools too. */
   rowTypeByContent(ops: readonly PlanOp[], input: Type): Type {
     return this.#byContent.pipeline({ ops }, input);

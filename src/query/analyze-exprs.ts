@@ -13,7 +13,8 @@ import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } fro
 import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
 import { isOpen } from './types-check.ts';
-import { alternatives } from './types-of.ts';
+import { alternatives, recordOf } from './types-of.ts';
+import { meantOf } from './sql-names.ts';
 import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQuantified } from './sql-correlate.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
@@ -176,6 +177,13 @@ export const named = <T extends PlanExpr>(a: Analysis, e: T, place: Span): T => 
 };
 
 const lowerDot = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
+  const found = lowerPath(a, e, c);
+  if (!c.sql?.typeOf || found.kind !== 'field') return found;
+  // Fields of records are found in any letter case, as columns are.
+  const record = recordOf(c.sql.typeOf(found.of)), meant = record && record !== 'dynamic' ? meantOf(record.fields.map((f) => f.name), found.name) : undefined;
+  return meant === undefined || meant === found.name ? found : a.like(found, { ...found, name: meant });
+};
+const lowerPath = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   const { expr } = e;
   if (c.sql && expr.kind === 'id' && (expr.name !== 'this' || expr.quoted)) {
     const symbol = c.scope.lookup(expr.name);

@@ -333,7 +333,7 @@ export interface FunctionRef extends Span { readonly kind: 'function-ref'; reado
 /** `lambda a, b: body`, maybe in parentheses; in SQL also `(a, b) -> body`. */
 export interface LambdaNode extends Span { readonly kind: 'lambda'; readonly params: readonly NameNode[]; readonly body: Expr }
 /** `{a, b: e, ...r}`. */
-export interface RecordExpr extends Span { readonly kind: 'record'; readonly elems: readonly RecordElem[] }
+export interface RecordExpr extends Span { readonly kind: 'record'; readonly elems: readonly RecordElem[]; /** It holds the named arguments of a call. */ readonly ofCall?: true }
 /** An element of a record expression. */
 export type RecordElem = Spread | RecordField | RecordValue;
 /** `...e` in a record, array or set. */

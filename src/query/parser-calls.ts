@@ -119,7 +119,7 @@ export function parseArgs(s: Scanner): Arg[] | undefined {
     return arg.kind !== 'record-field';
   });
   const [first] = named, last = named.at(-1);
-  return first && last ? [...plain!, { kind: 'record', elems: named, start: first.start, end: last.end }] : plain;
+  return first && last ? [...plain!, { kind: 'record', elems: named, ofCall: true, start: first.start, end: last.end }] : plain;
 }
 
 const namedArgAhead = /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|"[^"]*")\s*:=/uy;

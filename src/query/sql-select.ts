@@ -34,6 +34,8 @@ class Select {
   /** A join of FROM has columns in its condition that could be of any of its tables. */
   readonly #joinFaulty: boolean;
   readonly #rowType: Type;
+  /** The same by what pools hold. */
+  #contentType: Type | undefined;
   readonly #starred: SqlColumns;
   readonly #uses: ColumnUses = new WeakMap();
   readonly #aggregates: { readonly key: string; readonly name: string; readonly aggregate: Aggregate }[] = [];
@@ -108,7 +110,7 @@ class Select {
   /** Lowers an expression of a clause. */
   #expr(e: Expr, options: ClauseOptions): PlanExpr {
     const { outer, scope } = this.#flow;
-    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: (of) => this.#a.typeByContent(this.#from.ops, this.#flow.input, of) });
+    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: (of) => this.#a.typeOfRows(of, (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input))) });
     return lowerExpr(this.#a, e, { scope, input: this.#rowType, sql } satisfies ExprContext);
   }
 

@@ -5,7 +5,7 @@
 import { type Type, isFloat, isInteger, types } from '../vectors/type.ts';
 import { type Value, missing } from '../vectors/value.ts';
 import { formKey, givenTo } from './analyze-aggregates.ts';
-import { aggregateCall } from './analyze-calls.ts';
+import { aggregateCall, refuseNames } from './analyze-calls.ts';
 import type { Analysis } from './analyze-context.ts';
 import type { AggregateCall, ExprContext } from './analyze-exprs.ts';
 import type { AggExpr, Arg, CallExpr, Expr, FrameBound, NameNode, Span, WindowDef, WindowExpr, WindowFrameNode, WindowSpec } from './ast.ts';
@@ -21,6 +21,7 @@ import { sqlCondition } from './sql-conditions.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {
+  if (e.call.kind === 'call') refuseNames(a, e.call, nameOf(e));
   if (sql?.window) return sql.window(e);
   const clause = sql?.clause ?? 'this place';
   const filters = clause === 'WHERE' || clause === 'HAVING';
