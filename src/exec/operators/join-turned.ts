@@ -96,7 +96,8 @@ export interface Turned { readonly push: (batch: Vector) => Generator<Item>; rea
 export function* turnedOver(lefts: readonly Vector[], parts: JoinParts): Generator<Side, Turned> {
   const { op, build: { context: { batchRows } } } = parts, all = withoutUnions(concat(lefts)), index = new JoinIndex(all, yield* keysOf(all, parts.leftKeys, op));
   const other: JoinParts = {
-    ...parts, leftKeys: parts.rightKeys, rightKeys: parts.leftKeys,
+    // What ranges leave out is told of the sides as they were.
+    ...parts, leftKeys: parts.rightKeys, rightKeys: parts.leftKeys, ranges: undefined,
     op: { ...op, leftName: op.rightName, rightName: op.leftName, equal: op.equal.map(({ left, right }) => ({ left: right, right: left })) },
   };
   return {

@@ -43,6 +43,9 @@ const queries = [
   'from same | anti join (from same) as {l,r} on l.k==r.k and l.i<r.i',
   'select a.i as x, b.i as y from same a join same b on a.i + 10 < b.i', 'select a.i as x, b.i as y from left a left join same b on a.i > b.i + 190 and a.s = b.s',
   'select i from left where k in (select k from same)',
+  // Few rows look among many that do not fit: the join is turned, whatever else it asks.
+  'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a join same b on a.k = b.k and a.i < b.i', 'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a asof join same b on a.k = b.k and a.i > b.i - 20',
+  'select i from (select * from same where i > 0 and i < 46) a where not exists (select 1 from same b where a.k = b.k and a.i + 190 < b.i)',
   'from left | distinct k', 'from left | distinct s', 'from left | distinct {k,s}', 'from left | drop i | distinct this', 'select distinct k, s from left', 'select k, s from left union select k, s from right',
   ...['intersect', 'except'].flatMap((operator) => [`select k, s from left ${operator} select k, s from right`, `select k, s from left ${operator} all select k, s from right`]),
   'select s from same except select s from left', 'select s from same intersect all select s from same',
