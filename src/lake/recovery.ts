@@ -12,10 +12,11 @@ import { LakeError } from '../errors.ts';
 import { Environment, isNoRoom } from './environment.ts';
 import { killPoint } from './kill-points.ts';
 import { syncFolder } from './lock.ts';
+import { allRows } from './log/base.ts';
 import { changesLength } from './log/changes.ts';
 import { headBytes, newIdentity } from './log/format.ts';
 import { beginLog, type Log, openLog } from './log/log.ts';
-import { baseFolder, bytesOfLog, listBases, listSegments, logBegin, logFolder, type LogRead, type LogRecord, logRecords, readBase, restOfLog, segmentName, segmentPath } from './log/reader.ts';
+import { baseFolder, listBases, listSegments, logBegin, logFolder, type LogRead, type LogRecord, logRecords, readBase, restOfLog, segmentName, segmentPath } from './log/reader.ts';
 import { probeTables } from './probe.ts';
 import { RecentRows } from './recent-rows.ts';
 import { valueOf } from './row-frames.ts';
@@ -148,7 +149,7 @@ const faultOfTables = async ({ directory, isUnclean = false }: OpenOptions): Pro
   }
 };
 
-/** LMDB leaves the pages of removed rows for later ones, and never gives them back to the disk: a start makes the tables again when so many bytes, and so large a part, are free. */
+/** LMDB leaves the pages of removed rows for later ones, and never gives them back to the disk: a start copies the rows when so many bytes, and so large a part, are free. */
 const freeBytesMin = 16 << 20, freeShareMin = 0.5;
 
 /** Opens LMDB, made small before if it is mostly free pages. */
@@ -156,58 +157,50 @@ const openSmall = async ({ directory, compactBytesMin = freeBytesMin, report }: 
   const folder = tablesFolder(directory), environment = new Environment(folder, tableNames, false), bytes = environment.fileBytes(), free = bytes - environment.usedBytes();
   if (free < compactBytesMin || free < bytes * freeShareMin) return environment;
   await environment.close();
-  await rebuildTables(directory).catch((fault: unknown) => { report?.(fault); });
+  await copyTables(directory).catch((fault: unknown) => { report?.(fault); });
   return new Environment(folder, tableNames, false);
 };
 
-const rowsPerTransaction = 8000, bytesPerTransaction = 8 << 20;
+const bytesPerTransaction = 8 << 20;
 
-/** What the log says, as new tables in this folder. */
-interface Rebuilt { readonly log: LogRead; readonly faults: readonly string[] }
+/** What there is of base and log; `faults`: what of them could not be read; `baseFault`: what of the base. */
+interface Replayed { readonly log: LogRead; readonly faults: readonly string[]; readonly baseFault?: string | undefined }
 
-/** Of a log up to this length only what its changes come to is written: rows that went leave no room in LMDB's file then. */
-const netBytesMax = 48 << 20;
+/** What base and log say, in its order; without a base what the log alone does. */
+function* replay(directory: string, base: number | undefined): Generator<readonly Change[], Replayed> {
+  const faults: string[] = [], done = base ?? 0, read = base === undefined ? undefined : yield* changesOf(readBase(directory, base)), before = read?.head?.before;
+  if (read?.fault !== undefined) faults.push(read.fault);
+  const log = yield* changesOf(logRecords(directory), (record) => {
+    if (record.number === done + 1 && before && !record.before.equals(before)) faults.push(`base/${base} is not of this log`);
+    return record.number > done;
+  });
+  if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
+  if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
+  return { log, faults: [...faults, ...log.faults], baseFault: read?.fault };
+}
+function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogRecord) => boolean = () => true): Generator<readonly Change[], R> {
+  for (let next = records.next(); ; next = records.next()) {
+    if (next.done) return next.value;
+    if (isWanted(next.value)) yield next.value.changes;
+  }
+}
 
-/** Makes tables in a folder from base and log. `faults`: what of them could not be read; all else is there. `see`: told of all changes, in their order. */
-export const makeTables = async (directory: string, folder: string, see: (changes: readonly Change[]) => void = () => undefined): Promise<Rebuilt> => {
-  const begun = logBegin(directory);
-  for (const base of [...[...listBases(directory)].reverse(), undefined]) {
-    const faults: string[] = [], done = base ?? 0, newest = new RecentRows(), isNet = bytesOfLog(directory) <= netBytesMax;
-    const follows = (record: LogRecord): boolean => {
-      if (record.number === done + 1 && before && !record.before.equals(before)) faults.push(`base/${base} is not of this log`);
-      return record.number > done;
-    };
-    let before: Buffer | undefined;
-    if (isNet) for (const record of logRecords(directory)) if (record.number > done) newest.put(record.changes);
+/** Makes tables in a folder from base and log, as much as can be read of them. `take`: shown all changes, in their order, answers with those that are to be done. */
+export const makeTables = async (directory: string, folder: string, take = (changes: readonly Change[]): readonly Change[] => changes): Promise<Replayed> => {
+  const begun = logBegin(directory), bases: (number | undefined)[] = [...listBases(directory)].reverse();
+  // Where the newest is damaged an older one may do, or none, with the log behind it.
+  if (bases.length === 0 || (begun?.first === 1 && !begun.hasBase)) bases.push(undefined);
+  for (const base of bases) {
     rmSync(folder, { recursive: true, force: true });
-    const environment = new Environment(folder, tableNames, false), writer = new RowWriter(environment);
+    const environment = new Environment(folder, tableNames, false), writer = new RowWriter(environment), changes = replay(directory, base);
     try {
-      if (base !== undefined) {
-        const rows = readBase(directory, base);
-        let next = rows.next();
-        for (; !next.done; next = rows.next()) {
-          see(next.value.changes);
-          await writer.put(next.value.changes.filter(({ table, key }) => !newest.get(table, key)));
-        }
-        before = next.value.head?.before;
-        if (next.value.fault !== undefined) faults.push(next.value.fault);
-        // An older one may do, or none, with the log behind it.
-        if (faults.length > 0 && (listBases(directory)[0]! < base || (begun?.first === 1 && !begun.hasBase))) continue;
-      }
-      const records = logRecords(directory);
-      let next = records.next();
-      for (; !next.done; next = records.next()) {
-        if (!follows(next.value)) continue;
-        see(next.value.changes);
-        if (!isNet) await writer.put(next.value.changes);
-      }
-      const log = next.value;
-      if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
-      if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
-      await writer.put(newest.all().filter(({ payload }) => payload));
+      let next = changes.next();
+      for (; !next.done; next = changes.next()) await writer.put(take(next.value));
+      const { log, baseFault } = next.value;
+      if (baseFault !== undefined && base !== bases.at(-1)) continue;
       await writer.put([versionRow, ...(log.place ? [placeRow(log.place)] : [])]);
       await writer.end();
-      return { log, faults: [...faults, ...log.faults] };
+      return next.value;
     } finally {
       await environment.close();
     }
@@ -239,14 +232,31 @@ export const finishRepair = (directory: string): void => {
 };
 
 /** Replaces LMDB's tables by those that base and log give. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
-export const rebuildTables = async (directory: string, record = 0): Promise<void> => {
-  const folder = tablesFolder(directory), isNew = !hasTables(folder);
+export const rebuildTables = (directory: string, record = 0): Promise<void> => replaceTables(directory, async (made) => {
+  const { log, faults } = await makeTables(directory, made), last = log.place?.number ?? 0;
+  if (last < record) throw damagedLog(directory, [...faults, `it ends at record ${last}, the tables have record ${record}`]);
+  if (faults.length > 0) throw damagedLog(directory, faults);
+});
+/** Replaces them by a copy. */
+const copyTables = (directory: string): Promise<void> => replaceTables(directory, async (made) => {
+  const tables = openIndex(tablesFolder(directory)), environment = new Environment(made, tableNames, false), writer = new RowWriter(environment);
+  try {
+    for (const rows of allRows(tables)) await writer.put(rows);
+    await writer.put([versionRow, placeRow(tables.place()!)]);
+    await writer.end();
+  } finally {
+    await environment.close();
+    await tables.close();
+  }
+});
+const replaceTables = async (directory: string, make: (folder: string) => Promise<void>): Promise<void> => {
   // Tables whose making was cut off do not say up to where they have the log.
-  const made = isNew ? folder : join(directory, 'tables.made'), { log, faults: found } = await makeTables(directory, made), last = log.place?.number ?? 0;
-  const faults = last < record ? [...found, `it ends at record ${last}, the tables have record ${record}`] : found;
-  if (faults.length > 0) {
+  const folder = tablesFolder(directory), isNew = !hasTables(folder), made = isNew ? folder : join(directory, 'tables.made');
+  try {
+    await make(made);
+  } catch (fault) {
     rmSync(made, { recursive: true, force: true });
-    throw damagedLog(directory, faults);
+    throw fault;
   }
   syncFolder(made);
   killPoint('rebuild: made');
@@ -258,22 +268,23 @@ export const rebuildTables = async (directory: string, record = 0): Promise<void
   killPoint('rebuild: named');
 };
 
-class RowWriter {
+/** Gives an environment rows, many at a time: of one that was written and went meanwhile it never hears. */
+export class RowWriter {
   private readonly environment: Environment;
-  private waiting: Change[] = [];
+  private rows = new RecentRows();
   private bytes = 0;
   constructor(environment: Environment) { this.environment = environment; }
 
   async put(changes: readonly Change[]): Promise<void> {
-    for (const change of changes) this.waiting.push(change);
+    this.rows.put(changes);
     this.bytes += changesLength(changes);
-    if (this.waiting.length >= rowsPerTransaction || this.bytes >= bytesPerTransaction) await this.end();
+    if (this.bytes >= bytesPerTransaction) await this.end();
   }
   async end(): Promise<void> {
-    const { waiting } = this;
-    this.waiting = [];
+    const rows = this.rows.all();
+    this.rows = new RecentRows();
     this.bytes = 0;
-    await this.environment.write(waiting.map(valueOf));
+    if (rows.length > 0) await this.environment.write(rows.map(valueOf));
   }
 }
 
