@@ -12,15 +12,12 @@ import { LakeError } from '../errors.ts';
 import { Environment, isNoRoom } from './environment.ts';
 import { killPoint } from './kill-points.ts';
 import { syncFolder } from './lock.ts';
-import { allRows } from './log/base.ts';
-import { changesLength } from './log/changes.ts';
-import { headBytes, newIdentity } from './log/format.ts';
+import { newIdentity } from './log/format.ts';
 import { beginLog, type Log, openLog } from './log/log.ts';
-import { baseFolder, listBases, listSegments, logBegin, logFolder, type LogRead, type LogRecord, logRecords, readBase, restOfLog, segmentName, segmentPath } from './log/reader.ts';
+import { baseFolder, listBases, listSegments, logBegin, logFolder, restOfLog } from './log/reader.ts';
 import { probeTables } from './probe.ts';
-import { RecentRows } from './recent-rows.ts';
-import { valueOf } from './row-frames.ts';
-import { type Change, openIndex, placeRow, tableNames, Tables, versionRow } from './tables.ts';
+import { copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
+import { openIndex, tableNames, Tables } from './tables.ts';
 import { hasTables } from './tables-head.ts';
 import { dropOld, upgrade } from './upgrade.ts';
 
@@ -41,10 +38,7 @@ export interface OpenOptions {
 /** `isCovered`: without LMDB's tables there is all that is needed to make them. */
 interface OpenedTables { readonly tables: Tables; readonly log: Log; readonly isCovered: boolean }
 
-export const tablesFolder = (directory: string): string => join(directory, 'tables');
 const unreadable = (directory: string, fault: string): LakeError => new LakeError('lake-unreadable', { directory, fault });
-
-const damagedLog = (directory: string, faults: readonly string[]): LakeError => unreadable(directory, `its log is damaged: ${faults.slice(0, 3).join('; ')} (lake fsck -repair brings back what is whole)`);
 
 /** Opens them, or makes those of a new lake. @throws lake-unreadable, lake-newer, storage-full */
 export const openTables = async (options: OpenOptions): Promise<OpenedTables> => {
@@ -74,7 +68,7 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     const { faults, place: end, identity, changes: records } = restOfLog(directory, new Tables({ environment }).place()!);
     if (faults.length > 0) throw damagedLog(directory, faults);
     const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, ...sized });
-    return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: begun.first === 1 && !begun.hasBase ? true : listBases(directory).length > 0 };
+    return { tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }), log, isCovered: (begun.first === 1 && !begun.hasBase) || listBases(directory).length > 0 };
   } catch (error) {
     await environment.close();
     throw error;
@@ -97,14 +91,6 @@ const begin = async (options: OpenOptions): Promise<void> => {
 /** Since this version of the tables there is a log. */
 export const versionOfLog = 4;
 
-/** What a log that no segment's head tells of has left; undefined: nothing, or what a stop left while the first one was made. */
-export const leftOf = (directory: string): string | undefined => {
-  const segments = listSegments(directory), bases = listBases(directory);
-  if (segments.length > 1 || segments.some((segment) => usedBytes(segmentPath(directory, segment)) > headBytes)) return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
-  return bases.length > 0 ? `its segments are missing, there is a base up to record ${bases.at(-1)!}` : undefined;
-};
-/** Up to the last byte that is not zero. */
-const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;
 /** What there is nothing to rebuild from. */
 export const objectsAlone = 'there are data objects, and neither a log nor tables';
 export const hasObjectsAlone = (directory: string): boolean => {
@@ -161,53 +147,6 @@ const openSmall = async ({ directory, compactBytesMin = freeBytesMin, report }: 
   return new Environment(folder, tableNames, false);
 };
 
-const bytesPerTransaction = 8 << 20;
-
-/** What there is of base and log; `faults`: what of them could not be read; `baseFault`: what of the base. */
-interface Replayed { readonly log: LogRead; readonly faults: readonly string[]; readonly baseFault?: string | undefined }
-
-/** What base and log say, in its order; without a base what the log alone does. */
-function* replay(directory: string, base: number | undefined): Generator<readonly Change[], Replayed> {
-  const faults: string[] = [], done = base ?? 0, read = base === undefined ? undefined : yield* changesOf(readBase(directory, base)), before = read?.head?.before;
-  if (read?.fault !== undefined) faults.push(read.fault);
-  const log = yield* changesOf(logRecords(directory), (record) => {
-    if (record.number === done + 1 && before && !record.before.equals(before)) faults.push(`base/${base} is not of this log`);
-    return record.number > done;
-  });
-  if (!log.identity) faults.push(`log: ${leftOf(directory) ?? 'it is missing'}`);
-  if (log.first > done + 1 || (base === undefined && log.hasBase)) faults.push(`base: there is none of what was before record ${log.first}`);
-  return { log, faults: [...faults, ...log.faults], baseFault: read?.fault };
-}
-function* changesOf<R>(records: Generator<LogRecord, R>, isWanted: (record: LogRecord) => boolean = () => true): Generator<readonly Change[], R> {
-  for (let next = records.next(); ; next = records.next()) {
-    if (next.done) return next.value;
-    if (isWanted(next.value)) yield next.value.changes;
-  }
-}
-
-/** Makes tables in a folder from base and log, as much as can be read of them. `take`: shown all changes, in their order, answers with those that are to be done. */
-export const makeTables = async (directory: string, folder: string, take = (changes: readonly Change[]): readonly Change[] => changes): Promise<Replayed> => {
-  const begun = logBegin(directory), bases: (number | undefined)[] = [...listBases(directory)].reverse();
-  // Where the newest is damaged an older one may do, or none, with the log behind it.
-  if (bases.length === 0 || (begun?.first === 1 && !begun.hasBase)) bases.push(undefined);
-  for (const base of bases) {
-    rmSync(folder, { recursive: true, force: true });
-    const environment = new Environment(folder, tableNames, false), writer = new RowWriter(environment), changes = replay(directory, base);
-    try {
-      let next = changes.next();
-      for (; !next.done; next = changes.next()) await writer.put(take(next.value));
-      const { log, baseFault } = next.value;
-      if (baseFault !== undefined && base !== bases.at(-1)) continue;
-      await writer.put([versionRow, ...(log.place ? [placeRow(log.place)] : [])]);
-      await writer.end();
-      return next.value;
-    } finally {
-      await environment.close();
-    }
-  }
-  throw new Error('unreachable');
-};
-
 /** In the folder of what a repair kept: what it could not bring back. */
 export const lostFile = 'lost.txt';
 export const repairedFolder = (directory: string): string => join(directory, 'repaired');
@@ -230,63 +169,6 @@ export const finishRepair = (directory: string): void => {
   syncFolder(directory);
   rmSync(made, { recursive: true, force: true });
 };
-
-/** Replaces LMDB's tables by those that base and log give. `record`: the last one that the old ones had. @throws lake-unreadable when base or log are damaged */
-export const rebuildTables = (directory: string, record = 0): Promise<void> => replaceTables(directory, async (made) => {
-  const { log, faults } = await makeTables(directory, made), last = log.place?.number ?? 0;
-  if (last < record) throw damagedLog(directory, [...faults, `it ends at record ${last}, the tables have record ${record}`]);
-  if (faults.length > 0) throw damagedLog(directory, faults);
-});
-/** Replaces them by a copy. */
-const copyTables = (directory: string): Promise<void> => replaceTables(directory, async (made) => {
-  const tables = openIndex(tablesFolder(directory)), environment = new Environment(made, tableNames, false), writer = new RowWriter(environment);
-  try {
-    for (const rows of allRows(tables)) await writer.put(rows);
-    await writer.put([versionRow, placeRow(tables.place()!)]);
-    await writer.end();
-  } finally {
-    await environment.close();
-    await tables.close();
-  }
-});
-const replaceTables = async (directory: string, make: (folder: string) => Promise<void>): Promise<void> => {
-  // Tables whose making was cut off do not say up to where they have the log.
-  const folder = tablesFolder(directory), isNew = !hasTables(folder), made = isNew ? folder : join(directory, 'tables.made');
-  try {
-    await make(made);
-  } catch (fault) {
-    rmSync(made, { recursive: true, force: true });
-    throw fault;
-  }
-  syncFolder(made);
-  killPoint('rebuild: made');
-  if (isNew) return syncFolder(directory);
-  rmSync(folder, { recursive: true, force: true });
-  killPoint('rebuild: old tables gone');
-  renameSync(made, folder);
-  syncFolder(directory);
-  killPoint('rebuild: named');
-};
-
-/** Gives an environment rows, many at a time: of one that was written and went meanwhile it never hears. */
-export class RowWriter {
-  private readonly environment: Environment;
-  private rows = new RecentRows();
-  private bytes = 0;
-  constructor(environment: Environment) { this.environment = environment; }
-
-  async put(changes: readonly Change[]): Promise<void> {
-    this.rows.put(changes);
-    this.bytes += changesLength(changes);
-    if (this.bytes >= bytesPerTransaction) await this.end();
-  }
-  async end(): Promise<void> {
-    const rows = this.rows.all();
-    this.rows = new RecentRows();
-    this.bytes = 0;
-    if (rows.length > 0) await this.environment.write(rows.map(valueOf));
-  }
-}
 
 const markPath = (folder: string): string => join(folder, 'closed');
 const dataPath = (folder: string): string => join(folder, 'data.mdb');

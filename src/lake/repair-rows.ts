@@ -6,7 +6,7 @@ import { firstParents } from './history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from './ksuid.ts';
 import type { BranchRecord, Id, PoolConfig } from './lake.types.ts';
 import { salvageRows } from './probe.ts';
-import { makeTables, RowWriter } from './recovery.ts';
+import { makeTables, RowWriter } from './replay.ts';
 import { branchKey, type Counters, countersKey, decodeBranch, decodeCommit, decodeCounters, decodePool, encodeBranch, encodeCounters, encodeName, encodePool, faultOfRow, idOfEventKey, nameKey, type StoredCommit } from './rows.ts';
 import { faultsOfCommit, soundBranches, soundCommit, soundObjects, soundPools } from './sound-rows.ts';
 import { type Change, type TableName, tableNames, Tables } from './tables.ts';

@@ -16,9 +16,10 @@ import { allRows, writeBase } from './log/base.ts';
 import { newIdentity, noDigest } from './log/format.ts';
 import { beginLog } from './log/log.ts';
 import { baseFolder, logFolder, restOfLog } from './log/reader.ts';
-import { finishRepair, hasObjectsAlone, lostFile, markClosed, objectsAlone, openTables, rebuildTables, repairedFolder, tablesFolder, versionOfLog } from './recovery.ts';
+import { finishRepair, hasObjectsAlone, lostFile, markClosed, objectsAlone, openTables, repairedFolder, versionOfLog } from './recovery.ts';
 import { mend } from './repair-mend.ts';
 import { salvage } from './repair-rows.ts';
+import { tablesFolder } from './replay.ts';
 import { openIndex, Tables } from './tables.ts';
 
 /** Which lake is mended, and where what was there is kept. */
@@ -46,10 +47,8 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`), lost: string[] = [];
     mkdirSync(kept, { recursive: true });
     if (!before.logSound) lost.push(...await beginAnew(directory, before, kept));
-    else if (!before.tablesSound) {
-      if (existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
-      await rebuildTables(directory);
-    }
+    // Those that are lost are made again when they are opened.
+    else if (!before.tablesSound && existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
     const { tables } = await openTables({ directory, isUnclean: true });
     try {
       lost.push(...await mend(tables, options));
