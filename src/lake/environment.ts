@@ -147,18 +147,13 @@ export class Environment {
     return closed;
   }
 
-  /** Why there is no room for a transaction; undefined if there is. */
-  full(): string | undefined {
-    const now = performance.now();
-    if (now - this.roomLooked < roomLookMs) return undefined;
-    const room = this.roomBytes();
-    if (room > roomBytesPlenty) this.roomLooked = now;
-    return room < roomBytesToBegin ? `${Math.floor(room / 1024)} KiB are left` : undefined;
-  }
   /** @throws storage-full */
   checkRoom(): void {
-    const fault = this.full();
-    if (fault !== undefined) throw new LakeError('storage-full', { fault });
+    const now = performance.now();
+    if (now - this.roomLooked < roomLookMs) return;
+    const room = this.roomBytes();
+    if (room < roomBytesToBegin) throw new LakeError('storage-full', { fault: `${Math.floor(room / 1024)} KiB are left` });
+    if (room > roomBytesPlenty) this.roomLooked = now;
   }
 
   /** LMDB tells of a full disk as an I/O error, since the write came out short: the room that is left tells which it was. */

@@ -15,7 +15,6 @@ import { allRows } from './log/base.ts';
 import { changesLength } from './log/changes.ts';
 import { headBytes } from './log/format.ts';
 import { listBases, listSegments, logBegin, type LogRead, type LogRecord, logRecords, readBase, segmentName, segmentPath } from './log/reader.ts';
-import { RecentRows } from './recent-rows.ts';
 import { valueOf } from './row-frames.ts';
 import { type Change, openIndex, placeRow, tableNames, versionRow } from './tables.ts';
 import { hasTables } from './tables-head.ts';
@@ -116,24 +115,23 @@ const replaceTables = async (directory: string, make: (folder: string) => Promis
   killPoint('rebuild: named');
 };
 
-/** Held in memory before. */
-const bytesPerTransaction = 32 << 20;
-/** Gives an environment rows, many at a time: of one that was written and went meanwhile it never hears. */
+const changesPerTransaction = 8000, bytesPerTransaction = 8 << 20;
+/** Gives an environment rows, many at a time. */
 export class RowWriter {
   private readonly environment: Environment;
-  private rows = new RecentRows();
+  private waiting: Change[] = [];
   private bytes = 0;
   constructor(environment: Environment) { this.environment = environment; }
 
   async put(changes: readonly Change[]): Promise<void> {
-    this.rows.put(changes);
+    for (const change of changes) this.waiting.push(change);
     this.bytes += changesLength(changes);
-    if (this.bytes >= bytesPerTransaction) await this.end();
+    if (this.waiting.length >= changesPerTransaction || this.bytes >= bytesPerTransaction) await this.end();
   }
   async end(): Promise<void> {
-    const rows = this.rows.all();
-    this.rows = new RecentRows();
+    const { waiting } = this;
+    this.waiting = [];
     this.bytes = 0;
-    if (rows.length > 0) await this.environment.write(rows.map(valueOf));
+    if (waiting.length > 0) await this.environment.write(waiting.map(valueOf));
   }
 }

@@ -158,31 +158,32 @@ export class Tables {
   }
   /** The rows whose checksums hold and that an encoder made, one by one, all in one read: for whoever is alone with the tables. */
   *soundRows(table: TableName, options: Pick<RangeOptions, 'prefix' | 'reverse'> = {}): IterableIterator<KeyValue> {
-    for (const row of this.looked(table, options)) if ('payload' in row) yield row;
+    for (const { key, value } of this.range(table, options)) {
+      const own = Buffer.from(key);
+      try {
+        const payload = unframe(table, own, Buffer.from(value));
+        checkRow(table, own, payload);
+        yield { key: own, payload };
+      } catch {
+        continue;
+      }
+    }
   }
   /** Looks at every row of a table: tells of each that fails its checksum, is not found by its key or, with `look`, that no encoder made. Answers with the number of rows. */
   verify(table: TableName, onFault: (fault: string) => void, look = false): number {
     let rows = 0;
-    for (const row of this.looked(table, { look })) {
+    for (const { key, value } of this.range(table)) {
       rows++;
       // A page above may be damaged so that a walk goes through all rows, and a search goes past one.
-      if (!this.has(table, row.key)) onFault(rowFault(table, row.key.toString('hex'), 'the way to it is damaged').message);
-      if ('fault' in row) onFault(row.fault);
-    }
-    return rows;
-  }
-  /** Each row of a range, or what is wrong with it. `look`: not with its checksum alone. */
-  private *looked(table: TableName, { look = true, ...options }: Pick<RangeOptions, 'prefix' | 'reverse'> & { readonly look?: boolean }): IterableIterator<KeyValue | { readonly key: Buffer; readonly fault: string }> {
-    for (const { key: shared, value } of this.range(table, options)) {
-      const key = Buffer.from(shared);
+      if (!this.has(table, key)) onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
       try {
-        const payload = unframe(table, key, look ? Buffer.from(value) : value);
-        if (look) checkRow(table, key, payload);
-        yield { key, payload };
-      } catch (fault) {
-        yield { key, fault: (fault as Error).message };
+        const payload = unframe(table, key, value);
+        if (look) checkRow(table, Buffer.from(key), payload);
+      } catch (error) {
+        onFault((error as Error).message);
       }
     }
+    return rows;
   }
   /** Keys alone, values unread. */
   keys(table: TableName, options: RangeOptions = {}): Buffer[] {
@@ -373,7 +374,14 @@ export class Tables {
   }
 
   /** Why there is no room for a transaction; undefined if there is. */
-  full(): string | undefined { return this.environment.full(); }
+  full(): string | undefined {
+    try {
+      this.environment.checkRoom();
+      return undefined;
+    } catch (fault) {
+      return (fault as Error).message;
+    }
+  }
 
   /** Bytes of the environment's pages that hold rows. */
   usedBytes(): number { return this.environment.usedBytes(); }
