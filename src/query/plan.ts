@@ -27,8 +27,8 @@ export const openBound = Number.MAX_SAFE_INTEGER;
 export type PlanExpr =
   | { readonly kind: 'literal'; readonly value: Value }
   | { readonly kind: 'this' }
-  /** `of.name`; error("missing") where there is none. A path a.b.c is nested fields over `this`. */
-  | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string }
+  /** `of.name`; error("missing") where there is none, in SQL (`sql`) null. A path a.b.c is nested fields over `this`. */
+  | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string; readonly sql?: true }
   /** `of[at]`; `base` is the index of the first element (0 or 1). `byName`: the query has a name there, which means the field as a dot does, whatever the value. */
   | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true; readonly sql?: true }
   | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1; readonly sql?: true }
