@@ -91,7 +91,8 @@ const told = (child: ChildProcess, command: unknown, wanted: 'started' | 'stoppe
   child.send(command as object);
 });
 
-const idleNames: ReadonlySet<string> = new Set(['(idle)', '(program)', '(root)']);
+/** What is no work: `dispatch` is the profiler's own. */
+const idleNames: ReadonlySet<string> = new Set(['(idle)', '(program)', '(root)', 'dispatch']);
 const busy = (profile: Profile): number => timesOf(profile).reduce((sum, t) => sum + t.self, 0);
 
 /** What each function took, the most first; without idle time. */
@@ -129,9 +130,9 @@ const nameSources = ({ nodes }: Profile): void => {
   for (const { callFrame } of nodes) {
     const file = callFrame.url.startsWith('file:') ? fileURLToPath(callFrame.url) : callFrame.url;
     const found = file.startsWith('/') ? mapOf(file)?.findEntry(callFrame.lineNumber, callFrame.columnNumber) : undefined;
-    if (!found || !('originalSource' in found)) continue;
-    callFrame.url = found.originalSource.replace(/^(\.\.\/)+/, '');
-    callFrame.lineNumber = found.originalLine;
+    if (!found || !('originalSource' in found) || !('originalLine' in found)) continue;
+    callFrame.url = String(found.originalSource).replace(/^(\.\.\/)+/, '');
+    callFrame.lineNumber = Number(found.originalLine);
   }
 };
 

@@ -5,6 +5,7 @@
  * - Only rows that come after `count` others are left out: numbers behind the bound, and nulls and missing ones where these come last.
  * - Values of other types always stay.
  */
+import { opened } from '../../vectors/unions.ts';
 import { type NumberArray, type NumberVector, type Vector, flatten } from '../../vectors/vector.ts';
 import { isFloat, isInteger } from '../../vectors/type.ts';
 import { wordsOf } from '../aggregates/tables.ts';
@@ -61,7 +62,7 @@ export class Leaders {
       else for (let i = 0; i < v.length; i++) this.offer(values[i]! * this.sign);
       return rows;
     }
-    if (v.form === 'union') return this.mixed({ ...v, parts: v.members });
+    if (v.form === 'union') return this.candidates(opened(v));
     if (v.form === 'constant') return isFull && this.dropsNulls && isNothing(kindsOf(v.inner)?.[0]) ? new Uint32Array(0) : undefined;
     return v.form === 'null' && isFull && this.dropsNulls ? new Uint32Array(0) : v.form === 'dynamic' ? this.mixed(v) : undefined;
   }
