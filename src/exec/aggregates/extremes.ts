@@ -9,6 +9,7 @@ import { type AggregateState, bytes, floats, widened } from './state.ts';
 import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
 import { eachPart, idsOfOne, isNothing, numbersIn, pick } from './parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
+import { extremeWide } from '../expressions/wide.ts';
 import { none } from './tables.ts';
 
 export class ExtremeState implements AggregateState {
@@ -37,9 +38,10 @@ export class ExtremeState implements AggregateState {
     const sparse = this.bigs.size === 0 ? sparseNumbers(argument) : undefined;
     if (sparse) return this.addSparseOne(group, sparse, argument.length);
     if (argument.form === 'bytes' && argument.type === types.string && argument.length > 0) return this.addText(group, argument, extremeRow(argument, this.sign));
-    if (this.bigs.size > 0 || argument.form !== 'number' || !(argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
+    if (argument.form !== 'number' || (this.bigs.size > 0 && argument.values instanceof Float64Array)) return this.update(idsOfOne(group, argument.length), argument);
     if (argument.length === 0) return;
     this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(argument.type));
+    if (!(argument.values instanceof Float64Array)) return this.addOne(group, argument.values[extremeWide(argument.values, argument.length, this.sign)]!);
     this.best[group] = this.extreme(this.best[group]!, argument.values, 0, argument.length);
   }
   update(ids: Uint32Array, given: Vector): void {

@@ -1,12 +1,23 @@
 /** Arguments of aggregates by class: flat vectors without names, unions and mixtures, each with the rows that it holds. */
+import { nearestFloats } from '../expressions/wide.ts';
 import { onlyMember, opened } from '../../vectors/unions.ts';
 import { type Vector, type FlatVector, type NumberVector, constant, flatten, gather, lookUp, range } from '../../vectors/vector.ts';
 
 /** Rows `rows[i]` of the argument (absent: row i) are `part` at i. */
 export type Visit = (part: Exclude<FlatVector, { form: 'dynamic' | 'union' | 'named' }>, rows: Uint32Array | undefined) => void;
 
-/** An argument as loops over numbers take it: held by itself, and what may be null as numbers among nulls, or as numbers alone. */
-export const numbersIn = (v: Vector): Vector => opened(v.form === 'selected' ? flatten(v) : v);
+/** An argument as loops over numbers take it: held by itself, without a name, and what may be null as numbers among nulls, or as numbers alone. */
+export const numbersIn = (v: Vector): Vector => {
+  switch (v.form) {
+    case 'selected': return numbersIn(flatten(v));
+    case 'named': return v.inner.length === v.length ? numbersIn(v.inner) : v;
+    case 'union': {
+      const rows = opened(v);
+      return rows.form === 'dynamic' ? rows : numbersIn(rows);
+    }
+    default: return v;
+  }
+};
 
 /** Visits every class of rows once; within a class the rows keep their order. */
 export const eachPart = (v: Vector, visit: Visit, rows?: Uint32Array): void => {
@@ -71,9 +82,4 @@ export const idsOfOne = (group: number, length: number): Uint32Array => {
 export const pick = (table: Uint32Array, index: Uint32Array | undefined): Uint32Array => (index ? lookUp(table, index) : table);
 
 /** Numbers as floats; integers beyond 2^53 are rounded. */
-export const floatsOf = (v: NumberVector): Float64Array => {
-  if (v.values instanceof Float64Array) return v.values;
-  const out = new Float64Array(v.length);
-  for (let i = 0; i < v.length; i++) out[i] = Number(v.values[i]!);
-  return out;
-};
+export const floatsOf = (v: NumberVector): Float64Array => (v.values instanceof Float64Array ? v.values : nearestFloats(v.values, v.length));

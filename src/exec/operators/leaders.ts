@@ -8,8 +8,8 @@
 import { opened } from '../../vectors/unions.ts';
 import { type NumberArray, type NumberVector, type Vector, flatten } from '../../vectors/vector.ts';
 import { isFloat, isInteger } from '../../vectors/type.ts';
-import { wordsOf } from '../aggregates/tables.ts';
 import { under } from '../aggregates/under.ts';
+import { nearestFloats } from '../expressions/wide.ts';
 import { kinds, kindsOf } from './kinds.ts';
 import type { Direction } from './sort-words.ts';
 
@@ -116,12 +116,7 @@ const areComparable = (parts: readonly Vector[]): boolean => {
   return types.size <= 1;
 };
 /** Integers of 64 bits as the nearest floats, which are in their order: different ones may be equal then. */
-const floatsOf = (values: NumberArray): Float64Array => {
-  if (values instanceof Float64Array) return values;
-  const out = new Float64Array(values.length), low = wordsOf(values), high = values instanceof BigInt64Array ? new Int32Array(low.buffer, low.byteOffset, low.length) : low;
-  for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1]! * 0x1_0000_0000 + low[2 * i]!;
-  return out;
-};
+const floatsOf = (values: NumberArray): Float64Array => (values instanceof Float64Array ? values : nearestFloats(values, values.length));
 
 const isNothing = (kind: number | undefined): boolean => kind === kinds.null || kind === kinds.missing;
 
