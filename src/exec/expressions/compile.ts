@@ -335,7 +335,7 @@ const compileSubquery = ({ body, form, correlated }: Of<'subquery'>, context: Ex
 export const needsDriver = (expr: PlanExpr): boolean => expr.kind === 'userCall' || expr.kind === 'subquery' || expr.kind === 'apply' || childrenOf(expr).some(needsDriver);
 
 /** Whether it must not be asked of rows that need no answer: it can suspend, or end the query. */
-const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
+export const isGuarded = (expr: PlanExpr): boolean => needsDriver(expr) || mayEnd(expr);
 const mayEnd = (expr: PlanExpr): boolean => (expr.kind === 'sqlCast' && expr.failure === 'error') || childrenOf(expr).some(mayEnd);
 
 /** The expressions directly inside of one (bodies of subqueries are not looked into). */
