@@ -289,6 +289,8 @@ export interface Plan {
   readonly functions: readonly PlanFunction[];
   /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
   readonly rowType?: RecordType;
+  /** EXPLAIN ANALYZE: what the operators do is the answer, not what they give. */
+  readonly analyze?: true;
   /** What whoever asks is told, such as names that no row has. */
   readonly warnings?: readonly string[];
 }
