@@ -47,7 +47,7 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     const kept = join(directory, `damaged-${(options.now?.() ?? new Date()).toISOString().replaceAll(/[:.]/g, '-')}`), lost: string[] = [];
     mkdirSync(kept, { recursive: true });
     if (!before.logSound) lost.push(...await beginAnew(directory, before, kept));
-    // Those that are lost are made again when they are opened.
+    // Tables that are not there are made again when they are opened.
     else if (!before.tablesSound && existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
     const { tables } = await openTables({ directory, isUnclean: true });
     try {
