@@ -360,6 +360,18 @@ export class ColumnCodes {
   }
 }
 
+/** The first row of each code from `before` up to `after`, in the order of the rows. */
+export const firstRows = (codes: Uint32Array, length: number, before: number, after: number): Uint32Array => {
+  const rows = new Uint32Array(after - before), met = new Uint8Array(after - before);
+  for (let i = 0, n = 0; n < rows.length && i < length; i++) {
+    const fresh = codes[i]! - before;
+    if (fresh < 0 || met[fresh]) continue;
+    met[fresh] = 1;
+    rows[n++] = i;
+  }
+  return rows;
+};
+
 const oneNull: Vector = { form: 'null', length: 1 };
 /** Dictionaries whose codes are remembered. */
 const dictionariesMax = 64;
