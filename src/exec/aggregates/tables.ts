@@ -130,23 +130,24 @@ export class GridTable {
 /** Whole numbers below this have a place of their own in a table of 1 MiB, made for batches that are not tiny. */
 const directMax = 1 << 18, directRowsMin = 256;
 
-/** Codes of numbers of one type, by their bits: NaN is one number, -0. and 0. are two. */
+/** Codes of numbers, by their bits: NaN is one number; -0. and 0. are two, but for `byValue`, where numbers of all types may come and equal ones have one code. */
 export class NumberTable {
   private readonly words = new PairTable();
-  /** Integers that are not safe, by their halves. */
-  private readonly bigs = new PairTable();
-  private readonly bigCodeOf = new Uint32List();
+  /** Integers that are not safe, and those from 2^63 on, which have the bits of negative ones. */
+  private readonly bigs = new BigNumbers(0xfff00001);
+  private huges: BigNumbers | undefined;
   /** Codes of small whole numbers, found without hashing. */
   private direct = new Uint32Array(0);
-  private readonly whole: boolean;
-  /** `whole`: the numbers are integers, so that there is one zero only. */
-  constructor(whole: boolean) { this.whole = whole; }
+  private readonly byValue: boolean;
+  constructor(byValue = false) { this.byValue = byValue; }
   get size(): number { return this.words.size; }
-  get bytes(): number { return this.words.bytes + this.bigs.bytes + this.bigCodeOf.array.byteLength + this.direct.byteLength; }
+  get bytes(): number { return this.words.bytes + this.bigs.bytes + (this.huges?.bytes ?? 0) + this.direct.byteLength; }
 
-  codes(values: NumberArray, length: number, insert: boolean, out: Uint32Array = new Uint32Array(length)): Uint32Array {
+  /** `whole`: the numbers are integers, so that there is one zero only. */
+  codes(values: NumberArray, length: number, { whole, insert }: { readonly whole: boolean; readonly insert: boolean }, out: Uint32Array = new Uint32Array(length)): Uint32Array {
     if (!(values instanceof Float64Array)) return this.bigCodes(values, length, insert, out);
-    return this.whole && length >= directRowsMin ? this.wholeCodes(values, length, insert, out) : this.floatCodes(values, length, insert, out);
+    if (whole) return length >= directRowsMin ? this.wholeCodes(values, length, insert, out) : this.floatCodes(values, length, insert, out);
+    return this.byValue ? this.floatCodesByValue(values, length, insert, out) : this.floatCodes(values, length, insert, out);
   }
   private wholeCodes(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
     if (this.direct.length === 0) this.direct = new Uint32Array(directMax).fill(none);
@@ -171,6 +172,15 @@ export class NumberTable {
     }
     return out;
   }
+  private floatCodesByValue(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
+    const words = wordsOf(values), table = this.words;
+    for (let i = 0; i < length; i++) {
+      const x = values[i]!;
+      if (x === 0) out[i] = table.code(0, 0, insert);
+      else out[i] = x === x ? table.code(words[2 * i]!, words[2 * i + 1]!, insert) : table.code(0, 0x7ff80000, insert);
+    }
+    return out;
+  }
   private bigCodes(values: BigInt64Array | BigUint64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
     const halves = new Uint32Array(values.buffer, values.byteOffset, length * 2), signed = values instanceof BigInt64Array;
     // Times come in runs.
@@ -184,36 +194,74 @@ export class NumberTable {
     }
     return out;
   }
-  /** A big number takes a code of the word table under a NaN that no number has (its low word counts up). */
   private bigCode(low: number, high: number, signed: boolean, insert: boolean): number {
     const upper = signed ? high | 0 : high;
     if (upper < 0x200000 && (upper > -0x200000 || (upper === -0x200000 && low > 0))) {
       scratch[0] = upper * 4294967296 + low;
       return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
     }
-    const before = this.bigs.size, number = this.bigs.code(low, high, insert);
-    if (number === none) return none;
-    if (this.bigs.size > before) this.bigCodeOf.push(this.words.code(number + 1, 0xfff00001, true));
-    return this.bigCodeOf.array[number]!;
+    // A float may be the same number: 53 bits are enough for it.
+    if (this.byValue && (low & ((1 << (11 - Math.clz32(upper < 0 ? ~upper : upper))) - 1)) === 0) {
+      scratch[0] = upper * 4294967296 + low;
+      return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
+    }
+    return (!signed && upper > 0x7fffffff ? (this.huges ??= new BigNumbers(0xfff00002)) : this.bigs).code(low, high, insert, this.words);
   }
-  /** The number of each code. */
+  /** Whether numbers of 2^63 and more are there, and their codes. */
+  get isHuge(): boolean { return this.huges !== undefined && this.huges.size > 0; }
+  huge(): Uint32Array { return this.huges?.codes() ?? new Uint32Array(0); }
+  /** The number of each code as a float. */
+  floats(): Float64Array {
+    const out = this.known(), wide = new BigInt64Array(this.bigs.size > 0 || this.isHuge ? this.size : 0), halves = new Uint32Array(wide.buffer);
+    for (const big of [this.bigs, this.huges]) big?.copy(halves);
+    for (const code of this.bigs.codes()) out[code] = Number(wide[code]);
+    for (const code of this.huge()) out[code] = Number(BigInt.asUintN(64, wide[code]!));
+    return out;
+  }
+  /** The integer of each code; `unsigned`: none is below 0. */
   values(unsigned: boolean): NumberArray {
+    const out = this.known();
+    if (this.bigs.size === 0 && !this.isHuge && !(this.byValue && out.some(isBigInteger))) return out;
+    const wide = unsigned ? new BigUint64Array(this.size) : new BigInt64Array(this.size), halves = new Uint32Array(wide.buffer);
+    for (let code = 0; code < this.size; code++) if (Number.isInteger(out[code])) wide[code] = BigInt(out[code]!);
+    for (const big of [this.bigs, this.huges]) big?.copy(halves);
+    return wide;
+  }
+  private known(): Float64Array<ArrayBuffer> {
     const out = new Float64Array(this.size), words = wordsOf(out);
     for (let code = 0; code < this.size; code++) {
       words[2 * code] = this.words.first.array[code]!;
       words[2 * code + 1] = this.words.second.array[code]!;
     }
-    if (this.bigs.size === 0) return out;
-    const wide = unsigned ? new BigUint64Array(this.size) : new BigInt64Array(this.size), halves = new Uint32Array(wide.buffer);
-    for (let code = 0; code < this.size; code++) if (words[2 * code + 1] !== 0xfff00001) wide[code] = BigInt(out[code]!);
-    for (let k = 0; k < this.bigs.size; k++) {
-      const code = this.bigCodeOf.array[k]!;
-      halves[2 * code] = this.bigs.first.array[k]!;
-      halves[2 * code + 1] = this.bigs.second.array[k]!;
-    }
-    return wide;
+    return out;
   }
 }
+
+/** Integers by their halves. Each takes a code of the table of words under a NaN that no number has, of which the low word counts up. */
+class BigNumbers {
+  private readonly halves = new PairTable();
+  private readonly codeOf = new Uint32List();
+  private readonly marker: number;
+  constructor(marker: number) { this.marker = marker; }
+  get size(): number { return this.halves.size; }
+  get bytes(): number { return this.halves.bytes + this.codeOf.array.byteLength; }
+  code(low: number, high: number, insert: boolean, words: PairTable): number {
+    const before = this.halves.size, number = this.halves.code(low, high, insert);
+    if (number === none) return none;
+    if (this.halves.size > before) this.codeOf.push(words.code(number + 1, this.marker, true));
+    return this.codeOf.array[number]!;
+  }
+  codes(): Uint32Array { return this.codeOf.array.subarray(0, this.size); }
+  /** Writes each number to the place of its code. */
+  copy(out: Uint32Array): void {
+    for (let k = 0; k < this.size; k++) {
+      const code = this.codeOf.array[k]!;
+      out[2 * code] = this.halves.first.array[k]!;
+      out[2 * code + 1] = this.halves.second.array[k]!;
+    }
+  }
+}
+const isBigInteger = (x: number): boolean => Number.isInteger(x) && !Number.isSafeInteger(x);
 const scratch = new Float64Array(1);
 const scratchWords = wordsOf(scratch);
 

@@ -49,10 +49,11 @@ export const scan = (op: Scan & { readonly best?: TopOptions; readonly counted?:
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
   return function* read(): Generator<Item> {
+    const counts = context.counters?.scan(), counted: ScanRequest = counts ? { ...request, counts } : request;
     const filter = scanFilter(context.signal, test && { test, columns: fieldsRead(op.filter!), ...textSearch(op.filter!), ...(runs && { runs: { find: runs.find, rest } }) }, bound?.(), progress);
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
-      for (const item of pulled(() => host.scan(source, isFiltered ? { ...request, filter } : request), context.signal)) {
+      for (const item of pulled(() => host.scan(source, isFiltered ? { ...counted, filter } : counted), context.signal)) {
         if (item instanceof Promise || !('form' in item)) {
           yield item;
           continue;
