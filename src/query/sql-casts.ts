@@ -1,6 +1,6 @@
 /** Casts of SQL, and what is known of the types of its expressions beyond the data model's: which are dates, which decimals. */
 import { fitsInt64 } from '../vectors/literal.ts';
-import { types } from '../vectors/type.ts';
+import { isInteger, types } from '../vectors/type.ts';
 import { stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
@@ -23,9 +23,12 @@ const beyondInt64 = (e: Expr): PlanExpr | undefined => (e.kind === 'literal' && 
 interface CastOptions { readonly attempt?: boolean; readonly written?: string }
 /** A cast of an expression; `written` is what its error shows. */
 export const castTo = (operand: PlanExpr, type: SqlType, { attempt = false, written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {}): PlanExpr => {
-  const from = sqlTypeOf(operand);
+  const from = sqlTypeOf(operand) ?? (isDecimalLiteral(operand) && type.kind === 'plain' && isInteger(type.type) ? { kind: 'decimal', precision: 18, scale: 18 } : undefined);
   return { kind: 'sqlCast', operand, type, ...(from && { from }), failure: attempt ? 'null' : 'error', written };
 };
+
+/** A number with a point is a decimal in SQL. */
+const isDecimalLiteral = (e: PlanExpr): boolean => (e.kind === 'negate' ? isDecimalLiteral(e.operand) : e.kind === 'literal' && e.value.type === types.float64);
 
 /** Functions whose results are dates. */
 const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);

@@ -1,5 +1,5 @@
 /**
- * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one;
+ * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one, those of decimals away from 0;
  * texts are read with blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
 import { type SqlType, modelType, sqlTypeOfName } from '../../query/sql-types.ts';
@@ -19,6 +19,7 @@ import { castError, digitsExact, mayHoldMore, refuseBeyond } from './sql-cast-er
 import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
 import { lift, liftTagged, liftUnion } from './lift.ts';
+import { roundHalfAway } from '../functions/rounding.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
@@ -177,7 +178,7 @@ const nearest = (x: number): number => {
 const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
   const { low, high } = bounds(target), out = new NumberBuilder(target), bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) {
-    const x = nearest(v.values[i] as number), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
+    const x = (cast.from?.kind === 'decimal' ? roundHalfAway : nearest)(v.values[i] as number), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
     if (safe ? x >= Number(low) && x <= Number(high) : Number.isFinite(x) && big >= low && big <= high) out.push(safe ? x : big);
     else {
       bad[i] = 1;

@@ -37,7 +37,7 @@ describe('names of types', () => {
 
 describe('casts', () => {
   test.each([
-    ['1.5::int', '{x:2::int32}'], ['2.5::int', '{x:2::int32}'], ['(-2.5)::int', '{x:-2::int32}'], ["'2.5'::int", '{x:3::int32}'], ["'  12 '::int", '{x:12::int32}'], ["'1e3'::int", '{x:1000::int32}'], ["'0xff'::int", '{x:255::int32}'],
+    ['1.5::int', '{x:2::int32}'], ['2.5::int', '{x:3::int32}'], ['(-2.5)::int', '{x:-3::int32}'], ['2.5::double::int', '{x:2::int32}'], ["'2.5'::int", '{x:3::int32}'], ["'  12 '::int", '{x:12::int32}'], ["'1e3'::int", '{x:1000::int32}'], ["'0xff'::int", '{x:255::int32}'],
     ["'1_000'::bigint", '{x:1000}'], ["'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid::blob::uuid", '{x:"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}'], ['true::int', '{x:1::int32}'], ['0::bool', '{x:false}'], ['0.5::bool', '{x:true}'], ["' Yes '::bool", '{x:true}'], ["'n'::bool", '{x:false}'],
     ['2::double::varchar', '{x:"2.0"}'], ['1e20::double::varchar', '{x:"1e+20"}'], ['0.00001::varchar', '{x:"1e-05"}'], ['0.1::real::varchar', '{x:"0.1"}'], ['true::varchar', '{x:"true"}'],
     ["DATE '1992-01-01'::varchar", '{x:"1992-01-01"}'], ["TIMESTAMP '1992-01-01 10:00:00.5'::varchar", '{x:"1992-01-01 10:00:00.5"}'], ["INTERVAL '36 hours'::varchar", '{x:"1 day 12:00:00"}'],
