@@ -1,5 +1,5 @@
 /** Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a text counts for nothing. */
-import { dateOfDays, daysOfDate, daysOfMonth, int64Max, int64Min, ipText, netText, shortestDigits } from '../../vectors/literal.ts';
+import { dateOfDays, daysOfDate, daysOfMonth, decimalFloatText, int64Max, int64Min, ipText, netText, shortestDigits } from '../../vectors/literal.ts';
 import { type RecordType, type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../vectors/value.ts';
 import { supText } from '../../vectors/sup-print.ts';
@@ -163,9 +163,15 @@ export const knownText = (known: SqlType, data: Data): string | undefined => {
   switch (known.kind) {
     case 'date': return sqlDateText(data);
     case 'clock': return sqlClockText(data);
-    case 'decimal': return Number(data).toFixed(known.scale);
+    case 'decimal': return decimalText(Number(data), known.scale);
     default: return undefined;
   }
+};
+/** With so many places behind the point, by the shortest digits of the float. */
+const decimalText = (x: number, scale: number): string | undefined => {
+  if (!Number.isFinite(x)) return undefined;
+  const units = scaledDecimal(decimalFloatText(x), scale)!, digits = String(units < 0n ? -units : units).padStart(scale + 1, '0'), point = digits.length - scale;
+  return `${units < 0n ? '-' : ''}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}`;
 };
 const quotedInside = /^\s|\s$|^$|[,[\](){}"'=:\\]|^null$/i;
 const innerText = (v: Value): string => {
