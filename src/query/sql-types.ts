@@ -54,6 +54,8 @@ const namedDecimal = /^deciaml_(\d+)_(\d+)$/;
 export const sqlTypeOfName = (name: string): SqlType | undefined => {
   if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
   if (/^arrow_time(32|64)_/.test(name)) return { kind: 'clock', digits: 9 };
+  if (name === 'arrow_fixed_size_binary_16') return { kind: 'uuid' };
+  if (name === 'arrow_fixed_size_binary_12') return { kind: 'plain', type: types.duration };
   const [, scale, precision] = namedDecimal.exec(name) ?? [];
   return precision === undefined ? undefined : { kind: 'decimal', precision: Number(precision), scale: Number(scale) };
 };
