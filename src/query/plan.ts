@@ -375,6 +375,8 @@ export interface CompileEnvironment {
   readonly content?: (source: ResolvedSource) => Promise<PoolContent>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
+  /** From where indexes count where no pragma says it; absent: from 0 in pipes, from 1 in SELECT. */
+  readonly indexBase?: 0 | 1;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }
