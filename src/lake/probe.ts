@@ -13,9 +13,9 @@ export const tableRow = 0xffffffff;
 
 const start = (directory: string, ...options: readonly string[]) => {
   // As this file is: from the sources, compiled, or in the bundle.
-  const file = fileURLToPath(new URL(`./probe-entry${extname(import.meta.url)}`, import.meta.url));
-  const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : [];
-  return spawn(process.execPath, [...loader, file, directory, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' } });
+  const ending = extname(import.meta.url), entry = ending === '.ts' ? './probe-entry-from-source.mjs' : `./probe-entry${ending}`;
+  const file = fileURLToPath(new URL(entry, import.meta.url));
+  return spawn(process.execPath, [file, directory, ...options], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', LAKE_KILL_AT: '' } });
 };
 
 /** The sound rows of these tables that another process could read. When it dies in a table it begins again, from that table's end back, then with the next. */
