@@ -19,6 +19,7 @@ import { debug } from './operators/debug.ts';
 import { distinct } from './operators/distinct.ts';
 import { drop } from './operators/drop.ts';
 import { filter } from './operators/filter.ts';
+import { rowTest } from './operators/row-test.ts';
 import { fork, inTurn, switchOver, through, together } from './operators/fork.ts';
 import { fromEach } from './operators/from-each.ts';
 import { fuse } from './operators/fuse.ts';
@@ -218,7 +219,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & { readonly last: (op: T
   empty: () => source(nothing),
   pass: () => (inputs) => inputs,
   values: (op, build) => step(gathering(values(op.exprs.map(build.expression), build.context.batchRows), op.exprs, build)),
-  filter: (op, build) => step(gathering(filter(build.expression(op.expr)), [op.expr], build)),
+  filter: (op, build) => step(gathering(filter(rowTest(op.expr, build)), [op.expr], build)),
   cut: (op, build) => step(cut(assigns(op.assignments, build))),
   put: (op: OpOf<'put'> & { readonly isPassing?: boolean }, build) => {
     const assignments = assigns(op.assignments, build);

@@ -10,6 +10,8 @@ export const thisExpr: PlanExpr = { kind: 'this' };
 export const literal = (value: Value): PlanExpr => ({ kind: 'literal', value });
 /** `of.name`. */
 export const fieldOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name });
+/** The same of SQL, where null stands for what is not there. */
+export const columnOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name, sql: true });
 /** A call of a built-in function by its lower-case name. */
 export const callOf = (name: string, ...args: readonly PlanExpr[]): PlanExpr => ({ kind: 'call', name, arguments: args });
 /** A comparison. */
@@ -37,7 +39,10 @@ export const replacePaths = (e: PlanExpr, other: (path: FieldPath) => PlanExpr |
 export const movePaths = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => replacePaths(e, (path) => {
   const to = place(path);
   return to && pathExpr(to);
-});
+}, sameForm);
+
+/** A field of another place as the one that it stands for: of SQL or not. */
+export const sameForm = (from: PlanExpr, to: PlanExpr): PlanExpr => (from.kind === 'field' && from.sql && to.kind === 'field' && !to.sql ? { ...to, sql: true } : to);
 
 /** Rewrites the direct parts that see the same `this` as the whole (so not the bodies of `mapElements` and subqueries); gives `e` itself if none changes. */
 export const mapParts = (e: PlanExpr, f: (part: PlanExpr) => PlanExpr): PlanExpr => {
@@ -216,11 +221,11 @@ const detailOf = (e: PlanExpr): string => {
     case 'concat': return e.sql ? 'sql' : '';
     case 'index': return `${e.base}${e.byName ? 'n' : ''}`;
     case 'compare': return `${e.sql ? 'sql ' : ''}${e.operator}`;
-    case 'arithmetic': return e.operator;
+    case 'arithmetic': return `${e.operator}${e.scale ?? ''}`;
     case 'call': return `:${e.sql ? 'sql ' : ''}${e.name}${e.lambda ? `/${e.lambda.parameters}/${e.lambda.values}/${exprKey(e.lambda.body)}` : ''}`;
     case 'userCall': return `:${e.id}`;
     case 'cast': return `:${e.type.id}`;
-    case 'sqlCast': return `:${e.failure} ${sqlTypeKey(e.type)}`;
+    case 'sqlCast': return `:${e.failure} ${sqlTypeKey(e.type)}${e.from ? ` ${sqlTypeKey(e.from)}` : ''}`;
     case 'castNamed': return JSON.stringify(e.name);
     case 'like': return `${e.sql ? 'sql ' : ''}${e.caseless ? 'i' : ''}${JSON.stringify(e.pattern)}`;
     case 'match': return JSON.stringify(e.pattern);

@@ -2,7 +2,7 @@
  * `exists` and `not exists` of a filter become joins: each row goes past the rows of the subquery once, instead of batch after batch being looked up in them, and what
  * does not fit into memory is put aside once. Only where the subquery is joined to the values of the row around it by an equality.
  */
-import { callOf, conjunction, conjuncts, fieldOf, hasSubquery, pathExpr, replacePaths, substituteRow, thisExpr } from '../plan-walk.ts';
+import { callOf, conjunction, conjuncts, fieldOf, hasSubquery, pathExpr, replacePaths, sameForm, substituteRow, thisExpr } from '../plan-walk.ts';
 import type { PlanExpr, PlanOp } from '../plan.ts';
 import type { Rule } from '../rules.ts';
 
@@ -41,7 +41,7 @@ const semiJoin = ({ apply: { outer }, join, isNegated }: Asked): readonly PlanOp
   const over = (e: PlanExpr, at: readonly string[], to: PlanExpr): PlanExpr => replacePaths(e, (path) => {
     const place = at.every((name, i) => name === path[i]) ? /^c(\d+)$/.exec(path[at.length] ?? '') : undefined;
     return place ? path.slice(at.length + 1).reduce(fieldOf, substituteRow(outer[Number(place[1])]!, to)!) : undefined;
-  });
+  }, sameForm);
   const { firstOnly: _, residual, ...base } = join;
   const semi: Join = {
     ...base, style: isNegated ? 'anti' : 'inner', ...(!isNegated && { firstOnly: true }),
