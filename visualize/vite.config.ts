@@ -1,8 +1,9 @@
 /** Builds the browser pages into dist/visualize. A page is an HTML file here; its path in the service is in src/http/static-pages.ts. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
-import { aggregateRows, functionRows, windowRows } from '../src/commands/help.ts';
+import { type HelpRow, aggregateRows, functionRows, windowRows } from '../src/commands/help.ts';
 import { keywords, operatorTable } from '../src/query/operator-table.ts';
+import { sqlTable } from '../src/query/sql-table.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -13,8 +14,19 @@ const language = (): Plugin => {
   return { name: 'language', resolveId: (source) => (source === id ? `\0${id}` : undefined), load: (source) => (source === `\0${id}` ? `export const language = ${JSON.stringify(lists)};` : undefined) };
 };
 
+/** The language with its examples, for the page of the API: `virtual:manual`. */
+const manual = (): Plugin => {
+  const id = 'virtual:manual', row = ({ name, syntax, text, examples }: HelpRow) => ({ name, syntax, text, examples: examples.map(({ query, input, output }) => ({ query, ...(input !== undefined && { input }), output })) });
+  const chapters = [
+    ...Object.entries(sqlTable).map(([title, forms]) => ({ title: `SQL: ${title.toLowerCase()}`, rows: forms.map(row) })),
+    { title: 'Operators of pipes', rows: operatorTable.map((o) => row({ ...o, examples: [] })) },
+    { title: 'Functions', rows: functionRows.map(row) }, { title: 'Aggregates', rows: aggregateRows.map(row) }, { title: 'Window functions', rows: windowRows.map(row) },
+  ];
+  return { name: 'manual', resolveId: (source) => (source === id ? `\0${id}` : undefined), load: (source) => (source === `\0${id}` ? `export const chapters = ${JSON.stringify(chapters)};` : undefined) };
+};
+
 export default defineConfig({
-  plugins: [language()],
+  plugins: [language(), manual()],
   root: here('.'),
   // Relative: pages work behind a path prefix.
   base: './',

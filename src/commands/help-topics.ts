@@ -2,6 +2,7 @@
 import { commands, optionsText } from '../config/help.ts';
 import { ConfigError } from '../config/options.ts';
 import { operatorTable } from '../query/operator-table.ts';
+import { sqlTable } from '../query/sql-table.ts';
 import { functionsText } from './help.ts';
 import { shellHelp } from './shell.ts';
 
@@ -9,11 +10,15 @@ import { shellHelp } from './shell.ts';
 export const helpOn = (topic: string): string => {
   if (topic === 'functions') return functionsText();
   if (topic === 'operators') return operatorsText();
+  if (topic === 'sql') return sqlText();
   if (topic === 'shell') return shellHelp();
   const command = commands.find((c) => c.name === topic);
-  if (!command) throw new ConfigError(`no help on ${topic}: there is help on functions, operators, ${commands.map((c) => c.name).join(', ')}`);
+  if (!command) throw new ConfigError(`no help on ${topic}: there is help on functions, operators, sql, ${commands.map((c) => c.name).join(', ')}`);
   return optionsText(command.name, command.options);
 };
 
+/** One paragraph a form of SQL, with its example. */
+const sqlText = (): string => Object.entries(sqlTable).map(([title, forms]) =>
+  `${title}:\n\n${forms.map(({ syntax, text, examples }) => `${syntax}\n    ${text}\n${examples.map(({ query }) => `    ${query}\n`).join('')}`).join('\n')}`).join('\n');
 /** One paragraph an operator. */
 const operatorsText = (): string => operatorTable.map(({ syntax, text }) => `${syntax}\n    ${text}\n`).join('\n');

@@ -37,8 +37,8 @@ const recursionOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
 ];
 
 /** From where indexes count, in all commands that run queries. */
-const indexBaseRow = (text: string): OptionRow =>
-  ({ name: 'index.base', type: 'text', fallback: 'auto', value: 'BASE', choices: ['auto', '0', '1'], text: `${text}: 0 or 1; auto: from 0 in pipes, from 1 in SELECT` });
+const indexBaseRow = (text: string, otherwise = 'from 0 in pipes, from 1 in SELECT'): OptionRow =>
+  ({ name: 'index.base', type: 'text', fallback: 'auto', value: 'BASE', choices: ['auto', '0', '1'], text: `${text}; auto: ${otherwise}` });
 
 /** Who may use the service. */
 const authOptions = [
@@ -117,7 +117,7 @@ export const shellOptions = [
   { name: 'c', type: 'list', fallback: '', value: 'TEXT', text: 'run this query or command and end; may be repeated' },
   { name: 'mode', type: 'text', fallback: 'auto', value: 'MODE', choices: ['auto', 'table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'], text: 'how results look: table, sup, json, csv, tsv, line or zeek; auto: a table at a terminal, else sup' },
   { name: 'e', type: 'switch', fallback: 'true', text: 'stop at the first query that fails, with exit status 1; not at a terminal' },
-  indexBaseRow('from where brackets count without pragma index_base; auto with -s: as the service has it'),
+  indexBaseRow('from where brackets count without pragma index_base', 'as the service has it, with -lake from 0 in pipes, from 1 in SELECT'),
   { name: 'history', type: 'text', fallback: '', value: 'FILE', text: 'where queries typed at a terminal are kept; off: nowhere; default $XDG_STATE_HOME/lake/history or ~/.local/state/lake/history', ...inEnvironment },
   { name: 'q', type: 'switch', fallback: 'false', text: 'no greeting, no counts of rows behind results' },
   { name: 'workers', type: 'integer', fallback: '2', value: 'COUNT', least: 1, most: 256, text: 'with -lake: worker threads; with one, a query waits for one that was cancelled just before' },

@@ -60,6 +60,8 @@ describe.skipIf(lacksChromium())('the page of the API', () => {
     await page.getByRole('searchbox').fill('revert-vacuumed');
     await expect.poll(ids).toEqual(['revert']);
     await page.getByRole('status').filter({ hasText: '1 endpoint' }).waitFor();
+    await page.getByRole('searchbox').fill('string_agg order');
+    await page.getByText('=> {s:"y-x"}').waitFor();
     await page.getByRole('searchbox').fill('nothing has these words');
     await page.getByText('No endpoint has all of these words.').waitFor();
     await page.keyboard.press('Escape');

@@ -7,6 +7,7 @@ import { fsckOptions, loadOptions, queryOptions, keyOptions, replayOptions, serv
 import { errorTable } from '../../src/errors.ts';
 import { formatTable } from '../../src/formats/formats.ts';
 import { operatorTable } from '../../src/query/operator-table.ts';
+import { sqlTable } from '../../src/query/sql-table.ts';
 import type { Need } from '../../src/http/access/access.ts';
 import { metricRows } from '../../src/http/metrics.ts';
 import { routes } from '../../src/http/routes/routes.ts';
@@ -37,7 +38,7 @@ const needs = {
 } as const satisfies Record<Need, string>;
 
 export const sections: Readonly<Record<string, () => string>> = {
-  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` tells of one, `lake help functions` and `lake help operators` of the language']]),
+  'commands': () => table(['Command', 'What it does'], [...commands.map((c) => [code(`lake ${c.name}${c.usage}`), c.text]), ['`lake help`', 'lists the commands; `lake help COMMAND` tells of one, `lake help functions`, `lake help operators` and `lake help sql` of the language']]),
   'serve-options': () => optionsTable(serveOptions),
   'query-options': () => optionsTable(queryOptions),
   'load-options': () => optionsTable(loadOptions),
@@ -54,5 +55,6 @@ export const sections: Readonly<Record<string, () => string>> = {
   // Some errors differ in their code alone, which nobody outside sees.
   'errors': () => [...new Set(table(['Status', 'Kind', 'Text'], Object.values(errorTable).map((row) => [String(row.status), row.kind, cell(code(row.text))])).split('\n'))].join('\n'),
   'operators': () => `### Operators\n\n${table(['', ''], operatorTable.map((o) => [code(o.syntax), cell(o.text)]))}`,
+  'sql': () => `### SQL\n\n${Object.entries(sqlTable).map(([title, forms]) => `${title}:\n\n${table(['', '', ''], forms.map((f) => [code(f.syntax), cell(f.text), code(f.examples[0]!.query)]))}`).join('\n\n')}`,
   'functions': () => `### Functions\n\n${helpTable(functionRows)}\n\n### Aggregates\n\n${helpTable(aggregateRows)}\n\n### Window functions\n\n${helpTable(windowRows)}`,
 };

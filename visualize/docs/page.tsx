@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { nextTheme, theme } from '../shared/theme.ts';
 import { baseUrl, curlOf, type Document, type Endpoint, endpointsOf, found } from './document.ts';
 import { AnswerRow, Content, Copyable, Parameters, Prose, Shape } from './parts.tsx';
+import { Manual } from './manual.tsx';
 import { canTry, TryIt } from './try-it.tsx';
 
 const icon = new URL('../shared/icon.svg', import.meta.url).href;
@@ -50,6 +51,7 @@ const Contents = ({ document, shown }: { readonly document: Document; readonly s
         </section>
       );
     })}
+    <section><h2><a href="#language">Language</a></h2></section>
     <section><h2><a href="#shapes">Shapes</a></h2></section>
   </nav>
 );
@@ -110,6 +112,7 @@ const Page = ({ shownDocument }: { readonly shownDocument: Document }) => {
             );
           })}
           {shown.length === 0 && <p class="panel inside">No endpoint has all of these words.</p>}
+          <Manual search={search} />
           {search === '' && (
             <section aria-labelledby="shapes">
               <h2 id="shapes" tabIndex={-1}>Shapes <span class="soft">What bodies are, as JSON</span></h2>
