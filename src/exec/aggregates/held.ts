@@ -22,14 +22,17 @@ interface Rule { readonly arity: number; /** Rows count whose values are null. *
 export class HeldState extends CollectState {
   private readonly name: string;
   private readonly rule: string;
-  constructor(name: string, rule: keyof typeof rules) {
+  /** There may be another argument, so that one alone comes in a record too. */
+  private readonly inRecord: boolean;
+  constructor(name: string, rule: keyof typeof rules, inRecord = false) {
     super();
     this.name = name;
     this.rule = rule;
+    this.inRecord = inRecord;
   }
   override update(ids: Uint32Array, argument: Vector): void {
     const { arity, nulls } = ruleNamed(this.rule);
-    if (arity === 1 || nulls) return super.update(ids, argument);
+    if (arity === 1 || nulls) return super.update(ids, arity === 1 && this.inRecord ? fieldOf(argument, 'value') : argument);
     const looked = arity === 3 ? ['value', 'by'] : ['value'], marks = present(argument.length, ...looked.map((name) => fieldOf(argument, name)));
     const rows = rowsWith(marks, argument.length, 1);
     if (rows.length > 0) super.update(pick(ids, rows), take(argument, rows));

@@ -61,7 +61,7 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
     first('first'),
     ofNumbers('geomean', 'the geometric mean of numbers', '2.'), alias(ofNumbers('geomean', 'the geometric mean of numbers', '2.'), 'geometric_mean', example('geometric_mean(v)', four, '2.')),
     { ...paired('histogram', 1, 'how often each value comes, as a map; with an array of bounds how many values are above the bound before and up to it, and those beyond all under the greatest number (text: the empty one)',
-      ({ arity }) => new HeldState('histogram', arity === 2 ? 'bins' : 'counts'), [...example('histogram(v)', '{v:1}\n{v:2}\n{v:1}', '|{1:2,2:1}|'), ...example('histogram(v, [1,3])', '{v:1}\n{v:2}\n{v:3}', '|{1:1,3:2}|')]), counts },
+      ({ arity }) => new HeldState('histogram', arity === 2 ? 'bins' : 'counts', true), [...example('histogram(v)', '{v:1}\n{v:2}\n{v:1}', '|{1:2,2:1}|'), ...example('histogram(v, [1,3])', '{v:1}\n{v:2}\n{v:3}', '|{1:1,3:2}|')]), counts },
     { ...paired('histogram_exact', 2, 'how often each of an array of values comes, as a map; the others under the greatest number (text: the empty one)', () => new HeldState('histogram_exact', 'exactBins'),
       example('histogram_exact(v, [1,3])', '{v:1}\n{v:1}\n{v:3}', '|{1:2,3:1}|')), counts },
     kahan, alias(kahan, 'fsum', example('fsum(v)', four, '7.')), alias(kahan, 'sumkahan', example('sumkahan(v)', four, '7.')),
