@@ -1,6 +1,6 @@
 /** Aggregates that look at all the values of a group when it is complete: the least and greatest few, the most frequent ones, how often each comes. */
 import { checkStop, checked } from '../../vectors/stop.ts';
-import { isInteger, types } from '../../vectors/type.ts';
+import { type Type, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
 import { type Value, arrayValue, floatValue, intValue, mapValue, nullValue, textError, underValue } from '../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
@@ -22,14 +22,17 @@ interface Rule { readonly arity: number; /** Rows count whose values are null. *
 export class HeldState extends CollectState {
   private readonly name: string;
   private readonly rule: string;
-  constructor(name: string, rule: keyof typeof rules) {
+  /** There may be another argument, so that one alone comes in a record too. */
+  private readonly inRecord: boolean;
+  constructor(name: string, rule: keyof typeof rules, inRecord = false) {
     super();
     this.name = name;
     this.rule = rule;
+    this.inRecord = inRecord;
   }
   override update(ids: Uint32Array, argument: Vector): void {
     const { arity, nulls } = ruleNamed(this.rule);
-    if (arity === 1 || nulls) return super.update(ids, argument);
+    if (arity === 1 || nulls) return super.update(ids, arity === 1 && this.inRecord ? fieldOf(argument, 'value') : argument);
     const looked = arity === 3 ? ['value', 'by'] : ['value'], marks = present(argument.length, ...looked.map((name) => fieldOf(argument, name)));
     const rows = rowsWith(marks, argument.length, 1);
     if (rows.length > 0) super.update(pick(ids, rows), take(argument, rows));
@@ -74,6 +77,45 @@ const counted = (rows: readonly HeldRow[]): readonly Counted[] => {
   return [...found.values()];
 };
 
+/** How many values are in each bin: above the bound before and up to its own, or `exact`ly that; those in none under a bound of their own. */
+const binned = (rows: readonly HeldRow[], name: string, exact: boolean): Value => {
+  const { value, by } = rows[0]!, bounds = boundsOf(by, value.type);
+  if (!bounds) return textError(`${name}: array of bounds required`);
+  const counts = bounds.map(() => 0);
+  let others = 0;
+  for (const row of rows) {
+    checkStop();
+    const at = firstFrom(bounds, row.value);
+    if (at < bounds.length && (!exact || order(bounds[at]!, row.value) === 0)) counts[at]!++;
+    else others++;
+  }
+  const bins = bounds.map((bound, i) => [bound, intValue(counts[i]!)] as const);
+  return mapValue(others === 0 ? bins : [...bins, [boundOfOthers(value.type), intValue(others)]]);
+};
+/** The bounds in order, each once, those of whole numbers as the values are; undefined for what is no array. */
+const boundsOf = ({ type, data }: Value, of: Type): readonly Value[] | undefined => {
+  if (type.kind !== 'array') return undefined;
+  const given = (data as readonly Value['data'][]).map((x) => underValue({ type: type.element, data: x })).filter((x) => !isNull(x));
+  const bounds = given.map((x) => (isInteger(x.type) && isFloat(of) ? { type: of, data: Number(x.data) } : isInteger(x.type) && isInteger(of) ? { type: of, data: x.data } : x));
+  return bounds.sort(checked(order)).filter((x, i) => i === 0 || order(x, bounds[i - 1]!) !== 0);
+};
+const firstFrom = (bounds: readonly Value[], value: Value): number => {
+  let low = 0, high = bounds.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (order(bounds[middle]!, value) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+/** Under it are the values that are in no bin: the greatest number of the type, the empty text, else null. */
+const boundOfOthers = (type: Type): Value => {
+  if (isFloat(type)) return { type, data: Infinity };
+  if (type === types.string) return { type, data: '' };
+  return isInteger(type) ? { type, data: narrowed(2n ** BigInt(bitsOf(type) - (isUnsigned(type) ? 0 : 1)) - 1n) } : nullValue;
+};
+const narrowed = (x: bigint): number | bigint => (x > BigInt(Number.MAX_SAFE_INTEGER) ? x : Number(x));
+
 const rules = {
   least: extremes(1), greatest: extremes(-1), leastBy: extremesBy(1), greatestBy: extremesBy(-1), leastByNulls: extremesByNulls(1), greatestByNulls: extremesByNulls(-1),
   frequent: {
@@ -82,6 +124,8 @@ const rules = {
       return firstOf([...counts.keys()], name, rows[0]!.by, (a, b) => counts.get(b)! - counts.get(a)!);
     },
   },
+  bins: { arity: 2, empty: nullValue, result: (rows, name) => binned(rows, name, false) },
+  exactBins: { arity: 2, empty: nullValue, result: (rows, name) => binned(rows, name, true) },
   counts: { arity: 1, empty: nullValue, result: (rows) => mapValue(counted(rows).map((c) => [c.row.value, intValue(c.count)] as const)) },
   entropy: { arity: 1, empty: floatValue(0), result: (rows) => floatValue(-counted(rows).reduce((n, { count }) => n + (count / rows.length) * Math.log2(count / rows.length), 0) + 0) },
 } as const satisfies Readonly<Record<string, Rule>>;
