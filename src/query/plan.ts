@@ -25,7 +25,8 @@ export const openBound = Number.MAX_SAFE_INTEGER;
 
 /** An expression over one row. What does not fit gives an error value. */
 export type PlanExpr =
-  | { readonly kind: 'literal'; readonly value: Value }
+  /** `scale`: a decimal of SQL, which is written with so many places behind the point. */
+  | { readonly kind: 'literal'; readonly value: Value; readonly scale?: number }
   | { readonly kind: 'this' }
   /** `of.name`; error("missing") where there is none, in SQL (`sql`) null. A path a.b.c is nested fields over `this`. */
   | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string; readonly sql?: true }
@@ -35,8 +36,8 @@ export type PlanExpr =
   | { readonly kind: 'negate'; readonly operand: PlanExpr }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
-  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. */
-  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
+  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. `scale`: of decimals, rounded at so many places. */
+  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true; readonly scale?: number }
   /** `sql`: a text beside a value of another type is cast to that type; lists and records have an order. */
   | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `sql`: as SQL has it, of lists too, and of any value with a text. */
@@ -289,6 +290,8 @@ export interface Plan {
   readonly functions: readonly PlanFunction[];
   /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
   readonly rowType?: RecordType;
+  /** EXPLAIN ANALYZE: what the operators do is the answer, not what they give. */
+  readonly analyze?: true;
   /** What whoever asks is told, such as names that no row has. */
   readonly warnings?: readonly string[];
 }
@@ -372,6 +375,8 @@ export interface CompileEnvironment {
   readonly content?: (source: ResolvedSource) => Promise<PoolContent>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
+  /** From where indexes count where no pragma says it; absent: from 0 in pipes, from 1 in SELECT. */
+  readonly indexBase?: 0 | 1;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }

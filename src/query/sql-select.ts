@@ -17,6 +17,7 @@ import { type Column, orderNames, outputOps, recordOfColumns, uncountable, withD
 import { SqlWindows } from './sql-windows.ts';
 import { collated } from './sql-collation.ts';
 import { SqlColumns } from './sql-columns.ts';
+import { ofUnits } from './sql-decimals.ts';
 import { type ChangedColumn, changedStar, starValue, structColumns } from './sql-stars.ts';
 import { sampleOps } from './sql-sample.ts';
 import { SqlUnnest, isUnnestCall } from './sql-unnest.ts';
@@ -59,7 +60,7 @@ class Select {
     this.#unnest = new SqlUnnest(a, (e) => a.typeByContent(this.#from.ops, flow.input, e));
     this.#groupingCalls = new GroupingCalls(a);
     this.#windows = new SqlWindows(a, select.windows ?? [], {
-      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType,
+      lower: (e) => this.#expr(e, { aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'the window or the call of another window function' }), rowType: () => this.#rowType, typeOf: this.#typeOf,
     });
   }
 
@@ -107,10 +108,13 @@ class Select {
     return select.sample ? { ...tables, ops: [...tables.ops, ...sampleOps(this.#a, select.sample)] } : tables;
   }
 
+  /** The type of an expression over the rows of FROM. */
+  readonly #typeOf = (e: PlanExpr): Type => this.#a.typeOfRows(e, (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input)));
+
   /** Lowers an expression of a clause. */
   #expr(e: Expr, options: ClauseOptions): PlanExpr {
     const { outer, scope } = this.#flow;
-    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: (of) => this.#a.typeOfRows(of, (this.#contentType ??= this.#a.rowTypeByContent(this.#from.ops, this.#flow.input))) });
+    const sql: SqlNames = clauseNames(this.#a, this.#from.tables, this.#uses, { ...options, ...(outer && { outer }), typeOf: this.#typeOf });
     return lowerExpr(this.#a, e, { scope, input: this.#rowType, sql } satisfies ExprContext);
   }
 
@@ -148,15 +152,15 @@ class Select {
     if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
       return outer.aggregate?.(call) ?? misplaced(this.#a, call);
     }
-    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause, fallback: this.#aliased({ clause }), ...(outer ? { outer } : {}) });
-    const aggregate = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
+    const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause, fallback: this.#aliased({ clause }), typeOf: this.#typeOf, ...(outer ? { outer } : {}) });
+    const given = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql }), units = ofUnits(given, this.#typeOf), aggregate = units ? { ...given, argument: units.argument } : given;
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#aggregates.findIndex((x) => x.key === key);
     if (index < 0) index = this.#aggregates.push({ key, name: call.name, aggregate }) - 1;
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);
     this.#results.set(result, index);
-    return result;
+    return units ? units.settle(result) : result;
   };
 
   /** Sort keys are looked at before the grouping, since aggregates in them make the query a grouped one. A name in them is one of `names`, of the output, or else of the input. */
