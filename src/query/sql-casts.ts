@@ -1,5 +1,6 @@
 /** Casts of SQL, and what is known of the types of its expressions beyond the data model's: which are dates, which decimals. */
 import { fitsInt64 } from '../vectors/literal.ts';
+import { types } from '../vectors/type.ts';
 import { stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, lowerExpr } from './analyze-exprs.ts';
