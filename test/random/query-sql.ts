@@ -12,6 +12,7 @@ import { type Vector, valueAt } from '../../src/vectors/vector.ts';
 import { type DuckResult, type DuckTable, type DuckValue, duckdb } from '../support/duckdb.ts';
 import { fileEnvironment } from '../support/query-environment.ts';
 import { type Random, randomOf } from '../support/random.ts';
+import { MixedTexts, mixedTables } from './query-mixed.ts';
 import { contextOf } from '../support/run-plan.ts';
 
 interface SqlCase {
@@ -261,22 +262,31 @@ const oursOf = async (query: string, tables: Readonly<Record<string, Vector>>): 
   }
 };
 
-/** Statements that share their tables. */
+/** Statements that share their tables: every other time those of one kind. */
 const perTables = 40;
+interface SqlWork { readonly tables: readonly DuckTable[]; readonly sup: Readonly<Record<string, string>>; readonly cases: readonly SqlCase[] }
+const plainWork = (random: Random): SqlWork => {
+  const tables = tablesOf(random), texts = new SqlTexts(random);
+  return { tables, sup: Object.fromEntries(tables.map((t) => [t.name, supRows(t)])), cases: Array.from({ length: perTables }, () => texts.statement()) };
+};
+const mixedWork = (random: Random): SqlWork => {
+  const made = mixedTables(random), texts = new MixedTexts(random);
+  return { ...made, cases: Array.from({ length: perTables }, () => ({ ...both(texts.statement()), ordered: false })) };
+};
 /** Compares the statements of these numbers with DuckDB. A statement that DuckDB refuses (an overflow, say) is not compared. */
 export const sqlFaults = async (seed: number, start: number, end: number): Promise<{ readonly faults: readonly SqlFault[]; readonly compared: number }> => {
   const faults: SqlFault[] = [];
   let compared = 0;
   for (let at = start - (start % perTables); at < end; at += perTables) {
-    const random = randomOf((Math.imul(seed, 0x9e3779b1) ^ Math.imul(at + 1, 0xc2b2ae35)) >>> 0), tables = tablesOf(random), texts = new SqlTexts(random);
-    const cases = Array.from({ length: perTables }, () => texts.statement()), results = duckdb(tables, cases.map((c) => c.theirs));
-    const inputs = Object.fromEntries(tables.map((t) => [t.name, vectorOf(parseSupValues(supRows(t)))]));
+    const random = randomOf((Math.imul(seed, 0x9e3779b1) ^ Math.imul(at + 1, 0xc2b2ae35)) >>> 0), { tables, sup, cases } = (at / perTables) % 2 === 0 ? plainWork(random) : mixedWork(random);
+    const results = duckdb(tables, cases.map((c) => c.theirs));
+    const inputs = Object.fromEntries(tables.map((t) => [t.name, vectorOf(parseSupValues(sup[t.name]!))]));
     for (let k = 0; k < perTables; k++) {
       const index = at + k, c = cases[k]!, theirs = results[k]!;
       if (index < start || index >= end || 'error' in theirs) continue;
       compared++;
       const fault = differenceOf(c, await oursOf(c.ours, inputs), theirs);
-      if (fault !== undefined) faults.push({ index, text: `${c.ours}\nDuckDB: ${c.theirs}\n${tables.map((t) => `${t.name}: ${supRows(t).replaceAll('\n', ' ')}`).join('\n')}\n${fault}` });
+      if (fault !== undefined) faults.push({ index, text: `${c.ours}\nDuckDB: ${c.theirs}\n${tables.map((t) => `${t.name}: ${sup[t.name]!.replaceAll('\n', ' ')}`).join('\n')}\n${fault}` });
     }
   }
   return { faults, compared };
