@@ -25,7 +25,8 @@ export const openBound = Number.MAX_SAFE_INTEGER;
 
 /** An expression over one row. What does not fit gives an error value. */
 export type PlanExpr =
-  | { readonly kind: 'literal'; readonly value: Value }
+  /** `scale`: a decimal of SQL, which is written with so many places behind the point. */
+  | { readonly kind: 'literal'; readonly value: Value; readonly scale?: number }
   | { readonly kind: 'this' }
   /** `of.name`; error("missing") where there is none, in SQL (`sql`) null. A path a.b.c is nested fields over `this`. */
   | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string; readonly sql?: true }
@@ -35,8 +36,8 @@ export type PlanExpr =
   | { readonly kind: 'negate'; readonly operand: PlanExpr }
   | { readonly kind: 'not'; readonly operand: PlanExpr }
   | { readonly kind: 'and' | 'or'; readonly left: PlanExpr; readonly right: PlanExpr }
-  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. */
-  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
+  /** `sql`: a time and a whole number are days, and what leaves 64 bits ends the query. `scale`: of decimals, rounded at so many places. */
+  | { readonly kind: 'arithmetic'; readonly operator: ArithmeticOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true; readonly scale?: number }
   /** `sql`: a text beside a value of another type is cast to that type; lists and records have an order. */
   | { readonly kind: 'compare'; readonly operator: CompareOperator; readonly left: PlanExpr; readonly right: PlanExpr; readonly sql?: true }
   /** `sql`: as SQL has it, of lists too, and of any value with a text. */
@@ -297,8 +298,8 @@ export interface Plan {
 
 /** A source as the query names it. */
 export type SourceRequest =
-  /** `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs). */
-  | { readonly kind: 'name'; readonly name: string; readonly commit?: string; readonly meta?: string; readonly format?: string; readonly forLoad?: boolean }
+  /** `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs); `anyCase`: a table of SQL, whose letter case counts only between pools. */
+  | { readonly kind: 'name'; readonly name: string; readonly commit?: string; readonly meta?: string; readonly format?: string; readonly forLoad?: boolean; readonly anyCase?: boolean }
   | { readonly kind: 'glob' | 'regexp'; readonly pattern: string; readonly format?: string }
   | { readonly kind: 'lakeMeta'; readonly meta: string }
   | { readonly kind: 'url'; readonly url: string; readonly format?: string; readonly method?: string; readonly body?: string; readonly headers?: Readonly<Record<string, readonly string[]>> };
@@ -374,6 +375,8 @@ export interface CompileEnvironment {
   readonly content?: (source: ResolvedSource) => Promise<PoolContent>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
+  /** From where indexes count where no pragma says it; absent: from 0 in pipes, from 1 in SELECT. */
+  readonly indexBase?: 0 | 1;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }

@@ -3,6 +3,8 @@ import { type PrimitiveType, type Type, commonNumber, isFloat, isInteger, isUnsi
 import type { ExprContext } from './analyze-exprs.ts';
 import type { PlanExpr } from './plan.ts';
 import { castTo } from './sql-casts.ts';
+import { scaleOf } from './sql-decimals.ts';
+import { type SqlType, decimalPrecisionMax } from './sql-types.ts';
 import { alternatives } from './types-of.ts';
 
 /** The type of a column that has numbers of one type, or null, alone. */
@@ -18,6 +20,8 @@ export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): rea
   if (numbers.length < 2 || !numbers.every((t) => t !== undefined) || new Set(numbers).size === 1) return branches;
   // No type holds all of both.
   if (numbers.includes(types.uint64) && !numbers.every((t) => isFloat(t) || isUnsigned(t))) return branches;
-  const target = numbers.reduce(commonNumber);
-  return branches.map((e, i) => (of[i] === types.null || numberIn(of[i]) === target ? e : castTo(e, { kind: 'plain', type: target })));
+  const target = numbers.reduce(commonNumber), isDecimal = branches.every((e, i) => of[i] === types.null || isInteger(numberIn(of[i])!) || scaleOf(e, typeOf) !== undefined);
+  // Whole numbers beside decimals are decimals, so that the whole is known to be one.
+  const wanted: SqlType = isDecimal && isFloat(target) ? { kind: 'decimal', precision: decimalPrecisionMax, scale: 0 } : { kind: 'plain', type: target };
+  return branches.map((e, i) => (of[i] === types.null || numberIn(of[i]) === target ? e : castTo(e, wanted)));
 };

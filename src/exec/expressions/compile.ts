@@ -13,6 +13,7 @@ import { fieldOf, indexVector, nullWhereMissing, sliceVector } from './access.ts
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
 import { sqlArithmetic } from './arithmetic-sql.ts';
+import { decimalArithmetic } from './decimals.ts';
 import { castToName, castVector } from './cast.ts';
 import { compareVectors } from './compare.ts';
 import { strictness } from './compare-sql.ts';
@@ -188,12 +189,13 @@ const binary = (left: PlanExpr, right: PlanExpr, context: ExpressionContext, f: 
   return (batch) => (batch.length === 0 ? noRows : f(l(batch), r(batch)));
 };
 /** What arithmetic within made for this expression alone may be written over. */
-const compileArithmetic = ({ operator, left, right, sql }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
+const compileArithmetic = ({ operator, left, right, sql, scale }: Of<'arithmetic'>, context: ExpressionContext): Evaluator => {
   const l = compile(left, context), r = compile(right, context), inner = [left, right].some((e) => e.kind === 'arithmetic');
   return (batch) => {
     if (batch.length === 0) return noRows;
     const a = l(batch), b = r(batch);
     const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
+    if (scale !== undefined) return decimalArithmetic(operator, a, b, scale, over);
     return sql ? sqlArithmetic(operator, a, b, a.length, over) : arithmetic(operator, a, b, a.length, over);
   };
 };
