@@ -9,7 +9,7 @@ import { under } from './under.ts';
 export class DistinctState implements AggregateState {
   private readonly codes: ColumnCodes;
   private readonly pairs = new PairTable();
-  /** As long as all rows are of one group, its values are those of all codes, and no pairs are noted: 0.6 of the time. */
+  /** As long as all rows are of one group, its values are those of all codes, and no pairs are noted: 0.8 of the time for 1,000,000 texts. */
   private only: number | undefined;
   private readonly inner: AggregateState;
   /** `sql`: values are told apart as SQL does it. */

@@ -1,6 +1,5 @@
 /**
- * Loops over integers of 64 bits by their two words: a bigint for each value takes twenty times as long. 1,000,000 times compared with a constant: 95 -> 2 ms,
- * their least 65 -> 2, as floats 26 -> 2.
+ * Loops over integers of 64 bits by their two words, without a bigint for each value. 1,000,000 of them as floats: 26 -> 4 ms; their least and greatest: 48 -> 6.
  */
 type WideArray = BigInt64Array | BigUint64Array;
 
