@@ -8,7 +8,7 @@ import type { Analysis } from './analyze-context.ts';
 import { castType, declaredType, literalValue, typeValueExpr } from './analyze-literals.ts';
 import { lowerSubquery, sourced, subqueryOf } from './analyze-queries.ts';
 import type { ArrayExpr, BinaryExpr, CallExpr, CaseExpr, CastExpr, DateExpr, DotExpr, Expr, FStringExpr, IdExpr, OrderKey, RecordExpr, SetExpr, Span, SubstringExpr, WindowExpr } from './ast.ts';
-import { callOf, compareOf, fieldOf, literal, thisExpr } from './plan-walk.ts';
+import { callOf, columnOf, compareOf, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from './plan.ts';
 import { constantOf, inNamedQuery } from './analyze-decls.ts';
 import type { Scope } from './scope.ts';
@@ -192,7 +192,7 @@ const lowerPath = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
   }
   // A parameter's field is known by the whole of it.
   const whole = expr.kind === 'id' && c.scope.lookup(expr.name)?.kind === 'parameter';
-  return named(a, fieldOf(lowerExpr(a, expr, c), e.name.text), whole ? e : e.name);
+  return named(a, (c.sql ? columnOf : fieldOf)(lowerExpr(a, expr, c), e.name.text), whole ? e : e.name);
 };
 
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {

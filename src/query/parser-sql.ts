@@ -7,6 +7,7 @@ import { parseExpr, parseOrExpr } from './parser-expressions.ts';
 import { endsOp } from './parser-implied.ts';
 import { parseOrderList } from './parser-operators.ts';
 import { parseLiteral } from './parser-literals.ts';
+import { exportedState } from './foreign-syntax.ts';
 import { parsePrimary } from './parser-primaries.ts';
 import { parseUsingSample } from './parser-sample.ts';
 import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './parser-sets.ts';
@@ -269,6 +270,10 @@ function parseColumn(s: Scanner): SqlColumn | undefined {
   const before = parsePrefixAlias(s), star = before || isColumnsAhead(s) ? undefined : parseStar(s);
   const expr = star === undefined ? parseExpr(s) : undefined;
   if (star === undefined && expr === undefined) return undefined;
+  if (expr !== undefined && isAhead(s, /(?<=\))\s*export_state\b/iy)) {
+    s.skip();
+    throw exportedState(s.text, s.pos);
+  }
   const whole: SqlStar | undefined = star && { kind: 'sql-star', ...star, ...parseStarChanges(s), start: s.byte(start), end: s.byte(s.pos) };
   const found = expr ?? (whole && parseStarTest(s, whole)), as = before ?? parseTextAlias(s) ?? parseAs(s, parseSqlId);
   const span = { start: s.byte(start), end: s.byte(s.pos) };

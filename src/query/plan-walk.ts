@@ -10,6 +10,8 @@ export const thisExpr: PlanExpr = { kind: 'this' };
 export const literal = (value: Value): PlanExpr => ({ kind: 'literal', value });
 /** `of.name`. */
 export const fieldOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name });
+/** The same of SQL, where null stands for what is not there. */
+export const columnOf = (of: PlanExpr, name: string): PlanExpr => ({ kind: 'field', of, name, sql: true });
 /** A call of a built-in function by its lower-case name. */
 export const callOf = (name: string, ...args: readonly PlanExpr[]): PlanExpr => ({ kind: 'call', name, arguments: args });
 /** A comparison. */
@@ -31,8 +33,11 @@ export const pathOf = (e: PlanExpr): FieldPath | undefined => {
 /** The expression where the paths for which `place` has another one lie there; longest paths are asked for first. */
 export const movePaths = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => {
   const path = pathOf(e), to = path && place(path);
-  return to ? pathExpr(to) : mapParts(e, (part) => movePaths(part, place));
+  return to ? sameForm(e, pathExpr(to)) : mapParts(e, (part) => movePaths(part, place));
 };
+
+/** A field of another place as the one that it stands for: of SQL or not. */
+export const sameForm = (from: PlanExpr, to: PlanExpr): PlanExpr => (from.kind === 'field' && from.sql && to.kind === 'field' ? { ...to, sql: true } : to);
 
 /** Rewrites the direct parts that see the same `this` as the whole (so not the bodies of `mapElements` and subqueries); gives `e` itself if none changes. */
 export const mapParts = (e: PlanExpr, f: (part: PlanExpr) => PlanExpr): PlanExpr => {

@@ -27,8 +27,8 @@ export const openBound = Number.MAX_SAFE_INTEGER;
 export type PlanExpr =
   | { readonly kind: 'literal'; readonly value: Value }
   | { readonly kind: 'this' }
-  /** `of.name`; error("missing") where there is none. A path a.b.c is nested fields over `this`. */
-  | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string }
+  /** `of.name`; error("missing") where there is none, in SQL (`sql`) null. A path a.b.c is nested fields over `this`. */
+  | { readonly kind: 'field'; readonly of: PlanExpr; readonly name: string; readonly sql?: true }
   /** `of[at]`; `base` is the index of the first element (0 or 1). `byName`: the query has a name there, which means the field as a dot does, whatever the value. */
   | { readonly kind: 'index'; readonly of: PlanExpr; readonly at: PlanExpr; readonly base: 0 | 1; readonly byName?: true; readonly sql?: true }
   | { readonly kind: 'slice'; readonly of: PlanExpr; readonly from?: PlanExpr; readonly to?: PlanExpr; readonly base: 0 | 1; readonly sql?: true }
@@ -116,7 +116,7 @@ export interface AggregateForm {
   readonly distinct: boolean;
   /** The argument is a record of so many fields `value`, `by`, `third`. Absent: it is the one argument, or a record of it where more may be given (but in SQL alone). */
   readonly arity?: number;
-  /** The call means what SQL means, where pipes mean something else. */
+  /** The call stands in SQL: it means what SQL means, where pipes mean something else. */
   readonly sql?: true;
   /** The argument is a record of `argument` and the sort keys `k0`, `k1` .. by whose order the rows of a group are taken. */
   readonly order?: readonly Omit<SortKey, 'expr'>[];
@@ -289,6 +289,8 @@ export interface Plan {
   readonly functions: readonly PlanFunction[];
   /** The type of the rows, if it was asked for and is wholly known: a record, of fields that each have one type and may be absent. */
   readonly rowType?: RecordType;
+  /** EXPLAIN ANALYZE: what the operators do is the answer, not what they give. */
+  readonly analyze?: true;
   /** What whoever asks is told, such as names that no row has. */
   readonly warnings?: readonly string[];
 }
@@ -333,8 +335,6 @@ export interface FunctionSignature {
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;
-  /** An aggregate whose calls in SQL mean something else than those in pipes. */
-  readonly sqlDiffers?: true;
   /** An aggregate that takes its argument from WITHIN GROUP (ORDER BY ..), always or where one is written. */
   readonly withinGroup?: 'needed' | 'allowed';
   /** What SQL alone knows: pipes refuse the function as SuperDB does (`all`), or calls of it with more arguments than these. */

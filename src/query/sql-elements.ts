@@ -10,7 +10,7 @@ import { intValue, stringValue } from '../vectors/value.ts';
 import type { Analysis } from './analyze-context.ts';
 import { type ExprContext, type SqlNames, lowerExpr } from './analyze-exprs.ts';
 import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from './ast.ts';
-import { callOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
+import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from './plan-walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from './plan.ts';
 import { Scope } from './scope.ts';
 import { castTo } from './sql-casts.ts';
@@ -136,7 +136,7 @@ class Around {
       name: (id) => a.at(id, this.#parameter(id.name) ?? this.#value(sql.name(id))),
       qualified: (dot) => {
         const parameter = this.#parameter(dot.expr.name);
-        return a.at(dot, parameter ? fieldOf(parameter, dot.name.text) : this.#value(sql.qualified(dot)));
+        return a.at(dot, parameter ? columnOf(parameter, dot.name.text) : this.#value(sql.qualified(dot)));
       },
       row: () => this.#value(sql.row()),
       has: (name, column) => this.#parameter(name) !== undefined || sql.has(name, column),

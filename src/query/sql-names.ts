@@ -3,7 +3,7 @@ import type { Analysis } from './analyze-context.ts';
 import { type AggregateCall, type SqlNames, named } from './analyze-exprs.ts';
 import type { CallExpr, DotExpr, Expr, IdExpr, WindowExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
+import { callOf, columnOf, pathExpr } from './plan-walk.ts';
 import type { FieldPath, PlanExpr } from './plan.ts';
 
 /** A table in scope: where its row lies in the value that the clause sees. */
@@ -114,13 +114,13 @@ const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
   if (options.outer?.has(id.name)) return options.outer.name(id);
   return absent(clause, id) ?? a.wrong(`"${id.name}" is not a column or table`, id, columnHint(id.name, tables.map(shownTable)));
 };
-/** A column that no row of the only table has at present: it is missing in all, and the query says so. */
+/** A column that no row of the only table has at present: it is null in all, and the query says so. */
 const absent = (clause: Clause, id: IdExpr): PlanExpr | undefined => {
   const [only, ...others] = clause.tables, columns = only && !only.columns && others.length === 0 ? only.fields?.() : undefined;
   if (!only || only.columns || others.length > 0 || (clause.options.outer && columns)) return undefined;
   if (columns && columns.length > 0) {
     const hint = columnHint(id.name, [{ columns }]);
-    clause.a.warn(`no row has a column "${id.name}"${only.name === undefined ? '' : ` in ${only.name}`}: it is missing in all${hint === undefined ? '' : `; ${hint}`}`);
+    clause.a.warn(`no row has a column "${id.name}"${only.name === undefined ? '' : ` in ${only.name}`}: it is null in all${hint === undefined ? '' : `; ${hint}`}`);
   }
   return clause.a.at(id, named(clause.a, column(clause, only, id.name), id));
 };
@@ -144,7 +144,7 @@ const tablesNamed = (tables: readonly SqlTable[], name: string): readonly SqlTab
 const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const { a, tables, options, isDynamicJoin } = clause, id = dot.expr, inner = dot.name.text;
   const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
-  if (alias) return named(a, fieldOf(alias, inner), dot.name);
+  if (alias) return named(a, columnOf(alias, inner), dot.name);
   const owners = tablesNamed(tables, id.name);
   if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
   // A column of the table goes before a field of a column of the table's name.
@@ -152,13 +152,13 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
   if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name)) return options.outer.qualified(dot);
   const found = unqualified(clause, id, dot);
-  if (found !== 'none') return found.kind === 'literal' ? found : named(a, fieldOf(a.at(id, named(a, found, id)), inner), dot);
+  if (found !== 'none') return found.kind === 'literal' ? found : named(a, columnOf(a.at(id, named(a, found, id)), inner), dot);
   if (owners.length > 0) return columnOfTable(clause, owners, dot);
   const late = options.aliases?.(id.name);
-  if (late) return named(a, fieldOf(late, inner), dot.name);
+  if (late) return named(a, columnOf(late, inner), dot.name);
   if (options.outer?.has(id.name, inner)) return options.outer.qualified(dot);
   const lacking = absent(clause, id);
-  if (lacking) return named(a, fieldOf(lacking, inner), dot);
+  if (lacking) return named(a, columnOf(lacking, inner), dot);
   return a.wrong(`"${id.name}" is not a column or table`, dot, columnHint(id.name, tables.map(shownTable)));
 };
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
@@ -208,7 +208,7 @@ const ownersOf = (tables: readonly SqlTable[], name: string): readonly { readonl
 };
 
 const column = ({ uses }: Clause, table: SqlTable, name: string): PlanExpr => {
-  const e = fieldOf(pathExpr(table.path), name);
+  const e = columnOf(pathExpr(table.path), name);
   uses.set(e, name);
   return e;
 };

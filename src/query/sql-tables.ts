@@ -6,7 +6,7 @@ import { type Flow, lowerAlone, sourced } from './analyze-queries.ts';
 import { lowerFrom } from './analyze-sources.ts';
 import type { Expr, IdExpr, JoinUsing, SqlAlias, SqlJoin, SqlTableExpr } from './ast.ts';
 import { columnHint } from './hints.ts';
-import { callOf, fieldOf, pathExpr } from './plan-walk.ts';
+import { callOf, columnOf, fieldOf, pathExpr } from './plan-walk.ts';
 import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from './plan.ts';
 import { sqlCondition } from './sql-conditions.ts';
 import { lowerPivot } from './sql-pivot.ts';
@@ -212,7 +212,7 @@ const usingColumn = (a: Analysis, field: IdExpr, tables: readonly SqlTable[], si
   const { name } = field;
   const shared = tables.find((t) => t.using && t.columns?.includes(name) && !t.merged.has(name));
   const owners = shared ? [shared] : tables.filter((t) => knownColumns(t)?.includes(name) !== false && !(t.merged.has(name) && knownColumns(t)));
-  if (owners.length === 1) return pathExpr([...owners[0]!.path, name]);
+  if (owners.length === 1) return columnOf(pathExpr(owners[0]!.path), name);
   a.fault(owners.length > 1 ? `ambiguous unqualified column "${name}"` : `column "${name}" in USING clause does not exist in ${side} table`, field, owners.length > 1 ? undefined : columnHint(name, tables.map(shownTable)));
   return undefined;
 };

@@ -67,6 +67,9 @@ export const pauseTask = (signal: AbortSignal): void => { tasks.get(signal)?.acc
 /** Whether the task whose turn it is shares its thread's memory with others at the moment, or has to leave some to the process. */
 export const isMemoryShared = (): boolean => current?.account?.isShared === true;
 
+/** Whether the thread of the task whose turn it is has little memory left, whoever holds it. */
+export const isMemoryShort = (): boolean => current?.account?.isShort === true;
+
 /** Between two turns of a task: what to wait for if others of its thread need the memory first. */
 export const memoryTurn = (signal: AbortSignal): Promise<void> | undefined => tasks.get(signal)?.account?.turn(signal);
 

@@ -40,6 +40,8 @@ const marginBytes = 8 << 20;
 const spareShare = 0.5;
 /** What a thread has of its budget while the process uses too much. */
 const tightShare = 0.5;
+/** Beyond this share of what a thread has at the moment, operators that can spill do so. */
+const shortShare = 0.75;
 /** Bytes after which a collection that freed too little for others is tried again. */
 const againBytes = 32 << 20;
 
@@ -114,6 +116,13 @@ export class ThreadMemory {
 
   /** Whether a task has less than all of the budget to itself. */
   get isShared(): boolean { return this.accounts.size > 1 || this.use.isTight?.() === true; }
+
+  /** Whether the thread holds so much, garbage aside, that operators which can spill should, whatever they know to hold themselves. */
+  isShort(account: MemoryAccount): boolean {
+    const share = this.shareNow(account) * shortShare;
+    this.relieve(share);
+    return this.use.bytes() > this.limit(share);
+  }
 
   /** Whether the task should wait for another one, which needs the thread's room first. */
   isBehind(account: MemoryAccount): boolean {
@@ -235,6 +244,9 @@ export class MemoryAccount {
 
   /** Whether it should do with less than its budget. */
   get isShared(): boolean { return this.thread.isShared; }
+
+  /** Whether its thread has little left. */
+  get isShort(): boolean { return this.thread.isShort(this); }
 
   /** Between two pieces of work that charge nothing: garbage goes if there is too much of it. */
   pause(): void { this.thread.relieve(); }

@@ -142,7 +142,7 @@ const scan = ({ task, tools, spill, progress }: ScanTools, source: ResolvedSourc
   switch (source.kind) {
     case 'pool': {
       const pool = poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools);
-      return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress) });
+      return scanObjects(pool, { ...request, batchRows: tools.batchRows, read: readsInto(progress, request.counts) });
     }
     case 'poolMeta': case 'lakeMeta': return metaRows(task, source, tools.batchRows);
     case 'url': return urlRows(source, tools, spill, request.signal);

@@ -90,7 +90,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
     };
     const host = executionHost(task, tools, spill, progress, (batch) => { debugged.push(batch); });
     const context = { host, signal: task.signal, batchRows: tools.batchRows, memoryBytesMax: tools.queryMemoryBytesMax, recursion: tools.recursion, names: new Map() };
-    const parts = request.control ? undefined : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
+    const parts = request.control || plan.analyze ? undefined : await divideOutput(plan, { format, task, tools, context, sizes: tools.outputShares });
     if (parts) await output.parts(parts, joinParts(format === 'json'));
     else {
       for await (const { channel, batch } of execute(plan, context)) {
@@ -102,7 +102,7 @@ export const runQuery = async (task: Task, request: QueryTask, tools: WorkerTool
     }
     const isTold = plan.rowType !== undefined || !formatTable[format].hasTypeAlone || progress.recordsSent > 0;
     const rowType = isTold ? plan.rowType : await rowTypeByPools(request.text, environment, task, tools);
-    return await output.end(channelsOf(plan.pipeline).map(({ name }) => name), rowType);
+    return await output.end(channelsOf(plan).map(({ name }) => name), rowType);
   } catch (error) {
     if (!await output.fail(error)) throw error;
     throw new ToldError(error, output.stats());

@@ -7,10 +7,14 @@ import { PairTable, none } from './tables.ts';
 import { under } from './under.ts';
 
 export class DistinctState implements AggregateState {
-  private readonly codes = new ColumnCodes();
+  private readonly codes: ColumnCodes;
   private readonly pairs = new PairTable();
   private readonly inner: AggregateState;
-  constructor(inner: AggregateState) { this.inner = inner; }
+  /** `sql`: values are told apart as SQL does it. */
+  constructor(inner: AggregateState, sql: boolean) {
+    this.inner = inner;
+    this.codes = new ColumnCodes(sql);
+  }
   get bytes(): number { return this.codes.bytes + this.pairs.bytes + this.inner.bytes; }
   grow(groups: number): void { this.inner.grow(groups); }
   update(ids: Uint32Array, given: Vector): void {

@@ -58,7 +58,7 @@ const keyOf = (expr: PlanExpr): string | undefined => {
 const made = (expr: PlanExpr): string | undefined => {
   switch (expr.kind) {
     case 'this': return 'this';
-    case 'field': return together('.', [expr.of], JSON.stringify(expr.name));
+    case 'field': return together('.', [expr.of], `${JSON.stringify(expr.name)}${expr.sql ? ' sql' : ''}`);
     case 'literal': {
       const { type, data } = expr.value;
       return type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'string') ? `${type.name} ${typeof data} ${Object.is(data, -0) ? '-0' : JSON.stringify(String(data))}` : undefined;

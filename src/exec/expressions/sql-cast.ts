@@ -18,7 +18,8 @@ import { jsonOf, jsonText, parseJson } from './json-text.ts';
 import { castError, digitsExact, mayHoldMore, refuseBeyond } from './sql-cast-errors.ts';
 import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
-import { lift, liftTagged } from './lift.ts';
+import { lift, liftTagged, liftUnion } from './lift.ts';
+import { onlyMember } from '../../vectors/unions.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
 import { entriesOfText, listOfText, rowOfText } from './sql-nested-text.ts';
@@ -62,6 +63,7 @@ const usesAll = ({ codes, values, length }: DictionaryVector): boolean => {
 const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   switch (v.form) {
     case 'union': {
+      if (onlyMember(v)) return liftUnion(v, (m) => castRows(m, type, cast));
       const { slots, parts } = compacted(v, v.members);
       return liftTagged(v.tags, slots, parts, v.length, (m) => castRows(m, type, cast));
     }

@@ -1,7 +1,7 @@
 /** What operators are made with. */
 import { LakeError } from '../../errors.ts';
 import type { Correlated, Pipeline, PlanExpr } from '../../query/plan.ts';
-import { chargeHeld, isMemoryShared } from '../../vectors/stop.ts';
+import { chargeHeld, isMemoryShared, isMemoryShort } from '../../vectors/stop.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import type { ExecutionContext } from '../source.ts';
@@ -44,8 +44,8 @@ export class Memory {
     const spillAt = this.max * spillShare;
     return this.held > spillAt || (this.held > spillAt * sharedPart && isMemoryShared());
   }
-  /** Whether an operator that holds so much should spill. */
-  isOverWith(own: number): boolean { return this.isOver && own > this.max * ownShare; }
+  /** Whether an operator that holds so much should spill: for what the query holds, or for what its thread does with all that copies and others take. */
+  isOverWith(own: number): boolean { return own > this.max * ownShare && (this.isOver || isMemoryShort()); }
   /** The budget is used up. */
   get isFull(): boolean { return this.held > this.max; }
   /** The same for an operator that holds so much: one that holds next to nothing goes on. */

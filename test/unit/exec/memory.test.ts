@@ -1,7 +1,8 @@
 /** What evaluation makes is charged: to a fake thread where the sums matter, to the real one where queries do. */
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, test } from 'vitest';
-import { linkTask } from '../../../src/vectors/stop.ts';
+import { Memory } from '../../../src/exec/operators/build.ts';
+import { linkTask, working } from '../../../src/vectors/stop.ts';
 import { type MemoryAccount, ThreadMemory } from '../../../src/vectors/thread-memory.ts';
 import { TurnClaim, claimMemory } from '../../../src/workers/turn-claim.ts';
 import { runQuery } from '../../support/query-case.ts';
@@ -57,6 +58,17 @@ describe('accounts of a thread', () => {
     expect(() => { make(large, 20); }).toThrow(refusal);
     use.held = 400 * mega;
     expect(() => { make(small, 20); }).toThrow(refusal);
+  });
+});
+
+describe('operators that can spill', () => {
+  test('do so where their thread is short of memory, whoever holds it; garbage is none', () => {
+    const use = { held: 20 * mega, garbage: 200 * mega }, { signal } = new AbortController(), memory = new Memory(100 * mega);
+    linkTask(signal, { account: thread(use).memory.open() });
+    const isOver = (own: number): boolean => working(signal, () => memory.isOverWith(own));
+    expect(isOver(20 * mega)).toBe(false);
+    use.held = 130 * mega;
+    expect([5, 20].map((megabytes) => isOver(megabytes * mega))).toEqual([false, true]);
   });
 });
 
