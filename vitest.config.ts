@@ -13,14 +13,10 @@ class LongFirst extends BaseSequencer {
 }
 
 /**
- * Files that only call functions: engine, formats, compiler, charts. They run in two processes that load the sources once, half a second of processor time a
+ * Files that only call functions: compiler, expressions and operators, vectors, charts. They run in two processes that load the sources once, half a second of processor time a
  * file. What starts services, threads, LMDB or the clock of a machine has a process of its own for each file.
  */
-const shared = [
-  'test/unit/{exec,query,formats,vectors,objects,machines}/**/*.test.ts',
-  'test/random/{chain,flips,found,laws,sql-features,windows}.test.ts',
-  'test/conformance.test.ts',
-];
+const shared = ['test/unit/{query,vectors,machines}/**/*.test.ts', 'test/unit/exec/{expressions,operators}/**/*.test.ts'];
 const all = 'test/**/*.test.ts', common = { testTimeout: 60_000, hookTimeout: 60_000 } as const;
 
 export default defineConfig({
