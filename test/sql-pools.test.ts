@@ -22,6 +22,9 @@ afterAll(() => service.close());
 const cases: Readonly<Record<string, string>> = {
   'select * from orders where total > 4': '{no:10,id:2,total:5}\n{no:11,id:2,total:7.5}\n',
   'select p.name, o.no from people p join orders o on p.id = o.id order by no': '{name:"bob",no:10}\n{name:"bob",no:11}\n{name:"cy",no:12}\n',
+  'select P.name from PEOPLE p where p.id = (select min(ID) from Orders)': '{name:"bob"}\n',
+  'select distinct * from narrow group by a, k having max(a) > 10 order by k': '{k:2,a:11}\n{k:3,a:12}\n',
+  'select * from narrow group by k, a order by 1 desc limit 1': '{k:3,a:12}\n',
   'select people.name, orders.no from people join orders on people.id = orders.id and orders.total < 5': '{name:"cy",no:12}\n',
   'select * from people join orders using (id) order by no limit 1': '{id:2,name:"bob",boss:1,no:10,total:5}\n',
   'select id, count(o.no) as n from people p left join orders o using (id) group by id order by id': '{id:1,n:0}\n{id:2,n:2}\n{id:3,n:1}\n{id:4,n:0}\n',

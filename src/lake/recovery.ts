@@ -5,13 +5,13 @@
  * - Records that LMDB knows of must be in the log: a log that ends before is damaged, and is not opened.
  * - Whether LMDB's file is sound is known of one that was closed in order (its checksum was kept); any other is walked by a process of its own, since a damaged file ends its reader.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LakeError } from '../errors.ts';
 import { Environment, isNoRoom } from './environment.ts';
 import { killPoint } from './kill-points.ts';
-import { syncFolder } from './lock.ts';
+import { syncFolder, writeDurably } from './lock.ts';
 import { newIdentity } from './log/format.ts';
 import { beginLog, type Log, openLog } from './log/log.ts';
 import { baseFolder, listBases, listSegments, logBegin, logFolder, restOfLog } from './log/reader.ts';
@@ -171,30 +171,19 @@ export const finishRepair = (directory: string): void => {
 };
 
 const markPath = (folder: string): string => join(folder, 'closed');
-const dataPath = (folder: string): string => join(folder, 'data.mdb');
 
 /** Keeps the checksum of the tables' file, which is closed: the next start need not look at its rows. Answers whether it could: a stop without it is not one in order. */
 export const markClosed = (folder: string): boolean => {
   try {
-    writeMark(folder);
+    writeDurably(markPath(folder), checksumOf(join(folder, 'data.mdb')));
     return true;
   } catch {
     return false;
   }
 };
-const writeMark = (folder: string): void => {
-  const fd = openSync(markPath(folder), 'w');
-  try {
-    writeSync(fd, checksumOf(dataPath(folder)));
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  syncFolder(folder);
-};
 const markOf = (folder: string): 'matches' | 'differs' | 'absent' => {
   if (!existsSync(markPath(folder))) return 'absent';
-  return statSync(markPath(folder)).isFile() && readFileSync(markPath(folder), 'utf8') === checksumOf(dataPath(folder)) ? 'matches' : 'differs';
+  return statSync(markPath(folder)).isFile() && readFileSync(markPath(folder), 'utf8') === checksumOf(join(folder, 'data.mdb')) ? 'matches' : 'differs';
 };
 const dropMark = (folder: string): void => {
   rmSync(markPath(folder), { recursive: true, force: true });

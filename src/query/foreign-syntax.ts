@@ -67,7 +67,7 @@ export const statements: readonly Foreign[] = [
 const clauses: readonly (Foreign & { readonly near: number })[] = [
   { near: 8, pattern: /\bfor\s+(?:update|share|no\s+key)/iy, hint: 'a query reads one commit and locks nothing: leave it out' },
   { near: 8, pattern: /\binto\s+[\w."]+\s+from\b/iy, name: 'SELECT INTO', hint: 'write select ... | load POOL' },
-  { near: 8, pattern: /\btop\s*\(?\s*\d+/iy, name: 'TOP', hint: 'write limit N at the end' },
+  { near: 8, pattern: /(?<=\bselect\s+(?:distinct\s+)?)top\s*\(?\s*\d+/iy, name: 'TOP', hint: 'write limit N at the end' },
   { near: 16, pattern: /\blimit\s+\d+\s*,/iy, name: 'LIMIT a, b', hint: 'write limit COUNT offset START' },
   { near: 8, pattern: /\bwith\s*\(\s*\w*lock/iy, name: 'WITH (...)', hint: 'a query reads one commit and locks nothing: leave it out' },
   { near: 8, pattern: /\b(?:time|timetz)\s+with\s+time\s+zone/iy, name: 'TIME WITH TIME ZONE', hint: 'write ::time for the clock, or ::timestamptz for a moment' },

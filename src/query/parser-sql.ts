@@ -13,7 +13,7 @@ import { parseUsingSample } from './parser-sample.ts';
 import { beginsSqlClause, isAhead, parseFetch, parseGroupItem, parseSetTail } from './parser-sets.ts';
 import { isColumnsAhead, parseStarTest } from './parser-columns.ts';
 import { parseStar, parseStarChanges } from './parser-stars.ts';
-import { parseList, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
+import { parseList, parseListInBrackets, parseName, parseNameList, parseSqlId } from './parser-strings.ts';
 import { parseDescribe, parseExplain } from './parser-statements.ts';
 import { parsePivotStatement } from './parser-pivot.ts';
 import { parseSourceTable, parseTable, parseTables } from './parser-tables.ts';
@@ -243,17 +243,7 @@ function parseSelectHead(s: Scanner): Pick<SqlSelect, 'distinct' | 'distinctOn' 
 }
 
 /** `ON (expressions)` behind DISTINCT. */
-function parseDistinctOn(s: Scanner): readonly Expr[] | undefined {
-  const before = s.pos;
-  if (s.spaceKeyword('on') && s.takeNext('(')) {
-    s.nestings++;
-    s.skip();
-    const exprs = parseList(s, parseExpr);
-    if (exprs !== undefined && s.takeNext(')')) return exprs;
-  }
-  s.pos = before;
-  return undefined;
-}
+const parseDistinctOn = (s: Scanner): readonly Expr[] | undefined => parseListInBrackets(s, () => s.spaceKeyword('on'), parseExpr);
 
 function parseSelectTail(s: Scanner): Pick<SqlSelect, 'where' | 'groupBy' | 'having' | 'windows' | 'qualify' | 'sample'> {
   const where = parseClause(s, 'where', parseOrExpr);

@@ -30,14 +30,19 @@ export const pathOf = (e: PlanExpr): FieldPath | undefined => {
   return at.kind === 'this' ? names.reverse() : undefined;
 };
 
-/** The expression where the paths for which `place` has another one lie there; longest paths are asked for first. */
-export const movePaths = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => {
-  const path = pathOf(e), to = path && place(path);
-  return to ? sameForm(e, pathExpr(to)) : mapParts(e, (part) => movePaths(part, place));
+/** The expression with others in place of the paths for which `other` has one; longest paths are asked for first. `like` makes each new part stand where the old one did. */
+export const replacePaths = (e: PlanExpr, other: (path: FieldPath) => PlanExpr | undefined, like: (old: PlanExpr, made: PlanExpr) => PlanExpr = (_, made) => made): PlanExpr => {
+  const path = pathOf(e);
+  return like(e, (path && other(path)) ?? mapParts(e, (part) => replacePaths(part, other, like)));
 };
+/** The same where other paths are put in their place. */
+export const movePaths = (e: PlanExpr, place: (path: FieldPath) => FieldPath | undefined): PlanExpr => replacePaths(e, (path) => {
+  const to = place(path);
+  return to && pathExpr(to);
+}, sameForm);
 
 /** A field of another place as the one that it stands for: of SQL or not. */
-export const sameForm = (from: PlanExpr, to: PlanExpr): PlanExpr => (from.kind === 'field' && from.sql && to.kind === 'field' ? { ...to, sql: true } : to);
+export const sameForm = (from: PlanExpr, to: PlanExpr): PlanExpr => (from.kind === 'field' && from.sql && to.kind === 'field' && !to.sql ? { ...to, sql: true } : to);
 
 /** Rewrites the direct parts that see the same `this` as the whole (so not the bodies of `mapElements` and subqueries); gives `e` itself if none changes. */
 export const mapParts = (e: PlanExpr, f: (part: PlanExpr) => PlanExpr): PlanExpr => {

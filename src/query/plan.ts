@@ -298,8 +298,8 @@ export interface Plan {
 
 /** A source as the query names it. */
 export type SourceRequest =
-  /** `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs). */
-  | { readonly kind: 'name'; readonly name: string; readonly commit?: string; readonly meta?: string; readonly format?: string; readonly forLoad?: boolean }
+  /** `forLoad`: the pool branch that a `load` operator writes to (a branch that is not there is told when it runs); `anyCase`: a table of SQL, whose letter case counts only between pools. */
+  | { readonly kind: 'name'; readonly name: string; readonly commit?: string; readonly meta?: string; readonly format?: string; readonly forLoad?: boolean; readonly anyCase?: boolean }
   | { readonly kind: 'glob' | 'regexp'; readonly pattern: string; readonly format?: string }
   | { readonly kind: 'lakeMeta'; readonly meta: string }
   | { readonly kind: 'url'; readonly url: string; readonly format?: string; readonly method?: string; readonly body?: string; readonly headers?: Readonly<Record<string, readonly string[]>> };
@@ -375,6 +375,8 @@ export interface CompileEnvironment {
   readonly content?: (source: ResolvedSource) => Promise<PoolContent>;
   /** What a main query without a source of its own reads (`head.pool` and `head.branch` of a request); absent: one null. */
   readonly defaultSource?: SourceRequest;
+  /** From where indexes count where no pragma says it; absent: from 0 in pipes, from 1 in SELECT. */
+  readonly indexBase?: 0 | 1;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
 }

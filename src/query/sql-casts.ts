@@ -31,9 +31,8 @@ const beyondInt64 = (e: Expr): PlanExpr | undefined => (e.kind === 'literal' && 
 
 interface CastOptions { readonly attempt?: boolean; /** What is known of the operand, if the expression alone does not say it. */ readonly from?: SqlType; readonly written?: string }
 /** A cast of an expression; `written` is what its error shows. */
-export const castTo = (operand: PlanExpr, type: SqlType, { attempt = false, from = sqlTypeOf(operand), written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {}): PlanExpr => {
-  return { kind: 'sqlCast', operand, type, ...(from && { from }), failure: attempt ? 'null' : 'error', written };
-};
+export const castTo = (operand: PlanExpr, type: SqlType, { attempt = false, from = sqlTypeOf(operand), written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {}): PlanExpr =>
+  ({ kind: 'sqlCast', operand, type, ...(from && { from }), failure: attempt ? 'null' : 'error', written });
 
 /** Functions whose results are dates. */
 const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);

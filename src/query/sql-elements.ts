@@ -40,11 +40,13 @@ export const lowerSqlSlice = (a: Analysis, e: SliceExpr, c: ExprContext): PlanEx
 };
 
 /** The functions that operators stand for. */
-const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*'>, string>> = {
-  '->': 'json_extract', '->>': 'json_extract_string', '//': 'div', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
+const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*' | '//'>, string>> = {
+  '->': 'json_extract', '->>': 'json_extract_string', '**': 'pow', '^@': 'starts_with', '<<': 'shift_left', '>>': 'shift_right', '@>': 'list_has_all', '<@': 'list_has_all', '&&': 'list_has_any', '&': 'and_bits', 'glob': 'glob_matches',
 };
 /** An operator that SQL alone has; undefined for others. */
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
+  // Of whole numbers the quotient has no fraction, of others both operators are the same.
+  if (op === '//') return { kind: 'arithmetic', operator: '/', left, right, sql: true };
   if (!Object.hasOwn(operatorFunctions, op)) return undefined;
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
   return op === '<@' ? callOf(name, right, left) : callOf(name, left, right);

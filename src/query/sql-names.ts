@@ -20,6 +20,8 @@ export interface SqlTable {
   readonly merged: ReadonlySet<string>;
   /** The columns of USING, found by their bare names. */
   readonly using?: true;
+  /** Rows of VALUES, whose columns are also found by the names that DuckDB and PostgreSQL give them. */
+  readonly ofValues?: boolean;
 }
 
 /** The columns that a table has as far as anybody knows: those of its type, or those of its rows at present. */
@@ -29,6 +31,16 @@ export const meantOf = (names: readonly string[], name: string): string | undefi
   if (names.includes(name)) return name;
   const lower = name.toLowerCase(), [found, ...more] = names.filter((n) => n.toLowerCase() === lower);
   return more.length === 0 ? found : undefined;
+};
+/** The column of a table that a name means; undefined too if its columns are not known. */
+const meantIn = (t: SqlTable, name: string): string | undefined => {
+  const known = knownColumns(t);
+  return known && (meantOf(known, name) ?? (t.ofValues ? meantOf(known, byPlace(name)) : undefined));
+};
+/** What columns of VALUES are called: `col0` in DuckDB and `column1` in PostgreSQL are `c0` here. */
+const byPlace = (name: string): string => {
+  const [, from0, from1] = /^(?:col(\d+)|column([1-9]\d*))$/i.exec(name) ?? [];
+  return from0 !== undefined ? `c${from0}` : from1 !== undefined ? `c${Number(from1) - 1}` : name;
 };
 /** A table as hints tell of it. */
 export const shownTable = (t: SqlTable): { readonly name?: string; readonly columns?: readonly string[] } => {
@@ -164,7 +176,7 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
   const { a, options } = clause, inner = dot.name.text, isOneOfMany = clause.tables.length > 1 || options.outer !== undefined;
   const fitting = owners.flatMap((t): readonly { readonly t: SqlTable; readonly meant: string | undefined }[] => {
-    const known = knownColumns(t), meant = known ? meantOf(known, inner) : inner;
+    const meant = knownColumns(t) ? meantIn(t, inner) : inner;
     if (meant !== undefined) return [{ t, meant }];
     return isOneOfMany || t.columns ? [] : [{ t, meant: undefined }];
   });
@@ -184,7 +196,7 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
     if (only.explicit && only.name === name) {
       return a.wrong(`cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`, id);
     }
-    const known = knownColumns(only), meant = known ? meantOf(known, name) : name;
+    const meant = knownColumns(only) ? meantIn(only, name) : name;
     // What the table has not may be an alias, or in a subquery a column of the query around.
     return meant === undefined ? 'none' : column(clause, only, meant);
   }
@@ -200,7 +212,7 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
 /** The tables that have a column of that name, or else those that have one which differs from it in letter case alone. What USING took from a table on the left is left out. */
 const ownersOf = (tables: readonly SqlTable[], name: string): readonly { readonly table: SqlTable; readonly meant: string }[] => {
   const found = tables.flatMap((table) => {
-    const known = knownColumns(table), meant = known && meantOf(known, name);
+    const meant = meantIn(table, name);
     return meant === undefined || table.merged.has(meant) ? [] : [{ table, meant }];
   });
   const exact = found.filter(({ meant }) => meant === name);
@@ -219,10 +231,7 @@ const hasName = ({ tables, options }: Clause, first: string, second?: string): b
   || options.outer?.has(first, second) === true;
 
 /** Whether a table has a column that is meant by a name; undefined if its columns are not known. */
-const mayHave = (t: SqlTable, name: string): boolean | undefined => {
-  const known = knownColumns(t);
-  return known && meantOf(known, name) !== undefined;
-};
+const mayHave = (t: SqlTable, name: string): boolean | undefined => (knownColumns(t) ? meantIn(t, name) !== undefined : undefined);
 const hasTable = ({ tables, options }: Clause, name: string): boolean => tablesNamed(tables, name).length > 0 || options.outer?.hasTable(name) === true;
 
 /** Whether all columns that the arguments of an aggregate name are of the query around: then so is the aggregate. One without columns is not, nor one with a subquery in it. */

@@ -73,7 +73,7 @@ class Select {
     const given = this.#select.columns.flatMap((c) => this.#columns(c)), columns = withDistinctNames(given), ofColumns = faults.splice(start);
     if (orderBy.length > 0) this.#probeOrder(orderBy, orderNames(given, columns));
     const ofOrder = faults.splice(start), groupings = this.#groupings(groupBy ?? [], columns), keys = groupings.flat();
-    const ofGroups = faults.splice(start), condition = having && this.#notUnnest(this.#having(having, columns), having);
+    const ofGroups = faults.splice(start), condition = having && this.#notUnnest(this.#having(having, columns, keys), having);
     const ofHaving = faults.splice(start);
     // In the order in which v0.2.0 looks at the clauses; HAVING is looked at twice.
     faults.push(...ofGroups, ...ofOrder, ...ofHaving, ...ofColumns, ...ofHaving.filter((f) => !f.message.startsWith('window ')));
@@ -83,7 +83,7 @@ class Select {
     const grouped = isAsked || (having !== undefined && !isFaulty);
     const group = grouped ? this.#grouping(keys, groupings) : undefined;
     const grouping = (e: PlanExpr): PlanExpr => (group ? group.settle(e) : this.#groupingCalls.without(e)), own = (e: PlanExpr): PlanExpr => this.#windows.settle(grouping(e)), settle = (e: PlanExpr): PlanExpr => this.#unnest.settle(own(e));
-    const output = columns.map((c) => ({ ...c, expr: settle(c.expr) }));
+    const shown = group ? this.#eachColumn(columns) : columns, output = shown.map((c) => ({ ...c, expr: settle(c.expr) }));
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
     const windows = this.#windows.op(grouping);
@@ -93,7 +93,7 @@ class Select {
     const sort = this.#sortKeys(orderBy, columns, grouped).map((k) => ({ ...k, expr: settle(k.expr) }));
     const on = distinctOn?.map((e) => settle(this.#distinctKey(e, columns)));
     ops.push(...outputOps(this.#a, { output, sort, on, distinct, ends: limits(this.#a, this.#flow, tail) }));
-    return { ops, columns: columns.some((c) => c.without) ? undefined : columns.map((c) => c.name) };
+    return { ops, columns: shown.some((c) => c.without) ? undefined : shown.map((c) => c.name) };
   }
 
   #lowerFrom(select: SqlSelect): LoweredTables {
@@ -118,8 +118,12 @@ class Select {
     return lowerExpr(this.#a, e, { scope, input: this.#rowType, sql } satisfies ExprContext);
   }
 
-  #having(e: Expr, columns: readonly Column[]): PlanExpr {
-    const aliases = (name: string): PlanExpr | undefined => (this.#isInput(name) ? undefined : this.#byAlias(columns, name)?.expr);
+  /** A column that is not grouped by may not stand in HAVING by itself: an alias of an aggregate that has its name is meant. */
+  #having(e: Expr, columns: readonly Column[], keys: readonly PlanExpr[]): PlanExpr {
+    const aliases = (name: string): PlanExpr | undefined => {
+      const meant = this.#byAlias(columns, name)?.expr, isAggregate = meant && this.#aggregateIn(meant) !== undefined;
+      return this.#isInput(name) && !(isAggregate && keys.every((k) => this.#uses.get(k) !== name)) ? undefined : meant;
+    };
     return sqlCondition(this.#expr(e, { aliases, aliasesFirst: true, aggregate: this.#collect, grouping: this.#noteGrouping, clause: 'HAVING', row: () => recordOfColumns(this.#a, columns) }));
   }
 
@@ -149,7 +153,8 @@ class Select {
   /** Notes an aggregate call and gives what stands for its result. */
   readonly #collect = (call: AggregateCall): PlanExpr => {
     const { outer, scope } = this.#flow, clause = 'the call of an aggregate';
-    if (outer && isOfQueryAround(call, this.#from.tables, outer)) {
+    // Without a FROM there are no columns but those of the queries around.
+    if (outer && isOfQueryAround(call, this.#select.from ? this.#from.tables : [], outer)) {
       return outer.aggregate?.(call) ?? misplaced(this.#a, call);
     }
     const sql = clauseNames(this.#a, this.#from.tables, this.#uses, { clause, fallback: this.#aliased({ clause }), typeOf: this.#typeOf, ...(outer ? { outer } : {}) });
@@ -303,14 +308,24 @@ class Select {
       else {
         const names = known?.();
         if (!names) return { exprs, isWhole: false };
-        for (const name of names.filter((n) => !without.includes(n))) {
-          const column = fieldOf(expr, name);
-          this.#uses.set(column, name);
-          exprs.push(column);
-        }
+        exprs.push(...names.filter((n) => !without.includes(n)).map((n) => this.#columnOf(expr, n)));
       }
     }
     return { exprs, isWhole: true };
+  }
+
+  /** Columns of groups: those of `*` one by one, as far as they are known. */
+  #eachColumn(columns: readonly Column[]): readonly Column[] {
+    return columns.flatMap((c) => {
+      const names = c.without && c.known?.();
+      return names ? names.filter((name) => !c.without!.includes(name)).map((name) => ({ name, expr: this.#columnOf(c.expr, name) })) : [c];
+    });
+  }
+
+  #columnOf(row: PlanExpr, name: string): PlanExpr {
+    const column = fieldOf(row, name);
+    this.#uses.set(column, name);
+    return column;
   }
 
   /** An expression of DISTINCT ON: a position, an alias, or one over the input. */

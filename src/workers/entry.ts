@@ -69,7 +69,7 @@ setInterval(() => {
 }, trimEveryMs).unref();
 const tools: WorkerTools = {
   objects: openObjects(settings.lakeDirectory), readers: new ReaderList(columns, settings.cacheBytesMax / 2), budget, batchRows: settings.batchRows, queryMemoryBytesMax: settings.queryMemoryBytesMax,
-  recursion: settings.recursion, from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, outputShares: settings.outputShares, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
+  recursion: settings.recursion, ...(settings.indexBase !== undefined && { indexBase: settings.indexBase }), from: settings.from, thread: settings.thread, shareSizes: settings.shareSizes, outputShares: settings.outputShares, readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 
 /** How often it is looked whether tasks hold much. */
@@ -113,7 +113,7 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
     case 'query': return runQuery(task, request, tools, spill);
     case 'delete': return runDelete(task, request, tools, spill);
     case 'compact': return runCompact(task, request, tools);
-    case 'compile': return runCompile(task, request.text, tools);
+    case 'compile': return runCompile(task, request, tools);
     case 'part': return runPart(task, request);
   }
 };

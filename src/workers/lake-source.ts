@@ -90,6 +90,8 @@ export interface WorkerTools {
   readonly batchRows: number;
   readonly queryMemoryBytesMax: number;
   readonly recursion: NonNullable<ExecutionContext['recursion']>;
+  /** From where indexes count in texts that do not say it. */
+  readonly indexBase?: 0 | 1;
   readonly thread: { readonly index: number; readonly of: number };
   readonly shareSizes: ShareSizes;
   readonly outputShares: ShareSizes;

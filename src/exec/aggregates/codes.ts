@@ -312,6 +312,18 @@ export class ColumnCodes {
   }
 }
 
+/** The first row of each code from `before` up to `after`, in the order of the rows. */
+export const firstRows = (codes: Uint32Array, length: number, before: number, after: number): Uint32Array => {
+  const rows = new Uint32Array(after - before), met = new Uint8Array(after - before);
+  for (let i = 0, n = 0; n < rows.length && i < length; i++) {
+    const fresh = codes[i]! - before;
+    if (fresh < 0 || met[fresh]) continue;
+    met[fresh] = 1;
+    rows[n++] = i;
+  }
+  return rows;
+};
+
 /** The values of a part, under their name if all have one. */
 const valuesOf = ({ part, names }: Place): Vector => {
   const inner = part.values(), [name, ...others] = names;

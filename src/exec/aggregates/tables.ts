@@ -16,7 +16,7 @@ export const mix = (h: number): number => {
   return (x ^ (x >>> 16)) >>> 0;
 };
 
-const slotsMin = 64;
+const slotsMin = 64, textSlotsMin = 16;
 
 /** The bits of numbers: two words a row. */
 export const wordsOf = (values: Float64Array | BigInt64Array | BigUint64Array): Uint32Array => new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
@@ -275,15 +275,12 @@ const hashBytes = (bytes: Uint8Array, words: DataView, start: number, end: numbe
   for (; at < end; at++) h = Math.imul(h ^ bytes[at]!, 0x01000193);
   return mix(h);
 };
-/** Tables below this grow fourfold; larger ones twofold, lest most of their memory is empty. */
-const quickGrowth = 1 << 16;
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Codes of runs of bytes. A slot has the hash beside the code plus one (0: empty), and words are compared, not bytes: 1,000,000 addresses of 1,000 take 0.65 of the time, of 557,000 0.85. */
 export class BytesTable {
-  private slots = new Uint32Array(slotsMin * 2);
-  private mask = slotsMin - 1;
-  private readonly hashes = new Uint32List();
+  private slots = new Uint32Array(textSlotsMin * 2);
+  private mask = textSlotsMin - 1;
   /** Run of code c: bytes[offsets[c], offsets[c + 1]). */
   readonly offsets = new Uint32List();
   readonly bytes = new Uint8List();
@@ -294,7 +291,7 @@ export class BytesTable {
   private heldWords = viewOf(this.own);
   constructor() { this.offsets.push(0); }
   get size(): number { return this.offsets.length - 1; }
-  get held(): number { return this.slots.byteLength + this.hashes.array.byteLength * 2 + this.bytes.array.byteLength; }
+  get held(): number { return this.slots.byteLength + this.offsets.array.byteLength + this.bytes.array.byteLength; }
 
   code(source: Uint8Array, start: number, end: number, insert: boolean): number {
     if (source !== this.source) {
@@ -321,32 +318,38 @@ export class BytesTable {
     const code = this.size;
     this.slots[2 * at] = hash;
     this.slots[2 * at + 1] = code + 1;
-    this.hashes.push(hash);
     this.bytes.append(source, start, end);
     if (this.bytes.array !== this.own) {
       this.own = this.bytes.array;
       this.heldWords = viewOf(this.own);
     }
     this.offsets.push(this.bytes.length);
-    if (this.size * 2 > this.mask) this.grow();
+    // With the hash in the slot a full place costs little: two thirds are taken at most.
+    if (this.size * 3 > this.slots.length) this.grow();
     return code;
   }
   private grow(): void {
-    const size = (this.mask + 1) * (this.mask < quickGrowth ? 4 : 2), hashes = this.hashes.array;
+    const size = (this.mask + 1) * 2, before = this.slots;
     this.mask = size - 1;
     this.slots = new Uint32Array(size * 2);
-    for (let code = 0; code < this.size; code++) {
-      let at = hashes[code]! & this.mask;
-      while (this.slots[2 * at + 1] !== 0) at = (at + 1) & this.mask;
-      this.slots[2 * at] = hashes[code]!;
-      this.slots[2 * at + 1] = code + 1;
-    }
+    moveSlots(before, this.slots, this.mask);
   }
   codes(source: Uint8Array, offsets: Uint32Array, length: number, insert: boolean, out: Uint32Array = new Uint32Array(length)): Uint32Array {
     for (let i = 0; i < length; i++) out[i] = this.code(source, offsets[i]!, offsets[i + 1]!, insert);
     return out;
   }
 }
+
+const moveSlots = (from: Uint32Array, to: Uint32Array, mask: number): void => {
+  for (let k = 0; k < from.length; k += 2) {
+    const hash = from[k]!, code = from[k + 1]!;
+    if (code === 0) continue;
+    let at = hash & mask;
+    while (to[2 * at + 1] !== 0) at = (at + 1) & mask;
+    to[2 * at] = hash;
+    to[2 * at + 1] = code;
+  }
+};
 
 /** Room for the codes of a batch, for use until it is asked for again. */
 export class Room {

@@ -1,5 +1,5 @@
 /**
- * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one, those of decimals away from zero;
+ * Casts of SQL over vectors: what cannot be cast ends the query with an error, or is null (TRY_CAST). Floats are rounded to the nearest whole number, halves to the even one, those of decimals away from 0;
  * texts are read with blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
 import { type SqlType, modelType, sqlTypeOfName } from '../../query/sql-types.ts';
@@ -19,6 +19,7 @@ import { castError, digitsExact, mayHoldMore, refuseBeyond } from './sql-cast-er
 import { castPrimitive } from './cast-primitive.ts';
 import { nullOf } from './cast.ts';
 import { lift, liftTagged, liftUnion } from './lift.ts';
+import { roundHalfAway } from '../functions/rounding.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { listsOf, mapsOf } from './lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from './rows.ts';
@@ -169,15 +170,15 @@ const finite = (x: number | undefined, type: PrimitiveType, text = 'inf'): numbe
   const rounded = x === undefined ? undefined : roundFloat(type, x);
   return rounded !== undefined && Number.isFinite(x) && !Number.isFinite(rounded) && !/inf/i.test(text) ? undefined : rounded;
 };
-/** The nearest whole number, of two the even one; of decimals the one that is further from zero. */
-const nearest = (x: number, isDecimal: boolean): number => {
+/** The nearest whole number, of two the even one. */
+const nearest = (x: number): number => {
   const floor = Math.floor(x), rest = x - floor;
-  return (rest < 0.5 || (rest === 0.5 && (isDecimal ? x < 0 : floor % 2 === 0)) ? floor : floor + 1) + 0;
+  return (rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1) + 0;
 };
 const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
-  const { low, high } = bounds(target), out = new NumberBuilder(target), bad = new Uint8Array(v.length), isDecimal = cast.from?.kind === 'decimal';
+  const { low, high } = bounds(target), out = new NumberBuilder(target), bad = new Uint8Array(v.length), toWhole = cast.from?.kind === 'decimal' ? roundHalfAway : nearest;
   for (let i = 0; i < v.length; i++) {
-    const x = nearest(v.values[i] as number, isDecimal), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
+    const x = toWhole(v.values[i] as number), safe = Number.isSafeInteger(x), big = safe || !Number.isFinite(x) ? 0n : BigInt(x);
     if (safe ? x >= Number(low) && x <= Number(high) : Number.isFinite(x) && big >= low && big <= high) out.push(safe ? x : big);
     else {
       bad[i] = 1;

@@ -4,7 +4,7 @@
  * When memory runs out, rows whose value is not known yet are put aside by its hash and looked at afterwards, a partition at a time; they come in that order then.
  */
 import { type Vector, take } from '../../vectors/vector.ts';
-import { ColumnCodes } from '../aggregates/codes.ts';
+import { ColumnCodes, firstRows } from '../aggregates/codes.ts';
 import { none } from '../aggregates/tables.ts';
 import { plainRows, withoutNames } from '../expressions/lift.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
@@ -76,17 +76,8 @@ export class Seen {
   /** The rows of new values, each once. */
   fresh(values: Vector): Uint32Array {
     const codes = this.codes.codes(values), { known } = this, { size } = this.codes;
-    if (size === known) return new Uint32Array(0);
-    const rows = new Uint32Array(size - known), met = new Uint8Array(size - known);
-    let n = 0;
-    for (let i = 0; i < values.length; i++) {
-      const fresh = codes[i]! - known;
-      if (fresh < 0 || met[fresh]) continue;
-      met[fresh] = 1;
-      rows[n++] = i;
-    }
     this.known = size;
-    return rows.subarray(0, n);
+    return firstRows(codes, values.length, known, size);
   }
   /** The rows of new values, which stay new. */
   unknown(values: Vector): Uint32Array {

@@ -129,6 +129,18 @@ test('a count of all rows needs none of them', async () => {
   expect(await query(`select count(*) as n from ${pool.name}`)).toBe('{n:30003}');
 });
 
+test('indexes count from where the pool is told, in deletes too', async () => {
+  const pool = await newPool(), own = startWorkerPool({ lakeDirectory: directory, spillDirectory: join(directory, 'spill of indexes'), threads: 1, indexBase: 1 }, lake);
+  try {
+    await load(pool, '{k:1,l:[7,8]}{k:2,l:[8,7]}');
+    expect([await answerOf(own, 'values [7,8][1]'), await answerOf(own, 'values [7,8][1]', { indexBase: 0 }), await answerOf(own, 'pragma index_base=0 values [7,8][1]')]).toEqual(['7\n', '8\n', '8\n']);
+    await lake.pool(pool.name).deleteWhere('main', own.prepareDelete('l[1]==8'));
+    expect(await query(`from ${pool.name} | values k`)).toBe('1');
+  } finally {
+    await own.close();
+  }
+});
+
 describe('explain analyze', () => {
   /** Its lines without what differs from run to run. */
   const analysis = async (text: string): Promise<string[]> => (await query(text)).split('\n').map((line) => line.replace(/time:[^,]+,/, '').replace(/bytes:[1-9]\d*/, 'bytes:some'));
