@@ -19,7 +19,7 @@ import { betweenSymmetric, distinctFrom, lowerArrayOf, lowerCorrelatedIn, lowerQ
 import { scaleOfResult, scaleOfText } from './sql-decimals.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from './sql-elements.ts';
 import { conditionIn } from './sql-conditions.ts';
-import { besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
+import { asText, besideClock, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from './sql-casts.ts';
 import { alikeNumbers } from './sql-numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from './sql-intervals.ts';
 import { columnsOf } from './sql-tables.ts';
@@ -225,7 +225,7 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (dates) return dates;
   const ofSql = sqlOperator(e.op, left, right);
   if (ofSql) return ofSql;
-  if (e.op === '||') return { kind: 'concat', left, right, ...(isSql(c) && { sql: true }) };
+  if (e.op === '||') return isSql(c) ? { kind: 'concat', left: asText(c, left), right: asText(c, right), sql: true } : { kind: 'concat', left, right };
   if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
   if (arithmetics.has(e.op)) return isSql(c) ? sqlArithmetic(e.op as ArithmeticOperator, left, right, c) : { kind: 'arithmetic', operator: e.op as ArithmeticOperator, left, right };
   throw new TypeError(`operator ${e.op}`);

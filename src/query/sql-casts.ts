@@ -10,6 +10,7 @@ import type { PlanExpr } from './plan.ts';
 import { scaleOf } from './sql-decimals.ts';
 import { type SqlType, decimalPrecisionMax, sqlTypeText } from './sql-types.ts';
 import { didYouMean } from './suggest.ts';
+import { alternatives } from './types-of.ts';
 
 const castLengthMax = 60;
 const shown = (text: string): string => (text.length > castLengthMax ? `${text.slice(0, castLengthMax)}..` : text);
@@ -59,6 +60,21 @@ export const besideClock = (e: PlanExpr, other: PlanExpr): PlanExpr => (isClock(
 export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) => string): PlanExpr => {
   const cast = castTo(literal(stringValue(e.text)), e.type === 'date' ? { kind: 'date' } : { kind: 'timestamp', unit: 1 });
   return a.constant(cast) ? cast : a.wrong(faultOf(e.text), { start: e.textStart, end: e.end }, /infinity/i.test(e.text) ? 'there is no infinite time: write null, or a time far off' : undefined);
+};
+
+/** Functions that make one text of their arguments. */
+const joining: ReadonlySet<string> = new Set(['concat', 'concat_ws', 'format', 'printf']);
+/** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
+export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => (joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args);
+/** `isFormat`: numbers have formats of their own there, and times are no texts of SQL yet. */
+export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr => {
+  const scale = scaleOf(e, c.sql?.typeOf), known = scale === undefined ? sqlTypeOf(e) : decimalOf(scale), type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
+  return type === 'date' || type === 'timestamp' || (type === 'decimal' && !isFormat) ? castTo(e, { kind: 'plain', type: types.string }, known && { from: known }) : e;
+};
+/** Columns that hold times alone. */
+const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
+  const found = c.sql?.typeOf ? alternatives(c.sql.typeOf(e)).filter((t) => t !== types.null) : [];
+  return found.length > 0 && found.every((t) => t === types.time) ? 'timestamp' : undefined;
 };
 
 /** Types that the data model lacks, and what to write instead. */

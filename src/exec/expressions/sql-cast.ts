@@ -282,7 +282,7 @@ const decimalOfNumber = (x: number | bigint, by: number, unitsMax: number): numb
 };
 const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, cast: SqlCast): Vector => {
   if (isText(v)) return byText(v, type, cast, (text) => decimalOf(text, type), (list) => numbersOf(types.float64, list));
-  if (v.form === 'bool') return toDecimal(numbers(types.uint8, Float64Array.from(v.values)), type, cast);
+  if (v.form === 'bool') return toDecimal(numbers(types.uint8, Float64Array.from(v.values.subarray(0, v.length))), type, cast);
   const read = v.form === 'number' && v.type !== types.time && v.type !== types.duration ? (i: number) => numberDigits(v, i) : undefined;
   if (!read || v.form !== 'number') return refuse(v, type, cast);
   const out = new Float64Array(v.length), bad = new Uint8Array(v.length), by = 10 ** type.scale, unitsMax = 10 ** Math.min(type.precision, digitsExact);
